@@ -94,7 +94,7 @@ class DiscordBot:
                     public = client.application is None or client.application.bot_public
                     client.clicks = Clicks(services.manager, platform, api, services.choose, services.stop)
                     client.listener = MessageListener(
-                        platform, services.hear, services.changes, reads_everything=reads_everything
+                        platform, services.receive, services.changes, reads_everything=reads_everything
                     )
                     # Read this before the gateway opens, so that no new message hides those that were missed.
                     recent = await services.list_recent()

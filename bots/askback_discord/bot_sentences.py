@@ -25,14 +25,14 @@ MORE = 25
 """Characters that are kept for the number of people left out."""
 
 
-def to_markdown(say: OutgoingMessage) -> str:
+def to_markdown(outgoing: OutgoingMessage) -> str:
     """Return a sentence as Markdown: the mentions that fit, the text, the deadline and the link."""
-    words = plain(say.text)
-    if say.until is not None:
-        words += f"  ·  until {moment(say.until, 'f')}, {moment(say.until, 'R')}"
-    if say.link is not None:
-        words += f" {say.link if _MESSAGE.fullmatch(say.link) else plain(say.link)}"
-    users, roles = _list_mentioned(say.mention)
+    words = plain(outgoing.text)
+    if outgoing.until is not None:
+        words += f"  ·  until {moment(outgoing.until, 'f')}, {moment(outgoing.until, 'R')}"
+    if outgoing.link is not None:
+        words += f" {outgoing.link if _MESSAGE.fullmatch(outgoing.link) else plain(outgoing.link)}"
+    users, roles = _list_mentioned(outgoing.mention)
     named = ""
     mentions = [mention for mention in (*map(person, users), *map(role, roles)) if mention is not None]
     for number, mention in enumerate(mentions):

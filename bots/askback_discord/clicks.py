@@ -32,7 +32,7 @@ from askback.domain.decision import UNKNOWN
 from askback.inbound.message_router import NOT_STOPPED
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
-from askback.manager import TOLD_AGAIN_SECONDS, UNCERTAIN, Paint, QuestionManager, describe_failure
+from askback.manager import NOTICE_SECONDS, UNCERTAIN, Paint, QuestionManager, describe_failure
 from askback.ports.bot import OfferHandler, StopHandler
 from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
@@ -77,7 +77,7 @@ class Clicks:
         self._platform = platform
         self._api = api
         self._seen: FIFOCache[int, None] = FIFOCache(REMEMBERED)
-        self._told: Throttle[tuple[str, str]] = Throttle(TOLD_AGAIN_SECONDS)
+        self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
 
     async def handle_interaction(self, interaction: discord.Interaction) -> None:
         """Handle a person's action on one of our messages. Never raises, and always tries to answer."""
@@ -187,7 +187,7 @@ class Clicks:
             case FieldErrors(message=message, field=field):
                 await self._notify(reply, pressed, ephemeral.try_again(message, field))
                 await self._manager.cards.leave_to_outbox(control.ask_id)
-            case Notice(told=True):
+            case Notice(is_repeated=True):
                 await self._send_response(reply, LATER, None)
             case Notice(text=text, card=card, kept=kept):
                 if kept:
@@ -267,7 +267,7 @@ class Clicks:
 
     async def _notify_refusal(self, reply: InteractionResponse, pressed: Click, about: str, text: str) -> None:
         """Tell a person why the action does not count. If they were told recently, only ack."""
-        if self._told.try_allow((pressed.actor.id, about)):
+        if self._notices.try_allow((pressed.actor.id, about)):
             await self._send_response(reply, MESSAGE, ephemeral.build_notice(text))
         else:
             await self._send_response(reply, LATER, None)

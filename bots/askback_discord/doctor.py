@@ -134,12 +134,12 @@ def _examine_application(data: Json) -> tuple[bool, list[Finding]]:
     if reads_all:
         found.append(good("intents", "It may read messages that do not mention it."))
     else:
-        says = "Message Content Intent is off: in a thread, each message has to mention the bot to be heard."
-        found.append(warning("intents", says, CONTENT))
+        summary = "Message Content Intent is off: in a thread, each message has to mention the bot to be heard."
+        found.append(warning("intents", summary, CONTENT))
     if data.get("interactions_endpoint_url"):
-        says = "The application sends clicks to an address of its own, so the bot never hears of them."
+        summary = "The application sends clicks to an address of its own, so the bot never hears of them."
         cure = "Clear Interactions Endpoint URL on the page General Information in Discord's developer portal."
-        found.append(broken("clicks", says, cure))
+        found.append(broken("clicks", summary, cure))
     if data.get("bot_require_code_grant") is True:
         cure = "Switch off Requires OAuth2 Code Grant on the page Bot in Discord's developer portal."
         found.append(warning("invitation", "Nobody can let the bot in by its link: it asks for a code grant.", cure))
@@ -152,9 +152,9 @@ def _examine_access(settings: DiscordSettings, application: Json, guilds: Sequen
     access = settings.to_access(public=public)
     if access.is_restricted or access.open:
         return good("access", access.describe())
-    says = f"Nobody may talk to the bot. {OPENING.why}"
+    summary = f"Nobody may talk to the bot. {OPENING.why}"
     ids = [_read_text(guild, "id") for guild in guilds[:SEEN_GUILDS]] or ["the ids of your servers"]
-    return warning("access", says, f"Set {OPENING.format_setting(*ids)}, or {OPENING.otherwise}.")
+    return warning("access", summary, f"Set {OPENING.format_setting(*ids)}, or {OPENING.otherwise}.")
 
 
 # The gateway
@@ -209,13 +209,13 @@ def _explain_close(code: int | None) -> Finding:
         case 4004:
             return broken("gateway", "Discord's gateway does not accept DISCORD_TOKEN.", TOKEN)
         case 4013 | 4014:
-            says = "Discord does not grant the intents that the bot asks for (4014)."
-            return broken("gateway", says.replace("4014", str(code)), CONTENT)
+            summary = "Discord does not grant the intents that the bot asks for (4014)."
+            return broken("gateway", summary.replace("4014", str(code)), CONTENT)
         case 4010:
             return broken("gateway", "Discord takes no such shard (4010).", "Look at ASKBACK_DISCORD_SHARD.")
         case 4011:
-            says = "Discord wants the bot to be split up further, since it is on too many servers (4011)."
-            return broken("gateway", says, SPLIT.format(some="several processes", first="0/2", last="1/2"))
+            summary = "Discord wants the bot to be split up further, since it is on too many servers (4011)."
+            return broken("gateway", summary, SPLIT.format(some="several processes", first="0/2", last="1/2"))
         case 9:
             return warning("gateway", "Discord refused the session, as it does when sessions begin too often.", AGAIN)
         case _:
@@ -233,21 +233,23 @@ async def _examine_shards(session: aiohttp.ClientSession, settings: DiscordSetti
         return [warning("shards", f"Discord does not say how many it recommends (HTTP {answer.status}).", AGAIN)]
     part, found = settings.part, list[Finding]()
     if part.count == 1:
-        says = "One process hears everything"
+        summary = "One process hears everything"
     else:
         also = ", and direct messages" if part.serves(None) else ""
-        says = f"With shard {part}, a process hears the servers of that part{also}"
+        summary = f"With shard {part}, a process hears the servers of that part{also}"
     if part.count >= wanted:
-        found.append(good("shards", f"{says}; Discord recommends {_format_count(wanted, 'shard')}."))
+        found.append(good("shards", f"{summary}; Discord recommends {_format_count(wanted, 'shard')}."))
     else:
         cure = SPLIT.format(some=f"{wanted} processes", first=f"0/{wanted}", last=f"{wanted - 1}/{wanted}")
-        found.append(warning("shards", f"{says}; Discord recommends {_format_count(wanted, 'shard')}.", cure))
+        found.append(warning("shards", f"{summary}; Discord recommends {_format_count(wanted, 'shard')}.", cure))
     left = cast("Json", limit).get("remaining")
     total, again = cast("Json", limit).get("total"), cast("Json", limit).get("reset_after")
     if isinstance(left, int) and isinstance(total, int) and left * 10 < total:
         when = f" in {round(again / 60_000)} minutes" if isinstance(again, int | float) else " within a day"
-        says = f"The bot may begin {_format_count(left, 'more session')} of {total} before Discord counts anew{when}."
-        found.append(warning("sessions", says, "Find out what starts the bot so often, and leave it running."))
+        summary = (
+            f"The bot may begin {_format_count(left, 'more session')} of {total} before Discord counts anew{when}."
+        )
+        found.append(warning("sessions", summary, "Find out what starts the bot so often, and leave it running."))
     return found
 
 
@@ -279,31 +281,31 @@ def _examine_guilds(
         where = f"{_read_text(guild, 'name')} ({_read_text(guild, 'id')})"
         for name in missing:
             loss = f": without it, {_LOSSES[name]}" if name in _LOSSES else ""
-            says = f"On {where}, it lacks the permission {_format_permission(name)}{loss}."
+            summary = f"On {where}, it lacks the permission {_format_permission(name)}{loss}."
             cure = f"Give it to the bot's role (Server Settings, Roles), or open {link} again."
-            found.append(broken("permissions", says, cure))
+            found.append(broken("permissions", summary, cure))
     if len(lacking) > SEEN_GUILDS:
-        says = f"On {len(lacking) - SEEN_GUILDS} more servers, it lacks permissions, too."
-        found.append(broken("permissions", says, f"Open {link} again for each of them."))
+        summary = f"On {len(lacking) - SEEN_GUILDS} more servers, it lacks permissions, too."
+        found.append(broken("permissions", summary, f"Open {link} again for each of them."))
     if guilds and not lacking:
         count = f"all {len(guilds)} servers" if len(guilds) > 1 else f"the server {_read_text(guilds[0], 'name')}"
         found.append(good("permissions", f"It may do what it needs on {count}."))
     there = {_read_text(guild, "id") for guild in guilds}
-    heard = [one for one in there if settings.part.serves(one)]
-    if guilds and len(heard) < len(guilds):
-        says = f"Of {_format_count(len(guilds), 'server')}, shard {settings.part} hears {len(heard)}."
-        found.append(good("servers", f"{says} The others take processes with the other shards."))
+    served = [one for one in there if settings.part.serves(one)]
+    if guilds and len(served) < len(guilds):
+        summary = f"Of {_format_count(len(guilds), 'server')}, shard {settings.part} hears {len(served)}."
+        found.append(good("servers", f"{summary} The others take processes with the other shards."))
     gone = scene.tenants - there
     if gone:
-        says = f"Questions are open on a server where the bot is not any more ({', '.join(sorted(gone))})."
+        summary = f"Questions are open on a server where the bot is not any more ({', '.join(sorted(gone))})."
         cure = f"Let it in again with {link} or end those questions: askback pending, askback cancel ID"
-        found.append(warning("servers", says, cure))
+        found.append(warning("servers", summary, cure))
     return found
 
 
 def _list_missing(guild: Mapping[str, object]) -> list[str]:
-    told = _read_text(guild, "permissions")
-    held = discord.Permissions(int(told) if told.isdigit() else 0)
+    permissions = _read_text(guild, "permissions")
+    held = discord.Permissions(int(permissions) if permissions.isdigit() else 0)
     if held.administrator:
         return []
     return [name for name, wanted in PERMISSIONS if wanted and not getattr(held, name)]

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
@@ -47,6 +47,8 @@ CATCH_UP = 100
 """Most messages of a channel or thread that are read after a new session, with those that may have been edited."""
 OVERLAP = 60_000 << 22
 """A minute, as a difference of ids. An older message may be stored after a newer one, so these are read again, too."""
+RECENT = timedelta(days=1)
+"""Age up to which a mention in a channel is answered, if the bot was away."""
 REMEMBERED = 200
 """Most channels and threads that are read after a new session."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
@@ -61,12 +63,12 @@ class MessageListener:
     """Handlers for messages, edits and deletions."""
 
     def __init__(
-        self, platform: DiscordPlatform, hear: MessageHandler, changes: EditHandler, *, reads_everything: bool
+        self, platform: DiscordPlatform, receive: MessageHandler, changes: EditHandler, *, reads_everything: bool
     ) -> None:
         self._changes = changes
         self._platform = platform
         self._places = ChannelCache(platform)
-        self._hear = hear
+        self._receive = receive
         self._reads_everything = reads_everything
         """True if the bot may read messages that do not mention it."""
         self._waiting: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
@@ -119,16 +121,16 @@ class MessageListener:
         if not await self._changes.is_stored(dedupe_key(message)):
             return
         parent = None if _get_guild_id(message) is None else await self._places.fetch_parent(message.channel)
-        heard = _to_incoming_message(message, text, (), parent)
-        taken = await self._changes.handle_edit(EditedMessage(heard=heard, at=at))
-        if taken.notice is None or heard.ref is None:
+        incoming = _to_incoming_message(message, text, (), parent)
+        taken = await self._changes.handle_edit(EditedMessage(message=incoming, at=at))
+        if taken.notice is None or incoming.ref is None:
             return
-        if heard.place.thread in {None, heard.ref.channel}:
-            await self._notify_author(heard.ref, taken.notice)
+        if incoming.place.thread in {None, incoming.ref.channel}:
+            await self._notify_author(incoming.ref, taken.notice)
         else:
             # The message is in the channel, and the conversation that it started is in a thread.
-            target = f"edit:{at.timestamp()}:{heard.dedupe_key}"
-            await self._post(heard.place, OutgoingMessage(target=target, text=taken.notice, markdown=False))
+            target = f"edit:{at.timestamp()}:{incoming.dedupe_key}"
+            await self._post(incoming.place, OutgoingMessage(target=target, text=taken.notice, markdown=False))
 
     async def handle_deletion(self, channel: int, messages: Collection[int]) -> None:
         """Handle the deletion of messages in a channel or thread. The bot's own deletions are ignored."""
@@ -160,18 +162,17 @@ class MessageListener:
         begin: bool,
         is_missed: bool,
     ) -> None:
-        guild, heard = _get_guild_id(message), _to_incoming_message(message, text, files, parent)
-        place = heard.place
-        taken = await self._store(heard, message.channel.id, begin=begin)
+        guild, incoming = _get_guild_id(message), _to_incoming_message(message, text, files, parent)
+        place = incoming.place
+        taken = await self._store(incoming, message.channel.id, begin=begin)
         # A message that is not kept is read again after each start. Its author must not be notified each time.
-        if taken.notice is not None and heard.ref is not None and not is_missed:
-            await self._notify_author(heard.ref, taken.notice)
+        if taken.notice is not None and incoming.ref is not None and not is_missed:
+            await self._notify_author(incoming.ref, taken.notice)
         if not taken.new:
             return
-        room = int(place.thread or place.channel)
-        self._newest[room] = message.id, guild
+        self._remember(place, message.id)
         if guild is not None and parent is None:
-            await self._open(place, text, heard.ref)
+            await self._open(place, text, incoming.ref)
 
     async def _notify_author(self, ref: MessageRef, text: str) -> None:
         try:
@@ -191,16 +192,27 @@ class MessageListener:
         for conversation in reversed(conversations):
             place, (_, _, message) = conversation.place, conversation.newest_key.partition(":")
             if message.isdigit() and to_channel_id(place).isdigit():
-                guild = None if place.tenant is None else int(place.tenant)
-                self._newest[int(to_channel_id(place))] = int(message), guild
+                self._remember(place, int(message))
+
+    def _remember(self, place: Place, message: int) -> None:
+        """Remember the newest message of a conversation, and of the channel in which it began."""
+        guild = None if place.tenant is None else int(place.tenant)
+        self._newest[int(to_channel_id(place))] = message, guild
+        if place.thread is not None:
+            channel = int(place.channel)
+            began, _ = self._newest.get(channel, (0, guild))
+            # A thread has the id of the message that it started from. Nothing older than a day is answered.
+            day = discord.utils.time_snowflake(utc_now() - RECENT)
+            self._newest[channel] = max(began, int(place.thread), day), guild
 
     async def catch_up(
         self, client: discord.Client, me: discord.ClientUser, since: Mapping[int, MessagePosition]
     ) -> None:
         """Read what was written or edited during a gap in the gateway session, in the places with conversations.
 
-        Discord sends a session that could not be resumed nothing of what it missed. `since` holds further channels and
-        threads, each with the message after which to read.
+        In the channels around their threads, somebody may have mentioned the bot meanwhile. Discord tells a session
+        that could not be resumed nothing of what it missed. `since` holds further channels and threads, each with the
+        message after which to read.
         """
         before, self._before = self._before, {}
         for where, (newest, guild) in sorted({**since, **before}.items()):
@@ -233,24 +245,24 @@ class MessageListener:
         except discord.NotFound:
             return ()  # the thread started without a message, or the message was deleted
 
-    async def _store(self, heard: IncomingMessage, where: int, *, begin: bool) -> MessageResult:
+    async def _store(self, incoming: IncomingMessage, where: int, *, begin: bool) -> MessageResult:
         """Pass a message on. If it cannot be stored, retry, in the order of the channel or thread."""
         waiting = self._waiting.get(where)
         if waiting is None:
             try:
-                return await self._hear(heard, begin=begin)
+                return await self._receive(incoming, begin=begin)
             except StoreError:
                 log.exception("A message could not be stored; trying again.", extra={"action": "message_refused"})
         async with self._waiting.setdefault(where, asyncio.Lock()):
-            return await self._store_at_last(heard, begin=begin)
+            return await self._store_at_last(incoming, begin=begin)
 
-    async def _store_at_last(self, heard: IncomingMessage, *, begin: bool) -> MessageResult:
+    async def _store_at_last(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult:
         try:
-            return await _store_or_raise(lambda: self._hear(heard, begin=begin), "A message")
+            return await _store_or_raise(lambda: self._receive(incoming, begin=begin), "A message")
         except StoreError:
             log.exception("A message could not be stored; it is lost.", extra={"action": "message_lost"})
-            say = OutgoingMessage(target=f"lost:{heard.dedupe_key}", text=NOT_HEARD, markdown=False)
-            await self._post(heard.place, say)
+            outgoing = OutgoingMessage(target=f"lost:{incoming.dedupe_key}", text=NOT_HEARD, markdown=False)
+            await self._post(incoming.place, outgoing)
             return MessageResult(new=False)
 
     async def _open(self, place: Place, text: str, ref: MessageRef | None) -> None:
@@ -260,25 +272,25 @@ class MessageListener:
         except DeliveryError as error:
             log.warning("A thread may not be started: %s", error, extra={"action": "no_thread"})
             # Nothing can be posted in that thread. Without this notice, the author would wait without knowing why.
-            say = OutgoingMessage(target=f"no_thread:{place.key}", text=f"{NO_THREAD} {error}", markdown=False)
-            await self._post(place.evolve(thread=None), say)
+            outgoing = OutgoingMessage(target=f"no_thread:{place.key}", text=f"{NO_THREAD} {error}", markdown=False)
+            await self._post(place.evolve(thread=None), outgoing)
         except (MessageNotFound, RetryableError) as error:
             log.warning("A thread could not be started: %s", error, extra={"action": "no_thread"})
             wait = error.seconds if isinstance(error, RetryableError) else None
             if wait is not None and wait >= LONG_SECONDS:
                 minutes = math.ceil(wait / 60)
                 text = THREAD_LATER.format(minutes="a minute" if minutes == 1 else f"{minutes} minutes")
-                say = OutgoingMessage(target=f"thread_later:{place.key}", text=text, markdown=False, reply_to=ref)
-                await self._post(place.evolve(thread=None), say)
+                outgoing = OutgoingMessage(target=f"thread_later:{place.key}", text=text, markdown=False, reply_to=ref)
+                await self._post(place.evolve(thread=None), outgoing)
         else:
             if not self._reads_everything:
                 await self._post(
                     place, OutgoingMessage(target=f"mentions:{place.key}", text=ONLY_MENTIONS, markdown=False)
                 )
 
-    async def _post(self, place: Place, say: OutgoingMessage) -> None:
+    async def _post(self, place: Place, outgoing: OutgoingMessage) -> None:
         try:
-            await self._platform.post(place, say)
+            await self._platform.post(place, outgoing)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("Something could not be said: %s", error, extra={"action": "not_said"})
 
@@ -289,7 +301,7 @@ async def _store_or_raise(take: Callable[[], Awaitable[T]], what: str) -> T:
     async def attempt() -> T:  # tenacity awaits a coroutine function only
         return await take()
 
-    def tell(state: RetryCallState) -> None:
+    def log_failure(state: RetryCallState) -> None:
         error = None if state.outcome is None else state.outcome.exception()
         extra = {"action": "message_refused"}
         log.error("%s could not be stored; trying again.", what, exc_info=error, extra=extra)
@@ -298,7 +310,7 @@ async def _store_or_raise(take: Callable[[], Awaitable[T]], what: str) -> T:
         retry=retry_if_exception_type(StoreError),
         wait=wait_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE),
         stop=stop_before_delay(SAVE_SECONDS),
-        before_sleep=tell,
+        before_sleep=log_failure,
         reraise=True,
     )(attempt)
 
@@ -312,7 +324,7 @@ def _to_incoming_message(
         author=read_actor(message.author),
         text=text or ("" if files else NO_TEXT),
         dedupe_key=dedupe_key(message),
-        at=utc_now(),
+        at=message.created_at,
         files=files,
         direct=_get_guild_id(message) is None,
         midway=parent is not None,

@@ -172,14 +172,14 @@ class Gateway:
         async def ask() -> None:
             await ws.send_heartbeat(keep_alive.beat())
 
-        def heard() -> float:
+        def count_acked() -> float:
             nonlocal acked
             if keep_alive._last_ack != acked:  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
                 acked = keep_alive._last_ack  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
                 pulse.record_round_trip(keep_alive.latency)
             return keep_alive._last_recv  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
 
-        await pulse.wait_until_silent(ask, heard)
+        await pulse.wait_until_silent(ask, count_acked)
         self._up = False
         log.warning("The gateway is silent; it is opened again.", extra={"action": "gateway_silent"})
         self._cut()

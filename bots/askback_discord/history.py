@@ -41,7 +41,7 @@ class History:
     async def read(self, place: Place) -> tuple[HistoryMessage, ...]:
         """Return a thread's first message and its newest ones, as many as one call returns; oldest first.
 
-        Raises `MessageNotFound`, `TryLater` or `DeliveryError`.
+        Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
         """
         if place.thread is None:
             return ()

@@ -16,12 +16,12 @@ QUOTED: Final = 200
 USE, KEEP = "Use this as your answer", "Just a message"
 
 
-def to_blocks(say: OutgoingMessage) -> list[Block] | None:
+def to_blocks(outgoing: OutgoingMessage) -> list[Block] | None:
     """Return the question with its two buttons, or None without an offer."""
-    offer = say.offer
+    offer = outgoing.offer
     if offer is None:
         return None
-    said = rich_text([section(runs(say.text)), quote(runs(fit_line(offer.text, QUOTED)))])
+    sentence = rich_text([section(runs(outgoing.text)), quote(runs(fit_line(offer.text, QUOTED)))])
     use = button(USE, control_ids.Control(kind="use", ask_id=offer.id, turn=0), primary=True)
     keep = button(KEEP, control_ids.Control(kind="keep", ask_id=offer.id, turn=0))
-    return [said, actions(control_ids.block(offer.id, 0, 1), [use, keep])]
+    return [sentence, actions(control_ids.block(offer.id, 0, 1), [use, keep])]

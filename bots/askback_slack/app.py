@@ -32,6 +32,7 @@ from askback.settings.address import Address
 from askback.settings.loader import load
 from askback_slack import modal
 from askback_slack.calls import SlackApi
+from askback_slack.catch_up import CatchUp
 from askback_slack.clicks import Clicks
 from askback_slack.directory import SlackDirectory
 from askback_slack.dispatch import dispatch, record_ack
@@ -41,6 +42,7 @@ from askback_slack.history import History
 from askback_slack.http import SignedEndpoint
 from askback_slack.installation import Installation
 from askback_slack.json_access import Json, get_object, get_text, get_value
+from askback_slack.newest_messages import NewestMessages
 from askback_slack.posting import SlackPlatform
 from askback_slack.sdk import Listeners
 from askback_slack.settings import SlackCalls, SlackSettings, is_configured, load_settings
@@ -80,7 +82,9 @@ class SlackBot:
             client = _build_client(settings, session)
             api = SlackApi(client, session)
             me = await _read_identity(api, settings.bot_token.get_secret_value())
-            connection = SlackConnection(settings, client, api, me, services, behind)
+            # Read this before events arrive, so that no new message hides those that were missed.
+            newest = NewestMessages(await services.list_recent())
+            connection = SlackConnection(settings, client, api, me, services, behind, newest)
             try:
                 yield connection
                 await behind.settle(FINISH_SECONDS)
@@ -107,6 +111,7 @@ class SlackConnection:
         me: AuthorizeResult,
         services: BotServices,
         behind: Background,
+        newest: NewestMessages,
     ) -> None:
         async def authorize() -> AuthorizeResult:
             return me  # read once at startup, so that no click waits for it
@@ -114,7 +119,7 @@ class SlackConnection:
         self._lines: SocketModeClient | None = None
         self._door: SignedEndpoint | None = None
         self._routes = services.routes
-        self._missed = services.missed
+        self._find_deleted = services.missed
         self.address: Address | None = None
         """The address that it listens on; None if it does not listen over HTTP."""
         self._api = api
@@ -146,7 +151,9 @@ class SlackConnection:
             ignoring_self_events_enabled=False,
         )
         clicks = Clicks(services.manager, slack, api, behind, services.choose, home)
-        listener = MessageListener(services, slack, names, behind, me.bot_user_id or "", home)
+        listener = MessageListener(services, slack, names, behind, newest, me.bot_user_id or "", home)
+        self._catch_up = CatchUp(api, listener, newest)
+        self._catching_up: asyncio.Task[None] | None = None
         listeners = cast("Listeners", self._app)
         # Register clicks first: slack-bolt asks the listeners one after the other, and a person waits for the ack of a
         # click.
@@ -170,16 +177,31 @@ class SlackConnection:
         await self._close()
 
     async def serve(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            self._catching_up = tasks.create_task(self._catch_up.run(), name="askback slack catch up")
+            try:
+                await self._receive()
+            finally:
+                self._catching_up.cancel()
+
+    async def _receive(self) -> None:
         secret, token = self._settings.signing_secret, self._settings.app_token
         if self._settings.http is not None and secret is not None:
             await self._listen(Address.read(self._settings.http), secret.get_secret_value())
         elif token is not None:
             await self._connect(token.get_secret_value())
 
+    def _on_gap(self) -> None:
+        """Find out what happened while no event could arrive."""
+        self._find_deleted()
+        self._catch_up.schedule()
+
     def is_connected(self) -> bool:
         return self.address is not None if self._lines is None else self._lines.is_connected
 
     async def drain(self) -> None:
+        if self._catching_up is not None:
+            self._catching_up.cancel()
         if self._door is not None:
             self._door.is_closed = True
         if self._lines is not None:
@@ -193,11 +215,11 @@ class SlackConnection:
                 self.address,
                 extra={"action": "slack_listening", "address": str(self.address)},
             )
-            self._missed()
+            self._on_gap()
             await asyncio.Event().wait()
 
     async def _connect(self, token: str) -> None:
-        self._lines = SocketModeClient(lambda: self._api.open_socket_address(token), self._take, self._missed)
+        self._lines = SocketModeClient(lambda: self._api.open_socket_address(token), self._take, self._on_gap)
         await self._lines.run()
 
     async def _take(self, envelope: Json) -> Ack | None:

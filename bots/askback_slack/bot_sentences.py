@@ -26,15 +26,15 @@ def for_one_person(words: str) -> Remark:
     return Remark(text=escape(to_literal(words)), blocks=(rich_text([section(runs(words))]),))
 
 
-def to_remark(say: OutgoingMessage) -> Remark:
+def to_remark(outgoing: OutgoingMessage) -> Remark:
     """Return the message for a sentence."""
-    words = escape(to_literal(say.text))
-    line: list[Block] = [] if say.mention is None else [*list_addressees(say.mention), text(" ")]
-    line += runs(say.text)
-    if say.until is not None:
-        line += [text("  ·  until "), date(say.until)]
-        words += f" (until {say.until:%Y-%m-%d %H:%M} {say.until:%Z})"
-    if say.link is not None:
-        line += [text(" "), link(say.link, "Go to the question")]
-        words += f" {escape(to_literal(say.link))}"
+    words = escape(to_literal(outgoing.text))
+    line: list[Block] = [] if outgoing.mention is None else [*list_addressees(outgoing.mention), text(" ")]
+    line += runs(outgoing.text)
+    if outgoing.until is not None:
+        line += [text("  ·  until "), date(outgoing.until)]
+        words += f" (until {outgoing.until:%Y-%m-%d %H:%M} {outgoing.until:%Z})"
+    if outgoing.link is not None:
+        line += [text(" "), link(outgoing.link, "Go to the question")]
+        words += f" {escape(to_literal(outgoing.link))}"
     return Remark(text=words, blocks=(rich_text([section(line)]),))

@@ -49,8 +49,8 @@ def explain(code: str, scope: str | None = None) -> str:
 
     `scope` is the missing scope, if Slack names it.
     """
-    told = _WHY.get(code, f"Slack refused it ({code}).")
-    return told.replace("{scope}", "" if scope is None else f", the scope {scope}")
+    sentence = _WHY.get(code, f"Slack refused it ({code}).")
+    return sentence.replace("{scope}", "" if scope is None else f", the scope {scope}")
 
 
 class SlackRefusal(DeliveryError):
@@ -91,7 +91,7 @@ class SlackApi:
     async def open_socket_address(self, app_token: str) -> str:
         """Return the address for a new socket.
 
-        Raises `RetryableError`, or `Refused` if Slack does not accept the app-level token.
+        Raises `RetryableError`, or `SlackRefusal` if Slack does not accept the app-level token.
         """
         with translate_errors():
             answer = await self._client.api_call("apps.connections.open", params={"token": app_token})

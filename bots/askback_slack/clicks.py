@@ -31,7 +31,7 @@ from askback.domain.identity import MessageRef, Place
 from askback.domain.outgoing_message import OfferResult
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
-from askback.manager import TOLD_AGAIN_SECONDS, UNCERTAIN, QuestionManager, describe_failure
+from askback.manager import NOTICE_SECONDS, UNCERTAIN, QuestionManager, describe_failure
 from askback.ports.bot import OfferHandler
 from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
@@ -80,7 +80,7 @@ class Clicks:
         self._platform = platform
         self._api = api
         self._behind = behind
-        self._told: Throttle[tuple[str, str]] = Throttle(TOLD_AGAIN_SECONDS)
+        self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
 
     async def handle_action(self, ack: AsyncAck, body: Json) -> None:
         """Handle a button, a menu or a set of checkboxes."""
@@ -101,14 +101,14 @@ class Clicks:
         control = pressed.control
         if control is not None and control.kind in {"use", "keep"}:
             chosen = await self._choose(control.ask_id, pressed.actor, use=control.kind == "use")
-            if chosen.notice is not None and not self._told.try_allow((pressed.actor.id, control.ask_id)):
+            if chosen.notice is not None and not self._notices.try_allow((pressed.actor.id, control.ask_id)):
                 return
             self._behind.start_soon(self._show_choice(pressed, chosen), "click")
             return
         operation = None if control is None else _build_operation(control, pressed)
         if control is None or operation is None:
             log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
-            if self._told.try_allow((pressed.actor.id, UNKNOWN)):
+            if self._notices.try_allow((pressed.actor.id, UNKNOWN)):
                 self._behind.start_soon(self._notify(pressed, UNKNOWN), "click")
             return
         action = Action(
@@ -144,7 +144,7 @@ class Clicks:
             return
         if isinstance(response, AskText):
             await self._open_modal(pressed, response.field)
-        elif isinstance(response, Notice) and not response.told:
+        elif isinstance(response, Notice) and not response.is_repeated:
             await self._notify(pressed, response.text)
         if not isinstance(response, Notice) or response.card is not None:
             await self._render_card(pressed, control.ask_id)
@@ -278,10 +278,10 @@ class Clicks:
         doubts = 0
         for pause in (*TELL_PAUSES, None):
             later: RetryableError | None = None
-            ways = [self._tell_by_url, self._tell_by_message]
-            for tell in reversed(ways) if pressed.thread is not None else ways:
+            ways = [self._notify_by_url, self._notify_by_message]
+            for notify in reversed(ways) if pressed.thread is not None else ways:
                 try:
-                    if await tell(pressed, text):
+                    if await notify(pressed, text):
                         return
                 except RetryableError as error:
                     log.info("A notice did not get through this way: %s", error, extra={"action": "notice_refused"})
@@ -293,14 +293,14 @@ class Clicks:
             await asyncio.sleep(max(pause, min(later.seconds or 0.0, TELL_PAUSES[-1])))
         log.warning("A notice did not get through.", extra={"action": "notice_lost"})
 
-    async def _tell_by_message(self, pressed: Click, text: str) -> bool:
+    async def _notify_by_message(self, pressed: Click, text: str) -> bool:
         if pressed.message is None:
             return False
         place = Place(platform=PLATFORM, channel=pressed.message.channel, thread=pressed.thread)
         await self._platform.post_ephemeral(place, pressed.actor.id, for_one_person(text))
         return True
 
-    async def _tell_by_url(self, pressed: Click, text: str) -> bool:
+    async def _notify_by_url(self, pressed: Click, text: str) -> bool:
         if pressed.response_url is None:
             return False
         words = for_one_person(text)

@@ -84,8 +84,8 @@ class _Slack:
         try:
             async with asyncio.timeout(self._seconds), self._session.ws_connect(address) as opened:
                 message = await opened.receive()
-                said = message.data if message.type is aiohttp.WSMsgType.TEXT else "null"
-                return get_object(json.loads(cast("str", said)))
+                data = message.data if message.type is aiohttp.WSMsgType.TEXT else "null"
+                return get_object(json.loads(cast("str", data)))
         except TimeoutError:
             raise _Unreachable(f"Slack does not greet on a new socket within {self._seconds:g} s.") from None
         except aiohttp.WSServerHandshakeError as error:
@@ -116,8 +116,10 @@ async def examine(scene: Scene) -> Sequence[Finding]:
         )
         found, connected = about_socket
         if app_id is not None and connected is not None and app_id != connected:
-            says = f"The two tokens are of different apps (bot: {app_id}, socket: {connected}): nothing is ever heard."
-            found = [*found, broken("app token", says, APP_TOKEN)]
+            summary = (
+                f"The two tokens are of different apps (bot: {app_id}, socket: {connected}): nothing is ever heard."
+            )
+            found = [*found, broken("app token", summary, APP_TOKEN)]
         return [*about_bot, *found]
 
 
@@ -134,8 +136,8 @@ async def _examine_bot_token(slack: _Slack, settings: SlackSettings, scene: Scen
     if me.error is not None:
         return [_explain_refusal(me.error), *clock], None
     if get_text(me.data, "bot_id") is None:
-        says = "SLACK_BOT_TOKEN is a person's token and not the bot's."
-        return [broken("bot token", says, BOT_TOKEN), *clock], None
+        summary = "SLACK_BOT_TOKEN is a person's token and not the bot's."
+        return [broken("bot token", summary, BOT_TOKEN), *clock], None
     team, team_id = get_text(me.data, "team") or "?", get_text(me.data, "team_id") or "?"
     name = get_text(me.data, "user") or "?"
     found = [
@@ -144,11 +146,11 @@ async def _examine_bot_token(slack: _Slack, settings: SlackSettings, scene: Scen
     ]
     elsewhere = scene.tenants - {team_id, get_text(me.data, "enterprise_id") or team_id}
     if elsewhere:
-        says = (
+        summary = (
             f"Questions are open in another workspace ({', '.join(sorted(elsewhere))}), where this token is not good."
         )
         cure = "Set the SLACK_BOT_TOKEN of that workspace, or end those questions: askback pending, askback cancel ID"
-        found.append(warning("workspace", says, cure))
+        found.append(warning("workspace", summary, cure))
     return [*found, *_examine_scopes(me.headers), *clock], await _find_app_id(slack, settings, me)
 
 
@@ -161,11 +163,11 @@ def _explain_refusal(code: str) -> Finding:
 
 
 def _examine_scopes(headers: Mapping[str, str]) -> list[Finding]:
-    told = headers.get("X-OAuth-Scopes")
-    if told is None:
+    scopes = headers.get("X-OAuth-Scopes")
+    if scopes is None:
         cure = "Compare Bot Token Scopes under OAuth & Permissions with manifests/slack.json."
         return [warning("scopes", "Slack did not say which scopes the token has.", cure)]
-    held = {scope.strip() for scope in told.split(",")}
+    held = {scope.strip() for scope in scopes.split(",")}
     missing = [
         (warning if scope in ASKING else broken)("scopes", f"{scope} is missing: without it, {loss}.", REINSTALL)
         for scope, loss in SCOPES.items()
@@ -203,26 +205,26 @@ async def _examine_socket(slack: _Slack, settings: SlackSettings, scene: Scene) 
     if scene.worker is not None:
         return [accepted, good("socket", "The running bot has it; no second one was opened beside it.")], None
     try:
-        said = await slack.hello(address)
+        hello = await slack.hello(address)
     except _Unreachable as error:
         cure = "Let WebSockets (wss://*.slack.com, port 443) through the firewall or proxy."
         return [accepted, broken("socket", str(error), cure)], None
-    if said.get("type") != "hello":
-        reason = get_text(said, "reason") or "it ended without a word"
+    if hello.get("type") != "hello":
+        reason = get_text(hello, "reason") or "it ended without a word"
         if reason == "link_disabled":
             return [accepted, broken("socket", "Socket Mode is switched off for the app.", SOCKET_MODE)], None
         if reason == "too_many_websockets":
-            says = "Ten processes have a socket of this app open already, the most that Slack allows."
-            return [accepted, broken("socket", says, "End those that are not meant to run.")], None
+            summary = "Ten processes have a socket of this app open already, the most that Slack allows."
+            return [accepted, broken("socket", summary, "End those that are not meant to run.")], None
         return [accepted, broken("socket", f"Slack did not greet on the socket ({reason}).", SOCKET_MODE)], None
     found = [accepted, good("socket", "It was opened, and Slack greeted.")]
-    others = said.get("num_connections")
+    others = hello.get("num_connections")
     if isinstance(others, int) and others > 1:
         more = "1 more socket is" if others == 2 else f"{others - 1} more sockets are"
-        says = f"{more} open with this app: each of them gets only some of the clicks."
+        summary = f"{more} open with this app: each of them gets only some of the clicks."
         cure = "End the other process, or give each bot an app of its own."
-        found.append(warning("socket", says, cure))
-    return found, get_text(said, "connection_info", "app_id")
+        found.append(warning("socket", summary, cure))
+    return found, get_text(hello, "connection_info", "app_id")
 
 
 def _explain_no_socket(code: str) -> Finding:
@@ -245,8 +247,8 @@ def _examine_http(settings: SlackSettings, http: str, scene: Scene) -> list[Find
     if secret is None:
         found.append(broken("signing secret", "SLACK_SIGNING_SECRET is missing.", SIGNING))
     elif not _SECRET.fullmatch(secret.get_secret_value()):
-        says = "SLACK_SIGNING_SECRET does not look like one: those are 32 digits and letters from a to f."
-        found.append(warning("signing secret", says, SIGNING))
+        summary = "SLACK_SIGNING_SECRET does not look like one: those are 32 digits and letters from a to f."
+        found.append(warning("signing secret", summary, SIGNING))
     else:
         found.append(good("signing secret", "It is set; that it is the right one shows when Slack first calls."))
     if scene.worker is not None:
@@ -257,7 +259,7 @@ def _examine_http(settings: SlackSettings, http: str, scene: Scene) -> list[Find
         with socket.create_server((address.host, address.port), family=family):
             pass
     except OSError as error:
-        says = f"Nothing can listen on {http} ({error.strerror or type(error).__name__})."
+        summary = f"Nothing can listen on {http} ({error.strerror or type(error).__name__})."
         cure = "End what listens there, or set ASKBACK_SLACK_HTTP to another address."
-        return [*found, broken("address", says, cure)]
+        return [*found, broken("address", summary, cure)]
     return [*found, good("address", f"{http} is free for Slack's requests.")]

@@ -7,6 +7,8 @@ __all__ = ["MessageListener"]
 import asyncio
 import logging
 import time
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 
 from cachetools import FIFOCache
@@ -17,7 +19,7 @@ from askback.domain.incoming_message import DeletedMessages, EditedMessage, Inco
 from askback.inbound.deduplication import Deduplicator
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
-from askback.manager import TOLD_AGAIN_SECONDS
+from askback.manager import NOTICE_SECONDS
 from askback.ports.bot import BotServices
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
@@ -31,8 +33,10 @@ from askback_slack.message_events import (
     read_deletion,
     read_edit,
     read_message,
+    read_missed,
     read_stop,
 )
+from askback_slack.newest_messages import NewestMessages
 from askback_slack.posting import SlackPlatform
 from askback_slack.task_group import Background
 from askback_slack.user_names import UserNames
@@ -59,10 +63,12 @@ class MessageListener:
         platform: SlackPlatform,
         names: UserNames,
         behind: Background,
+        newest: NewestMessages,
         me: str,
         home: Installation = UNKNOWN_INSTALLATION,
     ) -> None:
         self._services = services
+        self._newest = newest
         self._platform = platform
         self._names = names
         self._behind = behind
@@ -71,7 +77,7 @@ class MessageListener:
         self._once = Deduplicator()
         self._done: FIFOCache[str, None] = FIFOCache(REMEMBERED)
         """Keys of the messages that this process has handled, kept or not."""
-        self._told: Throttle[tuple[str, str]] = Throttle(TOLD_AGAIN_SECONDS)
+        self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
 
     async def handle_message(self, body: Json) -> BoltResponse | None:
         """Handle a message or a mention. It is stored before the ack, since Slack redelivers only unacked events."""
@@ -94,16 +100,40 @@ class MessageListener:
         if (edit := read_edit(body, self._me, self._home)) is not None:
             await self._handle_edit(edit)
             return
-        said = read_message(body, self._me, self._home)
-        if said is None:
+        user_message = read_message(body, self._me, self._home)
+        if user_message is None:
             return
-        begin = said.direct or said.mentions_bot
-        if begin or said.in_thread:
+        begin = user_message.direct or user_message.mentions_bot
+        if begin or user_message.in_thread:
             # A mention arrives as two events. A command to the bot itself must not run twice.
-            async with self._once.enter(said.key) as first:
+            async with self._once.enter(user_message.key) as first:
                 if first:
-                    await self._receive_message(said, begin=begin)
-        self._done[said.key] = None
+                    await self._receive_message(user_message, begin=begin)
+        self._done[user_message.key] = None
+
+    async def handle_missed(self, message: Json, place: Place, *, is_new: bool) -> None:
+        """Handle a message of a conversation that no event told of, and its last edit.
+
+        `is_new` is False for a message that was written before the bot was away. Raises `StoreError`.
+        """
+        read = read_missed(message, place, self._me, self._home)
+        if read is None:
+            return
+        user_message, edit = read
+        # Only a look-up tells for certain to which workspace and organisation the author belongs.
+        await self._names.fetch_name(user_message.author.id)
+        tenant = self._names.get_tenant(user_message.author.id, self._home) or user_message.author.tenant
+        user_message = replace(user_message, author=user_message.author.evolve(tenant=tenant))
+        if is_new and (user_message.direct or user_message.mentions_bot or user_message.in_thread):
+            async with self._once.enter(user_message.key) as first:
+                if first:
+                    begin = user_message.direct or user_message.mentions_bot
+                    # A message that is not kept is read again after each start. Notify its author only once.
+                    await self._receive_message(user_message, begin=begin, is_missed=True)
+            self._done[user_message.key] = None
+        if edit is not None:
+            with suppress(_Early):
+                await self._handle_edit(replace(edit, message=user_message))
 
     async def _handle_deletion(self, gone: DeletionEvent) -> None:
         if self._platform.has_deleted(gone.ref):
@@ -115,34 +145,41 @@ class MessageListener:
         async with self._once.enter(f"removed:{key}") as first, self._once.wait_for(key):
             if not first:
                 return
-            said = gone.message
-            if said is not None and not await self._services.changes.is_stored(key) and await self._is_to_come(said):
+            user_message = gone.message
+            if (
+                user_message is not None
+                and not await self._services.changes.is_stored(key)
+                and await self._is_to_come(user_message)
+            ):
                 raise _Early
             await self._services.changes.handle_deletion(DeletedMessages(messages=messages, keys=keys))
 
     async def _handle_edit(self, edit: EditEvent) -> None:
-        said = edit.message
-        async with self._once.enter(f"edit:{edit.at.timestamp()}:{said.key}") as first, self._once.wait_for(said.key):
+        user_message = edit.message
+        async with (
+            self._once.enter(f"edit:{edit.at.timestamp()}:{user_message.key}") as first,
+            self._once.wait_for(user_message.key),
+        ):
             if not first:
                 return
             # Check this first, so that an edit outside the agent's conversations costs no call to Slack.
-            if not await self._services.changes.is_stored(said.key):
-                if await self._is_to_come(said):
+            if not await self._services.changes.is_stored(user_message.key):
+                if await self._is_to_come(user_message):
                     raise _Early
                 return
             taken = await self._services.changes.handle_edit(
-                EditedMessage(heard=await self._to_incoming_message(said), at=edit.at)
+                EditedMessage(message=await self._to_incoming_message(user_message), at=edit.at)
             )
             if taken.notice is not None:
-                self._behind.start_soon(self._notify_author(said, taken.notice), "notice")
+                self._behind.start_soon(self._notify_author(user_message, taken.notice), "notice")
 
-    async def _is_to_come(self, said: UserMessage) -> bool:
+    async def _is_to_come(self, user_message: UserMessage) -> bool:
         """Return True if the message itself may still be delivered and would then be kept."""
-        if said.key in self._done or utc_now() - said.at > REDELIVERED:
+        if user_message.key in self._done or utc_now() - user_message.at > REDELIVERED:
             return False
-        if said.direct or said.mentions_bot:
+        if user_message.direct or user_message.mentions_bot:
             return True
-        return said.in_thread and await self._services.changes.has_conversation(said.place)
+        return user_message.in_thread and await self._services.changes.has_conversation(user_message.place)
 
     async def handle_channel_closed(self, body: Json) -> BoltResponse | None:
         """Reject the open questions of a channel that was archived or deleted, where no one can answer any more."""
@@ -160,32 +197,39 @@ class MessageListener:
             return BoltResponse(status=503)
         return None
 
-    async def _receive_message(self, said: UserMessage, *, begin: bool) -> None:
-        taken = await self._services.hear(await self._to_incoming_message(said), begin=begin)
-        if taken.notice is not None:
-            self._behind.start_soon(self._notify_author(said, taken.notice), "notice")
+    async def _receive_message(self, user_message: UserMessage, *, begin: bool, is_missed: bool = False) -> None:
+        taken = await self._services.receive(await self._to_incoming_message(user_message), begin=begin)
+        if taken.new:
+            self._newest.record(user_message.place, user_message.ref.id)
+        if taken.notice is not None and not is_missed:
+            self._behind.start_soon(self._notify_author(user_message, taken.notice), "notice")
 
-    async def _to_incoming_message(self, said: UserMessage) -> IncomingMessage:
+    async def _to_incoming_message(self, user_message: UserMessage) -> IncomingMessage:
         # In parallel, because the ack waits for both.
         name, text = await asyncio.gather(
-            self._names.fetch_name(said.author.id), self._names.fill_in_names(said.text, said.mentioned)
+            self._names.fetch_name(user_message.author.id),
+            self._names.fill_in_names(user_message.text, user_message.mentioned),
         )
         return IncomingMessage(
-            place=said.place,
-            author=said.author.evolve(name=name),
+            place=user_message.place,
+            author=user_message.author.evolve(name=name),
             text=text,
-            dedupe_key=said.key,
-            at=said.at,
-            files=said.files,
-            direct=said.direct,
-            midway=said.in_thread,
-            ref=said.ref,
+            dedupe_key=user_message.key,
+            at=user_message.at,
+            files=user_message.files,
+            direct=user_message.direct,
+            midway=user_message.in_thread,
+            ref=user_message.ref,
         )
 
-    async def _notify_author(self, said: UserMessage, text: str) -> None:
+    async def _notify_author(self, user_message: UserMessage, text: str) -> None:
         """Run behind the ack: show a sentence only to the author of the message."""
-        place = said.place if said.direct or said.in_thread else said.place.evolve(thread=None)
-        await self._notify_person(place, said.author.id, text, direct=said.direct)
+        place = (
+            user_message.place
+            if user_message.direct or user_message.in_thread
+            else user_message.place.evolve(thread=None)
+        )
+        await self._notify_person(place, user_message.author.id, text, direct=user_message.direct)
 
     async def _notify_person(self, place: Place, person: str, text: str, *, direct: bool) -> None:
         try:
@@ -209,7 +253,7 @@ class MessageListener:
             return BoltResponse(status=503)
         if refusal is not None:
             self._platform.refresh_status(place, nothing=refusal.nothing)
-            if self._told.try_allow((place.key, person.id)):
+            if self._notices.try_allow((place.key, person.id)):
                 self._behind.start_soon(self._notify_person(place, person.id, refusal.notice, direct=False), "notice")
         return None
 

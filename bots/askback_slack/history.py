@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["History", "iterate_messages", "read_message"]
+__all__ = ["NO_SCOPE", "PAGES", "History", "iterate_messages", "read_message"]
 
 import asyncio
 from collections import deque
@@ -24,29 +24,33 @@ from askback_slack.user_names import UserNames
 
 PAGE = 200
 PAGES = 25
-"""Most pages that are read of a thread, or of the newest messages of a channel."""
+"""Most pages that are read of a thread, or of the newest messages of a channel, unless a caller sets fewer."""
 _WRITTEN = frozenset({None, "file_share", "thread_broadcast", "bot_message", "me_message"})
 """Subtypes of messages that a person or a program wrote. The others are Slack's own notices."""
-_NO_SCOPE = (
+NO_SCOPE = (
     "the Slack app lacks the permission to read there: channels:history, or groups:history in a private channel, "
     "im:history and mpim:history in direct messages. Whoever runs me: install it anew from manifests/slack.json."
 )
 
 
-async def iterate_messages(api: SlackApi, place: Place) -> AsyncIterator[object]:
+async def iterate_messages(
+    api: SlackApi, place: Place, *, oldest: str | None = None, pages: int = PAGES
+) -> AsyncIterator[object]:
     """Yield the messages of a thread from its start, or of a channel from its newest.
 
-    Reads at most `PAGES` pages. Raises `Gone`, `TryLater` or `DeliveryError`.
+    `oldest` leaves out what is not newer than this timestamp, except a thread's first message. Reads at most `pages`.
+    Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
     """
     where = {"ts": place.thread} if place.thread is not None else {}
     cursor: str | None = None
-    for _ in range(PAGES):
+    for _ in range(pages):
         response = await api.read(
             "conversations.replies" if where else "conversations.history",
             channel=place.channel,
             limit=PAGE,
             include_all_metadata="true",
             cursor=cursor,
+            oldest=oldest,
             **where,
         )
         for message in get_list(response, "messages"):
@@ -66,7 +70,10 @@ class History:
         self._home = home
 
     async def read(self, place: Place) -> tuple[HistoryMessage, ...]:
-        """Return the newest messages of a thread, oldest first. Raises `Gone`, `TryLater` or `DeliveryError`."""
+        """Return the newest messages of a thread, oldest first.
+
+        Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
+        """
         if place.thread is None:
             return ()
         last: deque[object] = deque(maxlen=MAX_MESSAGES)
@@ -75,7 +82,7 @@ class History:
                 last.append(message)
         except SlackRefusal as refusal:
             if refusal.code == "missing_scope":
-                raise DeliveryError(_NO_SCOPE) from refusal
+                raise DeliveryError(NO_SCOPE) from refusal
             raise
         return select_newest(
             await self._replace_ids(
@@ -85,26 +92,26 @@ class History:
 
     async def _replace_ids(self, found: Sequence[Found]) -> tuple[HistoryMessage, ...]:
         """Replace people's ids with their names."""
-        people = {one.said.author.id for one in found if not one.said.author.name}
+        people = {one.message.author.id for one in found if not one.message.author.name}
         people.update(person for one in found for person in one.mentioned)
         await asyncio.gather(*map(self._names.fetch_name, people))  # in parallel; the names are cached from here on
         return tuple([await self._replace_ids_in(one) for one in found])
 
     async def _replace_ids_in(self, one: Found) -> HistoryMessage:
-        author = one.said.author
+        author = one.message.author
         if not author.name:
             name = await self._names.fetch_name(author.id)
             # Some messages carry no team, such as those with files. No message carries the organisation.
             tenant = self._names.get_tenant(author.id, self._home) or author.tenant
             author = author.evolve(name=name, tenant=tenant)
-        return one.said.evolve(author=author, text=await self._names.fill_in_names(one.said.text, one.mentioned))
+        return one.message.evolve(author=author, text=await self._names.fill_in_names(one.message.text, one.mentioned))
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """A message in which people still appear as `@ID`."""
 
-    said: HistoryMessage
+    message: HistoryMessage
     mentioned: tuple[str, ...]
 
 

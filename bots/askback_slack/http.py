@@ -72,7 +72,7 @@ class SignedEndpoint:
         self.is_closed = False
         """True if it refuses everything. Slack then sends an event again, and shows the person an error for a click."""
         self._secret = secret
-        self._said: Throttle[None] = Throttle(SAY_AGAIN)
+        self._warnings: Throttle[None] = Throttle(SAY_AGAIN)
 
     def application(self) -> web.Application:
         """Return the application to serve. aiohttp automatically answers 404 and 405 for other paths and methods."""
@@ -116,7 +116,7 @@ class SignedEndpoint:
         )
 
     def _build_refusal(self, why: str) -> web.Response:
-        if self._said.try_allow(None):
+        if self._warnings.try_allow(None):
             log.warning("A request was refused as not Slack's: %s.", why, extra={"action": "request_refused"})
         # Every unsigned request gets the same answer, so that attackers learn nothing.
         return web.Response(status=401, text="This is not signed by Slack.\n")

@@ -8,10 +8,12 @@ __all__ = [
     "UserMessage",
     "dedupe_key",
     "is_direct",
+    "is_timestamp",
     "list_file_names",
     "read_deletion",
     "read_edit",
     "read_message",
+    "read_missed",
     "read_stop",
     "to_visible_text",
 ]
@@ -158,6 +160,23 @@ def _read_nested(body: Json, message: Json, bot_user: str, home: Installation) -
     return read_message({**body, "event": {**message, **around}}, bot_user, home)
 
 
+def read_missed(
+    message: Json, place: Place, bot_user: str, home: Installation
+) -> tuple[UserMessage, EditEvent | None] | None:
+    """Read a message of a conversation that no event told of, and the last edit by its author.
+
+    Return None if no person wrote it. The message says less about its author's workspace than an event does.
+    """
+    event = {**message, "type": "message", "channel": place.channel}
+    user_message = read_message({"event": event}, bot_user, home)
+    if user_message is None:
+        return None
+    edited = get_text(message, "edited", "ts")
+    if edited is None or get_text(message, "edited", "user") not in {None, user_message.author.id}:
+        return user_message, None
+    return user_message, EditEvent(user_message, _to_datetime(edited))
+
+
 def read_stop(body: Json, home: Installation = UNKNOWN_INSTALLATION) -> tuple[Place, Actor] | None:
     """Read an agent_session_stopped event: the place of Slack's Stop button, and the person who pressed it.
 
@@ -194,9 +213,14 @@ def list_file_names(message: object) -> tuple[str, ...]:
     )
 
 
+def is_timestamp(ts: str) -> bool:
+    """Return True for a `ts`: seconds since 1970, with up to six decimal places."""
+    return re.fullmatch(r"\d{1,10}(\.\d{1,6})?", ts) is not None
+
+
 def _to_datetime(ts: str) -> datetime:
     """Return the time at which a message was written, or now if its ts cannot be read."""
-    if re.fullmatch(r"\d{1,10}(\.\d{1,6})?", ts):
+    if is_timestamp(ts):
         return datetime.fromtimestamp(float(ts), UTC)
     return utc_now()
 

@@ -118,8 +118,8 @@ def _format_decision(card: Card, tally: VoteCount) -> Iterator[str]:
 
 
 def _format_vote(vote: Vote) -> str:
-    said = f"{to_literal(vote.by.name or vote.by.id)}: {fit_line(vote.choice.label, LONGEST_NAMED)}"
-    return said if vote.reason is None else f"{said} — {_shorten(to_literal(vote.reason))}"
+    text = f"{to_literal(vote.by.name or vote.by.id)}: {fit_line(vote.choice.label, LONGEST_NAMED)}"
+    return text if vote.reason is None else f"{text} — {_shorten(to_literal(vote.reason))}"
 
 
 def _list_fitting_votes(votes: Iterable[str]) -> Iterator[str]:

@@ -70,7 +70,7 @@ class _Socket:
     socket: aiohttp.ClientWebSocketResponse
     pulse: KeepAlive
     opened: float
-    heard: int = 0
+    frame_count: int = 0
     """The number of frames received."""
     asked: float = 0.0
     """The time of the last ping, by `time.monotonic()`."""
@@ -118,8 +118,8 @@ class SocketModeClient:
     ) -> None:
         """`address` returns the address of a new socket.
 
-        It raises `RetryableError`, or `Refused` if Slack does not accept the app-level token. `missed` is called when a
-        socket opens after a time without one.
+        It raises `RetryableError`, or `SlackRefusal` if Slack does not accept the app-level token. `missed` is called
+        when a socket opens after a time without one.
         """
         self._missed = missed
         self._address = address
@@ -237,7 +237,7 @@ class SocketModeClient:
         try:
             while True:
                 frame = await line.socket.receive()
-                line.heard += 1
+                line.frame_count += 1
                 match frame.type:
                     case aiohttp.WSMsgType.TEXT:
                         self._read(line, frame, tasks)
@@ -326,12 +326,12 @@ class SocketModeClient:
     async def _watch(self, line: _Socket) -> None:
         """Close a silent socket once another is open, and keep it if it recovers first."""
         while True:
-            await line.pulse.wait_until_silent(line.ping, lambda: line.heard)
+            await line.pulse.wait_until_silent(line.ping, lambda: line.frame_count)
             line.silent = True
-            heard = line.heard
+            frame_count = line.frame_count
             log.warning("The socket to Slack is silent; another one is opened.", extra={"action": "socket_silent"})
             self._changed.set()
-            while line.heard == heard:
+            while line.frame_count == frame_count:
                 if self.is_connected or not line.is_open:
                     line.cut()
                     return

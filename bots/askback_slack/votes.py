@@ -60,13 +60,13 @@ def build_requesters(tally: VoteCount) -> Part | None:
 
 
 def _build_vote(vote: Vote, mark: str, *, opens: bool) -> Iterator[Part]:
-    said = [
+    parts = [
         text(f"{mark}  "),
         person(vote.by),
         text("  "),
         *runs(fit_line(vote.choice.label, LONGEST_NAMED), strong=True),
     ]
-    yield from paragraph(said, opens=opens)
+    yield from paragraph(parts, opens=opens)
     if vote.reason is not None:
         yield from quoted(vote.reason)
 

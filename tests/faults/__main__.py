@@ -50,8 +50,11 @@ class Combination:
     again: int = AGAIN
     tally: Tally = field(default_factory=Tally)
     outputs: list[str] = field(default_factory=list[str])
+    points: set[str] = field(default_factory=set[str])
+    """The points of all its rounds."""
 
     def deal(self, points: list[str], dice: random.Random, size: int) -> None:
+        self.points.update(points)
         for at in range(0, len(points), size):
             some = tuple(points[at : at + size])
             fails = self.store == "postgres" and dice.random() < self.failovers
@@ -257,7 +260,10 @@ def main() -> None:
             "total": total.json(),
         }  # fmt: skip
         given.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
-    sys.exit(1 if total.count or not total.kills else 0)
+    unreached = set[str]().union(*(one.points for one in found)) - set(total.points)
+    if unreached:
+        print(f"No bot reached these points: {', '.join(sorted(unreached))}.", file=sys.stderr)
+    sys.exit(1 if total.count or unreached else 0)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,11 @@ between two cards in one channel, instead of the default. `kill_points.py` lists
 
 from __future__ import annotations
 
+import asyncio
+import faulthandler
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -34,7 +37,16 @@ def wind(ahead: Path) -> None:
     maintenance.CLOCK_SECONDS = 0.2
 
 
+def dump(*_: object) -> None:
+    """Write what each task and thread waits for to the log, for a test that failed."""
+    faulthandler.dump_traceback(all_threads=True)
+    for task in asyncio.all_tasks(asyncio.get_running_loop()):
+        task.print_stack(file=sys.stderr)
+    sys.stderr.flush()
+
+
 def main() -> None:
+    signal.signal(signal.SIGUSR1, dump)
     order = json.loads(sys.argv[1])
     if "RIG_DISK" in os.environ:
         bad_disk.install(Path(os.environ["RIG_DISK"]))

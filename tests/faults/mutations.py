@@ -168,9 +168,11 @@ def spoil(what: str) -> None:
             deliver = Delivery._deliver_text
 
             async def deliver_anew(self: Delivery, item: OutboxItem) -> bool:
-                if item.say is not None and item.target.startswith(REMINDER):
+                if item.outgoing is not None and item.target.startswith(REMINDER):
                     # It posts as at the first try, because Discord also recognizes a message by its text.
-                    item = item.evolve(say=item.say.evolve(target=f"{item.target}:{os.urandom(4).hex()}"), attempts=1)
+                    item = item.evolve(
+                        outgoing=item.outgoing.evolve(target=f"{item.target}:{os.urandom(4).hex()}"), attempts=1
+                    )
                 return await deliver(self, item)
 
             Delivery._deliver_text = deliver_anew  # type: ignore[method-assign]

@@ -36,6 +36,8 @@ from support.processes import Launched, Launcher
 WITHIN = 30.0
 """Seconds that any step may take before a test fails."""
 LOOK = 0.1
+DUMP_SECONDS = 1.0
+"""Seconds that a bot gets to write the stacks of its tasks."""
 ACK_SECONDS = 1.0
 """Seconds that the workspace waits for an ack; shorter than Slack's, so that dead bots cost little time."""
 BOT = Path(__file__).with_name("bot.py")
@@ -225,7 +227,18 @@ class Rig(ABC):
                         async with asyncio.timeout(LOOK):
                             await self.state.changed_since(self.state.revision)
         except TimeoutError:
-            raise AssertionError(f"not within {within:g} s:\n{self.picture()}\n{self.log()}") from None
+            log = self.log()
+            raise AssertionError(f"not within {within:g} s:\n{self.picture()}\n{log}\n{await self._dump()}") from None
+
+    async def _dump(self) -> str:
+        """Return the stacks of the bot's tasks and threads."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return "The bot has ended."
+        before = len(self.whole_log())
+        os.kill(process.pid, signal.SIGUSR1)
+        await asyncio.sleep(DUMP_SECONDS)
+        return self.whole_log()[before:]
 
     # what is visible
 

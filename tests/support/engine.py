@@ -312,6 +312,10 @@ class Engine:
             await self.manager.cards.draw(ask.id, self.board.show)
         return response
 
+    async def cancel(self, ask_id: str, **more: Any) -> bool:
+        """End an ask, as `QuestionManager.cancel` does."""
+        return await insisting(lambda: self.manager.cancel(ask_id, **more))
+
     async def asked(self, count: int = 1) -> list[Ask]:
         """Return the open cards, once there are `count`."""
         return await self.board.until(lambda: self.board.open() if len(self.board.open()) == count else None)

@@ -31,15 +31,17 @@ class Shortage(Value):
     def describe(self, acted_on: str) -> str:
         """Return the reason in sentences. `acted_on` is "I act on", or "you act on" towards the model."""
         if self.available == 0:
-            said = "nobody is left to decide."
+            sentence = "nobody is left to decide."
         else:
             people, have = ("person", "has") if self.needed == 1 else ("people", "have")
-            said = f"{self.needed} {people} {have} to {self.verb}, but only {self.available} can."
+            sentence = f"{self.needed} {people} {have} to {self.verb}, but only {self.available} can."
         if self.starter is not None:
-            said += f" {self.starter.display_name} asked for this."
+            sentence += f" {self.starter.display_name} asked for this."
         if self.authors:
-            said += f" {_format_names(self.authors)} wrote what {acted_on}."
-        return f"{said} People do not decide about their own requests." if self.starter or self.authors else said
+            sentence += f" {_format_names(self.authors)} wrote what {acted_on}."
+        return (
+            f"{sentence} People do not decide about their own requests." if self.starter or self.authors else sentence
+        )
 
     @property
     def advice(self) -> str:
@@ -47,8 +49,8 @@ class Shortage(Value):
         settings = (
             "settings are “approvers” and “approval_own”" if self.starter or self.authors else "setting is “approvers”"
         )
-        said = f"Whoever runs me can change that: the {settings}."
-        return f"{said} Or write “new”, and ask me again without their words." if self.can_restart else said
+        sentence = f"Whoever runs me can change that: the {settings}."
+        return f"{sentence} Or write “new”, and ask me again without their words." if self.can_restart else sentence
 
 
 def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, tuple[Actor, ...]]) -> Shortage | None:

@@ -21,6 +21,7 @@ class _Running:
 
     task: asyncio.Task[bool]
     check_requested: asyncio.Event = field(default_factory=asyncio.Event)
+    is_stopped: bool = False
 
 
 class CancellableRunner:
@@ -43,13 +44,14 @@ class CancellableRunner:
         try:
             while not await self._wait_for_end(running):
                 if await self._store.count_stops(conversation_id) != before:
+                    running.is_stopped = True
                     running.task.cancel()
                     await asyncio.wait({running.task})
         finally:
-            del self._running[conversation_id]
             if not running.task.done():
                 running.task.cancel()
                 await asyncio.gather(running.task, return_exceptions=True)
+            del self._running[conversation_id]
         return True if running.task.cancelled() else running.task.result()
 
     async def _wait_for_end(self, running: _Running) -> bool:
@@ -62,6 +64,11 @@ class CancellableRunner:
             await asyncio.gather(looking, return_exceptions=True)
         running.check_requested.clear()
         return running.task.done()
+
+    def is_stopped(self, conversation_id: str) -> bool:
+        """Return True if a stop ends the running step. Otherwise a step that is cancelled is repeated later."""
+        running = self._running.get(conversation_id)
+        return running is not None and running.is_stopped
 
     def check_for_stop(self, conversation_id: str | None = None) -> None:
         """Make running steps check for a stop that may have been made, here or in another process. None means all of

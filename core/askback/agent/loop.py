@@ -49,10 +49,10 @@ from askback.ports.platform import (
     RetryableError,
     TextStream,
 )
-from askback.store.ask_transactions import TooManyOpenAsks
 from askback.store.errors import TurnTakenOver
 from askback.store.events import ConversationStopped, Event
 from askback.store.store import Store
+from askback.store.tables.new_asks import TooManyOpenAsks
 
 log = logging.getLogger("askback.agent")
 
@@ -227,7 +227,7 @@ class Agent:
                 response = await stream_response(await self._client(), request, text.follow, reservation.meter)
                 end = await self._ends.build(turn, with_new_ids(response, turn.history), stream.messages)
                 end = end.evolve(tokens=reservation.meter.total_tokens, reservation=reservation.id)
-                if end.say is None:
+                if end.outgoing is None:
                     # Before the commit, because no process looks for a placeholder of a turn that has ended.
                     await text.abandon()
                 taken_at = asyncio.get_running_loop().time()
@@ -236,7 +236,7 @@ class Agent:
                 await text.abandon(will_retry=True)
                 raise
             except BaseException:
-                await text.abandon()
+                await text.abandon(will_retry=not self._steps.is_stopped(conversation.id))
                 raise
             if not ended:
                 log.info(
@@ -245,8 +245,8 @@ class Agent:
                 )
                 await text.abandon()
                 return
-            if end.say is not None:
-                await text.finish(end.say, taken_at)
+            if end.outgoing is not None:
+                await text.finish(end.outgoing, taken_at)
             status = _get_status_after_turn(end)
         finally:
             self._set_status(conversation, status)

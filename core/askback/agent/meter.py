@@ -25,7 +25,7 @@ class TokenMeter:
         self._lost = 0
         """Attempts that may have reached the service but got no answer. The client retries them automatically."""
         self._answered = False
-        self._told = False
+        self._has_usage = False
         """True once the service has reported the request's input tokens."""
         self._fresh = self._stored = 0
         """Input tokens read without the cache, and input tokens written to the cache."""
@@ -43,7 +43,7 @@ class TokenMeter:
         """Input tokens, without those read from the cache."""
         read = 0
         if self._answered:
-            read = self._fresh + self._stored if self._told else self.input_estimate
+            read = self._fresh + self._stored if self._has_usage else self.input_estimate
         if self._compactions is not None:
             read += self._compactions[0]
         elif self._is_compacting:
@@ -88,7 +88,7 @@ class TokenMeter:
     def _use(self, usage: Any) -> None:
         """Take over the service's figures: totals of the answer so far. Input figures come only if they have
         changed."""
-        self._told = True
+        self._has_usage = True
         fresh, stored, cached = (
             getattr(usage, name, None)
             for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")

@@ -29,29 +29,29 @@ async def fetch_thread_history(reader: HistoryReader, place: Place, access: Acce
     """
     try:
         async with asyncio.timeout(SECONDS):
-            said = await call_again(lambda: reader.read(place), within=SECONDS, pause=PAUSE)
-            return await _omit_strangers(place, access, said)
+            messages = await call_again(lambda: reader.read(place), within=SECONDS, pause=PAUSE)
+            return await _omit_strangers(place, access, messages)
     except (DeliveryError, MessageNotFound, RetryableError, TimeoutError) as error:
         why = str(error) or "the platform does not answer."
         log.warning("What was said earlier cannot be read: %s", why, extra={"action": "no_earlier"})
         return ThreadHistory(problem=why)
 
 
-async def _omit_strangers(place: Place, access: AccessControl, said: tuple[HistoryMessage, ...]) -> ThreadHistory:
+async def _omit_strangers(place: Place, access: AccessControl, messages: tuple[HistoryMessage, ...]) -> ThreadHistory:
     """Leave out messages of people who may not talk to the bot, and of programs that are not allowed.
 
     On a platform without access rules, everyone may talk.
     """
     rules = access.get_rules(place.platform)
     if rules is None or not rules.judges_people:
-        return ThreadHistory(messages=said)
-    authors = deduplicate_accounts(one.author for one in said if not one.ours)
+        return ThreadHistory(messages=messages)
+    authors = deduplicate_accounts(one.author for one in messages if not one.ours)
     if rules.groups:
         unlisted = tuple(author for author in authors if author.id not in rules.people)
         authors = (*authors, *await access.refresh(place, unlisted, rules.groups))
     allowed = {author.id for author in authors if not rules.is_stranger(author)}
-    kept = tuple(one for one in said if one.ours or one.author.id in allowed)
-    left_out = len(said) - len(kept)
+    kept = tuple(one for one in messages if one.ours or one.author.id in allowed)
+    left_out = len(messages) - len(kept)
     if left_out:
         log.info(
             "Earlier messages of people who may not talk to the bot were left out: %d.",

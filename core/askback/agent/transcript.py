@@ -43,20 +43,20 @@ OMITTED_MESSAGES_TEXT: Final = (
 )
 
 
-def with_new_ids(said: ModelResponse, history: tuple[Message, ...]) -> ModelResponse:
+def with_new_ids(response: ModelResponse, history: tuple[Message, ...]) -> ModelResponse:
     """Return the turn with new ids for calls whose ids occurred before or are invalid.
 
     The API refuses such ids, and with them the whole conversation from then on.
     """
     seen = {str(block["id"]) for message in history for block in message.content if block.get("type") == "tool_use"}
     content: list[dict[str, JsonValue]] = []
-    for block in said.content:
+    for block in response.content:
         if block.get("type") == "tool_use":
             if str(block["id"]) in seen or not _ID.fullmatch(str(block["id"])):
                 block = {**block, "id": f"toolu_{secrets.token_hex(12)}"}
             seen.add(str(block["id"]))
         content.append(block)
-    return said.evolve(content=tuple(content))
+    return response.evolve(content=tuple(content))
 
 
 def to_api_blocks(content: Blocks) -> Blocks:

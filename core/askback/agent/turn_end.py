@@ -109,7 +109,7 @@ class TurnEndBuilder:
             conversation_id=conversation.id,
             content=to_api_blocks(response.content),
             calls=calls,
-            say=text,
+            outgoing=text,
             notice=notice,
             forget=response.forget,
             again=response.paused and not stuck,

@@ -96,14 +96,14 @@ class TurnText:
         else:
             await self._prose.abandon("nothing")
 
-    async def finish(self, say: OutgoingMessage, taken_at: float) -> None:
+    async def finish(self, outgoing: OutgoingMessage, taken_at: float) -> None:
         """Post the complete text under the lease taken at `taken_at`, a time of the running loop.
 
         The outbox delivers what cannot be posted now. Raises `LeaseLost`.
         """
         try:
-            async with keep_lease(self._store, say.target, taken_at):
-                messages = await self._prose.finish(say.text)
+            async with keep_lease(self._store, outgoing.target, taken_at):
+                messages = await self._prose.finish(outgoing.text)
         except LeaseLost:
             await self._prose.abandon()
             raise
@@ -111,9 +111,9 @@ class TurnText:
             # To wait for an earlier text is no failure.
             level = logging.INFO if isinstance(error, EarlierTextPending) else logging.WARNING
             log.log(level, "A text is left to the outbox: %s", error, extra={"action": "prose_left"})
-            await self._store.release_lease(say.target)
+            await self._store.release_lease(outgoing.target)
         except asyncio.CancelledError:
-            await asyncio.shield(self._store.release_lease(say.target))
+            await asyncio.shield(self._store.release_lease(outgoing.target))
             raise
         else:
-            await self._store.delete_text(say.target, self._turn.conversation.id, messages)
+            await self._store.delete_text(outgoing.target, self._turn.conversation.id, messages)

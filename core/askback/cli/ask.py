@@ -13,7 +13,7 @@ import typer
 
 from askback.errors import AskbackError, CallerError
 from askback.runtime.process import run_to_end
-from askback.settings.config_option import Config, tell_unread
+from askback.settings.config_option import Config, report_unread
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -126,12 +126,12 @@ def ask(
     from askback.settings.loader import list_set_fields, load
 
     try:
-        tell_unread("askback ask")
+        report_unread("askback ask")
         settings = load(Settings)
         configure_logging(
             settings.log_level if "log_level" in list_set_fields(Settings) else "ERROR", settings.log_format
         )
-        telling = Telling(_say)
+        telling = Telling(_write_line)
         asking = ask_async(
             question,
             to=to,
@@ -154,7 +154,7 @@ def ask(
         code = run_to_end(_report_outcome(asking, telling), terminated_code=TERMINATED)
     except AskbackError as error:
         for line in str(error).splitlines():
-            _say(line)
+            _write_line(line)
         code = _get_error_exit_code(error)
     raise typer.Exit(code)
 
@@ -167,9 +167,9 @@ async def _report_outcome(asking: Coroutine[object, object, AskOutcome], telling
     try:
         outcome = await asking
     except asyncio.CancelledError:
-        _say(telling.format_farewell())
+        _write_line(telling.format_farewell())
         raise
-    _say(telling.end(outcome))
+    _write_line(telling.end(outcome))
     _print(outcome)
     return exit_code(outcome)
 
@@ -181,7 +181,7 @@ def _print(outcome: AskOutcome) -> None:
     sys.stdout.flush()
 
 
-def _say(sentence: str) -> None:
+def _write_line(sentence: str) -> None:
     from askback.text.terminal import to_terminal_text
 
     try:

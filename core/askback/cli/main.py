@@ -20,7 +20,7 @@ from askback.cli.ask import commands as asking
 from askback.errors import AskbackError
 from askback.ports.installed_bots import list_bot_names
 from askback.runtime.process import end_quietly_on_interrupt, run_to_end
-from askback.settings.config_option import Config, tell_unread
+from askback.settings.config_option import Config, report_unread
 
 if TYPE_CHECKING:
     from askback.ports.bot import Bot
@@ -310,7 +310,7 @@ def _build_command(name: str) -> Callable[[bool, bool, str | None, str | None, P
         config: Config = None,
     ) -> None:
         if invite:
-            tell_unread(f"askback {name} --invite")
+            report_unread(f"askback {name} --invite")
             raise typer.Exit(run_to_end(_print_invitation(name)))
         if manifest:
             typer.echo(_get_bot(name, http, shard).setup.get_manifest(), nl=False)

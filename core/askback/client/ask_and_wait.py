@@ -171,7 +171,7 @@ class _Waiting:
         """The prepared question; the ask once it is stored."""
         self._progress = progress
         self._has_begun = False
-        self._told = asyncio.Event()
+        self._changed = asyncio.Event()
         """Set when someone may have answered."""
 
     async def run(self) -> AskOutcome:
@@ -263,7 +263,7 @@ class _Waiting:
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, AskSettled):
-            self._told.set()
+            self._changed.set()
 
     async def _has_company(self) -> bool:
         """Return True if a bot has started meanwhile (PostgreSQL only): two would share the messages of people."""
@@ -318,7 +318,7 @@ class _Waiting:
 
         def on_signal(signal: Signal) -> None:
             if signal.kind == "look" or signal.id == ask_id:
-                self._told.set()
+                self._changed.set()
 
         async with listen(self._where, on_signal, LISTENING_BESIDE):
             yield
@@ -340,7 +340,7 @@ class _Waiting:
         """Return the ask once it is settled. Return None if `given_up` returned True first."""
         looked = time.monotonic()
         while True:
-            self._told.clear()
+            self._changed.clear()
             ask = await get(ask_id)
             if ask is None:
                 raise OperatorError(f"The question {ask_id} is not in the database any more.")
@@ -354,7 +354,7 @@ class _Waiting:
                     return None
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
-                    await self._told.wait()
+                    await self._changed.wait()
 
 
 def _is_whole(bot: Bot) -> bool:

@@ -24,8 +24,8 @@ class Telling(Progress):
 
     terms = SHELL
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
         self._key: str | None = None
         self._votes: tuple[Vote, ...] = ()
         self._is_posted = False
@@ -36,27 +36,29 @@ class Telling(Progress):
         self._votes = ask.interview.votes
         self._is_posted = bool(ask.messages)
         was = "This was asked before, and is still open" if again else "Asked"
-        self._say(f"{was}. To come back to it: askback ask --key {quote(ask.key or '')}")
+        self._write(f"{was}. To come back to it: askback ask --key {quote(ask.key or '')}")
         asked = None if prepared is None else prepared.asked
         self._place = format_place(ask) if prepared is None else to_terminal_text(prepared.found.name)
-        self._say(f"Waiting for {_format_approvers(ask, asked)} {_format_deadline(ask.policy.deadline)}.")
+        self._write(f"Waiting for {_format_approvers(ask, asked)} {_format_deadline(ask.policy.deadline)}.")
         approval, options = ask.policy.approval, ask.interview.form.questions[0].options
         if approval is not None and approval.refusing and not list_approving_labels(ask):
             others = " and ".join(to_terminal_text(one.label) for one in options if not approval.refuses(one))
-            self._say(f"Nothing says which is a “yes”: {others} end with 0 alike. --yes names those that approve.")
+            self._write(f"Nothing says which is a “yes”: {others} end with 0 alike. --yes names those that approve.")
 
     def on_change(self, ask: Ask) -> None:
         if ask.messages and not self._is_posted:
             self._is_posted = True
-            self._say(f"The question stands in {self._place} now.")
+            self._write(f"The question stands in {self._place} now.")
         for vote in ask.interview.votes:
             if vote not in self._votes:
                 why = "" if not vote.reason else f" — {to_terminal_text(vote.reason)}"
-                self._say(f"{to_terminal_text(vote.by.name or vote.by.id)}: {to_terminal_text(vote.choice.label)}{why}")
+                self._write(
+                    f"{to_terminal_text(vote.by.name or vote.by.id)}: {to_terminal_text(vote.choice.label)}{why}"
+                )
         self._votes = ask.interview.votes
 
     def note(self, sentence: str) -> None:
-        self._say(sentence)
+        self._write(sentence)
 
     def end(self, outcome: AskOutcome) -> str:
         """Return the outcome in words. A timeout before the question was posted is reported as such."""

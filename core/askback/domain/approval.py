@@ -120,8 +120,8 @@ def describe_refusal(tool: str, outcome: Outcome, name: Callable[[Actor], str]) 
     """Return the reason why a call did not run, in words for a model. `name` returns a person's name for the model."""
     match outcome.status:
         case "answered":
-            said = "; ".join(_format_vote_against(vote, name) for vote in outcome.votes if vote.choice.value == DENY)
-            return f"{tool} was denied{said and f' {said}'}. It was not run."
+            reasons = "; ".join(_format_vote_against(vote, name) for vote in outcome.votes if vote.choice.value == DENY)
+            return f"{tool} was denied{reasons and f' {reasons}'}. It was not run."
         case "timed_out":
             return f"Nobody decided in time whether {tool} may run. It was not run."
         case "undeliverable":

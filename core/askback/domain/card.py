@@ -189,7 +189,7 @@ class Notice(Value):
     """True if the person's text was kept as a message, so that they need not send it again."""
     denied: Denied | None = None
     """The reason why this person may not act at all. None means they may."""
-    told: bool = False
+    is_repeated: bool = False
     """True if this person read the same notice about this question recently, so it is not shown again."""
 
 

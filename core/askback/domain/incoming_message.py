@@ -61,7 +61,7 @@ class IncomingMessage(Value):
 class EditedMessage(Value):
     """An edit of a message by its author."""
 
-    heard: IncomingMessage
+    message: IncomingMessage
     """The message with its new text."""
     at: datetime
     """The time of the edit by the platform's clock, because edits can arrive out of order."""
@@ -129,7 +129,7 @@ class Received(Value):
     """The inbox row of the message."""
     waiting_for: tuple[Ask, ...] = ()
     """The open asks that the conversation waits for, oldest first."""
-    told: bool = True
+    is_notified: bool = True
     """True if people already know of these asks, or if the author was asked what the message is meant as."""
     answered: Ask | None = None
     """The ask that the message answered."""
@@ -148,5 +148,5 @@ class TextReading(Value):
 
     steps: tuple[Step, ...] = ()
     """The steps to apply if the message is an answer. The message itself is then kept only for deduplication."""
-    say: OutgoingMessage | None = None
+    outgoing: OutgoingMessage | None = None
     """The reply or question to its author if it is not an answer."""

@@ -70,12 +70,12 @@ def _build_reminder(
     ask: Ask, before: Policy, after: Policy, members: Mapping[str, tuple[Actor, ...]]
 ) -> OutgoingMessage | None:
     reminded = len(after.reminders) != len(before.reminders)
-    told = find_missing_voters(ask.interview, after, after.approval)
-    if told is not None and not reminded:
-        told = told.excluding(before.who)
-    if told is not None:
-        told = _exclude_people(told, members, list_done(ask.interview, after.approval))
-    if told is None:
+    recipients = find_missing_voters(ask.interview, after, after.approval)
+    if recipients is not None and not reminded:
+        recipients = recipients.excluding(before.who)
+    if recipients is not None:
+        recipients = _exclude_people(recipients, members, list_done(ask.interview, after.approval))
+    if recipients is None:
         return None
     sentence = REMINDED if reminded else ESCALATED
     left = f"{len(after.reminders)}.{len(after.escalations)}"
@@ -83,20 +83,22 @@ def _build_reminder(
         target=f"{REMINDER}{ask.id}:{left}",
         text=sentence.format(question=quote_line(ask.interview.question.prompt)),
         markdown=False,
-        mention=told,
+        mention=recipients,
         reply_to=ask.messages[0],
         until=after.deadline,
     )
 
 
-def _exclude_people(told: Who, members: Mapping[str, tuple[Actor, ...]], without: tuple[Actor, ...]) -> Who | None:
-    """Return `told` without those people: a group that contains one is replaced by its other members, if known.
+def _exclude_people(
+    recipients: Who, members: Mapping[str, tuple[Actor, ...]], without: tuple[Actor, ...]
+) -> Who | None:
+    """Return `recipients` without those people: a group that contains one is replaced by its other members, if known.
 
-    Return `told` unchanged if more than `CALLED` people would be named, and None if that leaves nothing.
+    Return `recipients` unchanged if more than `CALLED` people would be named, and None if that leaves nothing.
     """
     groups: list[str] = []
-    people = list(told.people)
-    for group in told.groups:
+    people = list(recipients.people)
+    for group in recipients.groups:
         inside = members.get(group, ())
         others = Who.only(*inside).without(without) if inside else None
         if not inside or (others is not None and len(others.people) == len(inside)):
@@ -105,5 +107,9 @@ def _exclude_people(told: Who, members: Mapping[str, tuple[Actor, ...]], without
             people += others.people
     called = Who(people=tuple(people)).distinct if people else ()
     if len(called) > CALLED:
-        return told
-    return told.evolve(people=called, groups=tuple(groups)) if called or groups or told.anyone or told.open_to else None
+        return recipients
+    return (
+        recipients.evolve(people=called, groups=tuple(groups))
+        if called or groups or recipients.anyone or recipients.open_to
+        else None
+    )

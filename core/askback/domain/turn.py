@@ -175,7 +175,7 @@ class TurnEnd(Value):
     content: Blocks = ()
     """The model's message for the transcript; empty if the turn failed."""
     calls: tuple[ToolCall, ...] = ()
-    say: OutgoingMessage | None = None
+    outgoing: OutgoingMessage | None = None
     notice: OutgoingMessage | None = None
     """A short text that says what went wrong."""
     forget: Literal["nothing", "last", "all"] = "nothing"

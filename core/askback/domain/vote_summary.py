@@ -77,17 +77,17 @@ def describe_rule(card: Card, tally: VoteCount) -> str:
     """Return the rule of the decision, such as "2 have to agree; one “No” ends it. “No” needs a reason."."""
     many = "One has" if tally.quorum == 1 else f"{tally.quorum} have"
     one = len(_list_positive(card, tally)) == 1
-    said = f"{many} to {'agree' if one else 'choose' if tally.quorum == 1 else 'choose the same'}"
+    sentence = f"{many} to {'agree' if one else 'choose' if tally.quorum == 1 else 'choose the same'}"
     if tally.wider and tally.quorum > 1:
-        said += f", {tally.quorum} to {_format_labels(card, (wider for wider, _ in tally.wider))}"
+        sentence += f", {tally.quorum} to {_format_labels(card, (wider for wider, _ in tally.wider))}"
     if tally.refusing:
         ends = "ends" if tally.refusals == 1 else "end"
-        said += f"; {_format_count(tally.refusals)} {_format_labels(card, tally.refusing)} {ends} it"
+        sentence += f"; {_format_count(tally.refusals)} {_format_labels(card, tally.refusing)} {ends} it"
     if not tally.reasons:
-        return f"{said}."
+        return f"{sentence}."
     if len(tally.reasons) == len(card.items):
-        return f"{said}. Everybody says why."
-    return f"{said}. {_format_labels(card, tally.reasons)} needs a reason."
+        return f"{sentence}. Everybody says why."
+    return f"{sentence}. {_format_labels(card, tally.reasons)} needs a reason."
 
 
 def describe_progress(card: Card, tally: VoteCount) -> str | None:
@@ -97,17 +97,17 @@ def describe_progress(card: Card, tally: VoteCount) -> str | None:
     others = _list_positive(card, tally)
     if len(others) == 1:
         count = tally.list_votes_for(*others)
-        said = [f"{count} of {tally.quorum} agree{'' if card.ending is None else 'd'}"]
+        votes = [f"{count} of {tally.quorum} agree{'' if card.ending is None else 'd'}"]
     else:
-        said = [
+        votes = [
             f"{tally.list_votes_for(index)} of {tally.quorum} {_format_labels(card, (index,))}"
             for index in others
             if tally.list_votes_for(index)
         ]
     against = tally.list_votes_for(*tally.refusing)
     if against:
-        said.append(f"{against} of {tally.refusals} {_format_labels(card, tally.refusing)}")
-    return ", ".join(said)
+        votes.append(f"{against} of {tally.refusals} {_format_labels(card, tally.refusing)}")
+    return ", ".join(votes)
 
 
 def get_option_verdict(tally: VoteCount, index: int) -> Verdict:
@@ -131,9 +131,9 @@ def describe_result(card: Card, tally: VoteCount) -> str:
         possible = {"approved": _remove_covered(tally, tally.approving), "refused": tally.refusing, "decided": ()}[
             found
         ]
-        said = word if possible == chosen else f"{word}: {_format_labels(card, chosen)}"
+        sentence = word if possible == chosen else f"{word}: {_format_labels(card, chosen)}"
         beyond = [wider for wider, narrower in tally.wider if narrower in chosen and tally.list_votes_for(wider)]
-        return f"{said}, but not {_format_labels(card, beyond)}" if beyond else said
+        return f"{sentence}, but not {_format_labels(card, beyond)}" if beyond else sentence
     status = None if card.ending is None else card.ending.status
     so_far = describe_progress(card, tally)
     left = "" if so_far is None else f": {so_far}"

@@ -98,9 +98,9 @@ class CardRecovery:
             return CardCheck(posted_again=await self.repost_missing(ask, missing))
         return CardCheck(link=link)
 
-    async def show_open_questions(self, heard: IncomingMessage) -> bool:
+    async def show_open_questions(self, incoming: IncomingMessage) -> bool:
         """Show the open questions of a place to a person who asks for them. Return False if none is open there."""
-        asks = await self._open_in(heard.place)
+        asks = await self._open_in(incoming.place)
         for ask in asks:
             if not ask.messages:
                 # Not posted yet, or waiting to be posted again.
@@ -109,10 +109,10 @@ class CardRecovery:
             sight = await self.check_card(ask)
             if not sight.posted_again:
                 text = ABOVE if sight.link is None else HERE
-                say = OutgoingMessage(
-                    target=f"show:{ask.id}:{heard.dedupe_key}", text=text, markdown=False, link=sight.link
+                outgoing = OutgoingMessage(
+                    target=f"show:{ask.id}:{incoming.dedupe_key}", text=text, markdown=False, link=sight.link
                 )
-                await self._store.enqueue_message(say, ask_id=ask.id)
+                await self._store.enqueue_message(outgoing, ask_id=ask.id)
         return bool(asks)
 
     async def _open_in(self, place: Place) -> tuple[Ask, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["CardTextAnswers"]
 
 import logging
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from cachetools import FIFOCache
@@ -31,6 +32,8 @@ LABELS = 3
 """Most option labels in a hint."""
 LABEL = 40
 REMEMBERED = 5000
+CLOCKS_APART = timedelta(hours=1)
+"""Difference that the clocks of a platform and of the database may have."""
 
 BY_CARD = "To answer {question}, use its card."
 BY_LABEL = "To answer {question}, use its card, or write one of its options here: {labels}."
@@ -50,56 +53,64 @@ class CardTextAnswers:
         self._typed = typed_replies
         self._cards = cards
         self._agent = agent
-        self._told: FIFOCache[tuple[str, str], None] = FIFOCache(REMEMBERED)
+        self._notices: FIFOCache[tuple[str, str], None] = FIFOCache(REMEMBERED)
 
-    async def receive(self, heard: IncomingMessage, *, begin: bool) -> MessageResult | None:
+    async def receive(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult | None:
         """Take a message as an answer, or explain how to answer. None leaves the message to other listeners.
 
         The answer is committed when this returns. Raises `StoreError`.
         """
-        under = _filter_below_cards(await self._store.list_open_near(heard.place), heard, begin=begin)
+        if begin:
+            # A bot that was away may read an answer again that was counted before.
+            since = incoming.at - CLOCKS_APART
+            near = await self._store.list_open_for(incoming.place, _get_delivery(incoming), since)
+        else:
+            near = await self._store.list_open_near(incoming.place)
+        if near is None:
+            return MessageResult(new=False)
+        under = _filter_below_cards(near, incoming, begin=begin)
         if not under:
             return None
-        conversation = await self._store.find_conversation(heard.place)
+        conversation = await self._store.find_conversation(incoming.place)
         if conversation is not None:
             # Questions in the conversation's own place are read together with the message.
-            under = tuple(ask for ask in under if ask.place != heard.place)
-        exact = [(ask, operations) for ask in under if (operations := self._parse_answer(ask, heard))]
+            under = tuple(ask for ask in under if ask.place != incoming.place)
+        exact = [(ask, operations) for ask in under if (operations := self._parse_answer(ask, incoming))]
         if len(exact) == 1:
-            return await self._count(*exact[0], heard)
+            return await self._count(*exact[0], incoming)
         if conversation is not None or (self._agent and begin) or not under:
             return None
-        may_answer = any(ask.find_refusal(heard.author, self._manager.access.admits) is None for ask in under)
+        may_answer = any(ask.find_refusal(incoming.author, self._manager.access.admits) is None for ask in under)
         if (
             may_answer
-            and not heard.files
-            and parse_command(heard.text) == "show"
-            and await self._cards.show_open_questions(heard)
+            and not incoming.files
+            and parse_command(incoming.text) == "show"
+            and await self._cards.show_open_questions(incoming)
         ):
             return MessageResult(new=False)
         ask = exact[0][0] if exact else under[-1]
         return MessageResult(
-            new=False, notice=self._limit_to_once(ask, heard, WHICH if exact else self._explain(ask, heard))
+            new=False, notice=self._limit_to_once(ask, incoming, WHICH if exact else self._explain(ask, incoming))
         )
 
-    def _parse_answer(self, ask: Ask, heard: IncomingMessage) -> tuple[Operation, ...]:
+    def _parse_answer(self, ask: Ask, incoming: IncomingMessage) -> tuple[Operation, ...]:
         """Return the operations with which a message answers. Empty if unclear, or if its author may not answer."""
-        if self._typed == "off" or heard.files or heard.text == NO_TEXT:
+        if self._typed == "off" or incoming.files or incoming.text == NO_TEXT:
             return ()
-        if ask.find_refusal(heard.author, self._manager.access.admits) is not None:
+        if ask.find_refusal(incoming.author, self._manager.access.admits) is not None:
             return ()
-        return answer_parser.parse_answer(ask.interview, heard.text)
+        return answer_parser.parse_answer(ask.interview, incoming.text)
 
-    async def _count(self, ask: Ask, operations: tuple[Operation, ...], heard: IncomingMessage) -> MessageResult:
+    async def _count(self, ask: Ask, operations: tuple[Operation, ...], incoming: IncomingMessage) -> MessageResult:
         turn = ask.interview.turn
         for number, operation in enumerate(operations):
             action = Action(
                 ask_id=ask.id,
-                actor=heard.author,
+                actor=incoming.author,
                 at=utc_now(),
                 turn=turn,
                 operation=operation,
-                delivery=f"typed:{number}:{heard.dedupe_key}",
+                delivery=_get_delivery(incoming, number),
             )
             match await self._manager.act(action):
                 case Redraw():
@@ -108,11 +119,13 @@ class CardTextAnswers:
                     return MessageResult(new=False, notice=why)
                 case _:  # the answer needs a text field, such as for a reason
                     return MessageResult(new=False, notice=NOT_COUNTED.format(question=quote_question(ask)))
+        # A bot that was away reads recent messages again. By then this one would no longer answer anything.
+        await self._store.mark_handled(incoming)
         log.info("A typed message was taken as the answer.", extra={"action": "typed_answer", "ask_id": ask.id})
         return MessageResult(new=False)
 
-    def _explain(self, ask: Ask, heard: IncomingMessage) -> str:
-        refusal = ask.find_refusal(heard.author, self._manager.access.admits)
+    def _explain(self, ask: Ask, incoming: IncomingMessage) -> str:
+        refusal = ask.find_refusal(incoming.author, self._manager.access.admits)
         if refusal is not None:
             return refusal
         options = ask.interview.question.options if ask.interview.phase == "asking" else ()
@@ -122,30 +135,35 @@ class CardTextAnswers:
         more = ["…"] if len(options) > LABELS else []
         return BY_LABEL.format(question=quote_question(ask), labels=", ".join([*labels, *more]))
 
-    def _limit_to_once(self, ask: Ask, heard: IncomingMessage, words: str) -> str | None:
+    def _limit_to_once(self, ask: Ask, incoming: IncomingMessage, words: str) -> str | None:
         """Return the words, or None if this person has received a notice about this question before."""
-        key = (ask.id, heard.author.id)
-        if key in self._told:
+        key = (ask.id, incoming.author.id)
+        if key in self._notices:
             return None
-        self._told[key] = None
+        self._notices[key] = None
         return words
 
 
-def _filter_below_cards(asks: tuple[Ask, ...], heard: IncomingMessage, *, begin: bool) -> tuple[Ask, ...]:
+def _get_delivery(incoming: IncomingMessage, number: int = 0) -> str:
+    """Return the id of an action that a message made."""
+    return f"typed:{number}:{incoming.dedupe_key}"
+
+
+def _filter_below_cards(asks: tuple[Ask, ...], incoming: IncomingMessage, *, begin: bool) -> tuple[Ask, ...]:
     """Return the questions of programs to whose cards a message belongs.
 
     The message is in the same place as the card, in the thread under it, or refers to it. Or it is written to the bot
     in the card's channel, outside of any thread.
     """
-    alone = begin and not heard.midway
+    alone = begin and not incoming.midway
     return tuple(
         ask
         for ask in asks
         if ask.conversation_id is None
         and ask.messages
         and (
-            ask.place == heard.place
+            ask.place == incoming.place
             or alone
-            or any(one.id == heard.place.thread or one == heard.refers_to for one in ask.messages)
+            or any(one.id == incoming.place.thread or one == incoming.refers_to for one in ask.messages)
         )
     )

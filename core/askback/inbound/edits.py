@@ -18,7 +18,7 @@ from askback.text.literal import quote_line
 
 log = logging.getLogger("askback.reception")
 
-TOLD_AGAIN_SECONDS = 60.0
+NOTICE_SECONDS = 60.0
 """Seconds between two notices to an author that the agent sees edits of one message."""
 
 SEEN = "Got it: the agent will see your edit."
@@ -37,7 +37,7 @@ class EditRouter:
         self._manager = manager
         self._cards = cards
         self._reception = reception
-        self._told: Throttle[str] = Throttle(TOLD_AGAIN_SECONDS)
+        self._notices: Throttle[str] = Throttle(NOTICE_SECONDS)
 
     async def is_stored(self, key: str) -> bool:
         """Return True if an edit of this message can change anything. It costs one indexed query."""
@@ -49,18 +49,18 @@ class EditRouter:
 
     async def handle_edit(self, edited: EditedMessage) -> MessageResult:
         """Take the edit of a message. Its effect is committed when this returns."""
-        reception, heard = self._reception, edited.heard
+        reception, incoming = self._reception, edited.message
         if reception is None:
             return MessageResult(new=False)
-        heard = heard.evolve(author=await self._manager.access.identify_author(heard.author, heard.place))
-        if reception.find_refusal(heard) is not None:
+        incoming = incoming.evolve(author=await self._manager.access.identify_author(incoming.author, incoming.place))
+        if reception.find_refusal(incoming) is not None:
             return MessageResult(new=False)
-        edited = edited.evolve(heard=heard)
+        edited = edited.evolve(message=incoming)
         revised = await reception.replies.edit(edited)
         if revised.how == "ignored":
             return MessageResult(new=False)
         log.info("A message was edited.", extra={"action": "message_edited", "how": revised.how})
-        return MessageResult(new=revised.how == "heard", notice=self._build_notice(revised, heard.dedupe_key))
+        return MessageResult(new=revised.how == "heard", notice=self._build_notice(revised, incoming.dedupe_key))
 
     async def handle_deletion(self, deleted: DeletedMessages) -> None:
         """Take a deletion. Repost cards of open questions, and remove messages that the agent has not read."""
@@ -82,7 +82,7 @@ class EditRouter:
             return COUNTED if revised.ask.outcome is None else ANSWERED.format(answer=_format_answer(revised.ask))
         if revised.how != "heard":
             return None
-        return SEEN if self._told.try_allow(key) else None
+        return SEEN if self._notices.try_allow(key) else None
 
 
 def _format_answer(ask: Ask) -> str:
@@ -90,5 +90,5 @@ def _format_answer(ask: Ask) -> str:
     answers = () if ask.outcome is None else ask.outcome.answers
     if len(answers) != 1:
         return ""
-    said = answers[0].text or ", ".join(answers[0].labels)
-    return f": {quote_line(said)}" if said else ""
+    answer = answers[0].text or ", ".join(answers[0].labels)
+    return f": {quote_line(answer)}" if answer else ""

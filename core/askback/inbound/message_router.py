@@ -62,49 +62,51 @@ class MessageRouter:
         self._access = manager.access
         self._refused: Throttle[tuple[str, str]] = Throttle(REFUSED_AGAIN_SECONDS)
 
-    async def receive(self, heard: IncomingMessage, *, begin: bool) -> MessageResult:
+    async def receive(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult:
         """Take a message from a person. Its effect is committed when this returns. `begin` permits a new
         conversation."""
-        refusal = self.find_refusal(heard)
+        refusal = self.find_refusal(incoming)
         if refusal is not None:
-            return MessageResult(new=False, notice=self._limit_to_once(heard, refusal) if begin else None)
-        span = telemetry.MessageSpan(heard.place.platform)
+            return MessageResult(new=False, notice=self._limit_to_once(incoming, refusal) if begin else None)
+        span = telemetry.MessageSpan(incoming.place.platform)
         if span.trace is not None:
-            heard = heard.evolve(trace=span.trace)
-        command = parse_command(heard.text) if not heard.files else None
-        if command is not None and await self.replies.names_option(heard):
+            incoming = incoming.evolve(trace=span.trace)
+        command = parse_command(incoming.text) if not incoming.files else None
+        if command is not None and await self.replies.names_option(incoming):
             command = None
         if command == "stop":
-            return await self._stop_by_word(heard, begin=begin)
+            return await self._stop_by_word(incoming, begin=begin)
         if command == "new":
-            return await self._start_over(heard, span, begin=begin)
-        if command == "show" and await self._show_once(heard):
+            return await self._start_over(incoming, span, begin=begin)
+        if command == "show" and await self._show_once(incoming):
             return MessageResult(new=False)
-        received = await self.replies.receive(heard, begin=begin)
+        received = await self.replies.receive(incoming, begin=begin)
         if received is None or received.duplicate:
             return MessageResult(new=False)
-        if heard.files:
-            await self._tell_files(received.conversation, heard)
-        if received.waiting_for and not received.told:
-            await self._tell_waiting(received, heard)
+        if incoming.files:
+            await self._notify_about_files(received.conversation, incoming)
+        if received.waiting_for and not received.is_notified:
+            await self._notify_about_waiting(received, incoming)
         span.end(received.conversation.trace)
         return MessageResult(new=True)
 
-    async def _show_once(self, heard: IncomingMessage) -> bool:
+    async def _show_once(self, incoming: IncomingMessage) -> bool:
         """Show the open questions, unless this message was carried out before. Return False if none is open."""
-        if await self._store.is_stored(heard.dedupe_key):
+        if await self._store.is_stored(incoming.dedupe_key):
             return True
-        shown = await self._cards.show_open_questions(heard)
+        shown = await self._cards.show_open_questions(incoming)
         if shown:
-            await self._store.record_command(heard)
+            await self._store.mark_handled(incoming)
         return shown
 
-    async def _start_over(self, heard: IncomingMessage, span: telemetry.MessageSpan, *, begin: bool) -> MessageResult:
+    async def _start_over(
+        self, incoming: IncomingMessage, span: telemetry.MessageSpan, *, begin: bool
+    ) -> MessageResult:
         """Replace the current conversation with a new one. This ends current work, so it needs the right to stop it."""
-        before = await self._store.find_conversation(heard.place)
-        if before is not None and not self._may_stop(before, heard.author):
+        before = await self._store.find_conversation(incoming.place)
+        if before is not None and not self._may_stop(before, incoming.author):
             return MessageResult(new=False, notice=_format_refusal(before, "begin anew here"))
-        received = await self._store.start_over(heard, NEW, begin=begin)
+        received = await self._store.start_over(incoming, NEW, begin=begin)
         if received is None or received.duplicate:
             return MessageResult(new=False)
         span.end(received.conversation.trace)
@@ -119,45 +121,45 @@ class MessageRouter:
         conversation = await self._store.find_conversation(place)
         if conversation is None:
             return NOT_STOPPED
-        heard = IncomingMessage(
+        incoming = IncomingMessage(
             place=conversation.place, author=by, text="stop", dedupe_key=f"{STOP_KEY_PREFIX}{key}", at=utc_now()
         )
-        return await self._stop(conversation, by, heard)
+        return await self._stop(conversation, by, incoming)
 
-    async def _stop(self, conversation: Conversation, by: Actor, heard: IncomingMessage) -> StopRefusal | None:
+    async def _stop(self, conversation: Conversation, by: Actor, incoming: IncomingMessage) -> StopRefusal | None:
         if not self._may_stop(conversation, by):
             return StopRefusal(notice=_format_refusal(conversation, "stop it"))
-        stopped = await self._store.stop(conversation.id, by, heard=heard)
+        stopped = await self._store.stop(conversation.id, by, incoming=incoming)
         if stopped is None:
             return NOT_STOPPED
         if stopped.duplicate:
             return None  # the current work began after this stop
         return None
 
-    async def _stop_by_word(self, heard: IncomingMessage, *, begin: bool) -> MessageResult:
-        conversation = await self._store.find_conversation(heard.place)
+    async def _stop_by_word(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult:
+        conversation = await self._store.find_conversation(incoming.place)
         if conversation is None:
             return MessageResult(new=False, notice=NOTHING_TO_STOP if begin else None)
-        refused = await self._stop(conversation, heard.author, heard)
+        refused = await self._stop(conversation, incoming.author, incoming)
         return MessageResult(new=False, notice=None if refused is None else refused.notice)
 
     def _may_stop(self, conversation: Conversation, by: Actor) -> bool:
         return conversation.starter.is_same_person(by) or self._access.is_admin(by)
 
-    def find_refusal(self, heard: IncomingMessage) -> str | None:
+    def find_refusal(self, incoming: IncomingMessage) -> str | None:
         """Return the reason this person may not talk to the bot there; None if they may.
 
         On a platform without access rules, anyone may talk to the bot.
         """
-        rules = self._access.get_rules(heard.place.platform)
-        return None if rules is None else rules.find_refusal(heard.author, heard.place, direct=heard.direct)
+        rules = self._access.get_rules(incoming.place.platform)
+        return None if rules is None else rules.find_refusal(incoming.author, incoming.place, direct=incoming.direct)
 
-    def _limit_to_once(self, heard: IncomingMessage, refusal: str) -> str | None:
+    def _limit_to_once(self, incoming: IncomingMessage, refusal: str) -> str | None:
         """Return the refusal, or None if this person has received it lately."""
-        author, rules = heard.author, self._access.get_rules(heard.place.platform)
+        author, rules = incoming.author, self._access.get_rules(incoming.place.platform)
         if not self._refused.try_allow((author.platform, author.id)):
             return None
-        line = None if rules is None else rules.suggest_setting(author, heard.place, direct=heard.direct)
+        line = None if rules is None else rules.suggest_setting(author, incoming.place, direct=incoming.direct)
         extra = {"action": "stranger_refused", "platform": author.platform, "set": line}
         if line is not None:
             log.warning("Somebody was refused, since nobody may talk to the bot yet: set %s", line, extra=extra)
@@ -165,18 +167,20 @@ class MessageRouter:
             log.info("Somebody who may not talk to the bot was told so.", extra=extra)
         return refusal
 
-    async def _tell_files(self, conversation: Conversation, heard: IncomingMessage) -> None:
-        names = ", ".join(fit_line(name, LONGEST_FILE) for name in heard.files[:NAMED])
-        more = f" and {len(heard.files) - NAMED} more" if len(heard.files) > NAMED else ""
-        say = OutgoingMessage(target=f"files:{heard.dedupe_key}", text=FILES.format(names=names + more), markdown=False)
-        await self._store.enqueue_message(say, conversation.id)
+    async def _notify_about_files(self, conversation: Conversation, incoming: IncomingMessage) -> None:
+        names = ", ".join(fit_line(name, LONGEST_FILE) for name in incoming.files[:NAMED])
+        more = f" and {len(incoming.files) - NAMED} more" if len(incoming.files) > NAMED else ""
+        outgoing = OutgoingMessage(
+            target=f"files:{incoming.dedupe_key}", text=FILES.format(names=names + more), markdown=False
+        )
+        await self._store.enqueue_message(outgoing, conversation.id)
 
-    async def _tell_waiting(self, received: Received, heard: IncomingMessage) -> None:
+    async def _notify_about_waiting(self, received: Received, incoming: IncomingMessage) -> None:
         """Tell people once which answer the conversation waits for. Their messages are kept for later."""
         ask = received.waiting_for[0]
         who = ask.policy.who
         # If many may answer, the first person named is only one of them.
-        whose = "your" if who.names(heard.author) else _format_people(who.people if who.open_to is None else ())
+        whose = "your" if who.names(incoming.author) else _format_people(who.people if who.open_to is None else ())
         more = len(received.waiting_for) - 1
         count = f" (and {more} more)" if more else ""
         sight = await self._cards.check_card(ask)
@@ -187,8 +191,8 @@ class MessageRouter:
             )
         else:
             text = f"I have noted that. {waiting} the question above{count} and go on after it."
-        say = OutgoingMessage(target=f"wait:{ask.id}", text=text, markdown=False, link=sight.link)
-        await self._store.enqueue_waiting_notice(received.conversation.id, say, ask.id)
+        outgoing = OutgoingMessage(target=f"wait:{ask.id}", text=text, markdown=False, link=sight.link)
+        await self._store.enqueue_waiting_notice(received.conversation.id, outgoing, ask.id)
 
 
 def _format_refusal(conversation: Conversation, what: str) -> str:

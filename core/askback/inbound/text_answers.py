@@ -58,15 +58,15 @@ class TextAnswers:
         self._access = access
         self._typed: TypedReplies = typed_replies
 
-    async def receive(self, heard: IncomingMessage, *, begin: bool) -> Received | None:
+    async def receive(self, incoming: IncomingMessage, *, begin: bool) -> Received | None:
         """Store a message, as the answer to an open question if it is one. It is committed when this returns.
 
         None means that this place has no conversation and `begin` does not start one.
         """
-        if self._typed == "off" or heard.files or heard.text == NO_TEXT:
-            return await self._store.receive(heard, begin=begin)
+        if self._typed == "off" or incoming.files or incoming.text == NO_TEXT:
+            return await self._store.receive(incoming, begin=begin)
         received = await self._store.receive(
-            heard, begin=begin, read=lambda asks: classify_text(heard, asks, self._typed, self._access.admits)
+            incoming, begin=begin, read=lambda asks: classify_text(incoming, asks, self._typed, self._access.admits)
         )
         if received is not None and received.answered is not None:
             _log_answer(received.answered)
@@ -74,11 +74,11 @@ class TextAnswers:
 
     async def edit(self, edited: EditedMessage) -> EditResult:
         """Store the new version of a message. It is the answer if it fits and the message was offered as one."""
-        heard = edited.heard
-        if self._typed == "off" or heard.files or heard.text == NO_TEXT:
+        incoming = edited.message
+        if self._typed == "off" or incoming.files or incoming.text == NO_TEXT:
             return await self._store.edit(edited)
         revised = await self._store.edit(
-            edited, lambda asks: classify_text(heard, asks, self._typed, self._access.admits)
+            edited, lambda asks: classify_text(incoming, asks, self._typed, self._access.admits)
         )
         if revised.how == "answered" and revised.ask is not None:
             _log_answer(revised.ask)
@@ -96,22 +96,24 @@ class TextAnswers:
             _log_answer(ask)
         return answer
 
-    async def names_option(self, heard: IncomingMessage) -> bool:
+    async def names_option(self, incoming: IncomingMessage) -> bool:
         """Return True if a message that could be a command is an option of a question that its author may answer."""
         if self._typed == "off":
             return False
-        asks = await self._store.list_open(heard.place)
+        asks = await self._store.list_open(incoming.place)
         mine = (
-            ask for ask in asks if _may_answer(ask.with_participant(heard.author), heard.author, self._access.admits)
+            ask
+            for ask in asks
+            if _may_answer(ask.with_participant(incoming.author), incoming.author, self._access.admits)
         )
-        return any(answer_parser.names_option(ask.interview, heard.text) for ask in mine)
+        return any(answer_parser.names_option(ask.interview, incoming.text) for ask in mine)
 
 
 def _log_answer(ask: Ask) -> None:
     log.info("A typed message was taken as the answer.", extra={"action": "typed_answer", "ask_id": ask.id})
 
 
-def classify_text(heard: IncomingMessage, asks: tuple[Ask, ...], mode: TypedReplies, admits: Admits) -> TextReading:
+def classify_text(incoming: IncomingMessage, asks: tuple[Ask, ...], mode: TypedReplies, admits: Admits) -> TextReading:
     """Classify a message by the open asks of its place, oldest first. Pure; runs inside the commit.
 
     By writing it, its author becomes a participant of the thread.
@@ -124,36 +126,36 @@ def classify_text(heard: IncomingMessage, asks: tuple[Ask, ...], mode: TypedRepl
     counts. The same holds for people whom the card does not name, unless it asks for a text. Among several who may
     answer, one person's message is seldom the answer.
     """
-    asks = tuple(ask.with_participant(heard.author) for ask in asks)
-    mine = tuple(ask for ask in asks if _may_answer(ask, heard.author, admits))
+    asks = tuple(ask.with_participant(incoming.author) for ask in asks)
+    mine = tuple(ask for ask in asks if _may_answer(ask, incoming.author, admits))
     exact = [
         steps
         for ask in mine
-        if (operations := answer_parser.parse_answer(ask.interview, heard.text))
-        and _is_certain(ask, heard.text)
-        and isinstance(steps := _build_steps(ask, operations, heard.author, admits), tuple)
+        if (operations := answer_parser.parse_answer(ask.interview, incoming.text))
+        and _is_certain(ask, incoming.text)
+        and isinstance(steps := _build_steps(ask, operations, incoming.author, admits), tuple)
     ]
     if len(exact) == 1:
         return TextReading(steps=exact[0])
-    refused = None if exact else _build_vote_refusal(mine, heard, admits)
+    refused = None if exact else _build_vote_refusal(mine, incoming, admits)
     if refused is not None:
-        return TextReading(say=refused)
-    waited_for = tuple(ask for ask in mine if ask.conversation_id is not None and _may_mean(ask, heard.author))
-    named = tuple(ask for ask in waited_for if ask.policy.who.names(heard.author))
+        return TextReading(outgoing=refused)
+    waited_for = tuple(ask for ask in mine if ask.conversation_id is not None and _may_mean(ask, incoming.author))
+    named = tuple(ask for ask in waited_for if ask.policy.who.names(incoming.author))
     if mode == "answer" and len(named) == 1 and named[0].messages and not exact:
         (ask,) = named
-        said = _find_steps(ask, heard.text, heard.author, admits)
-        if isinstance(said, tuple) and _is_certain(ask, heard.text):
-            return TextReading(steps=said)
-        if isinstance(said, str):
-            why = NOT_TAKEN.format(question=quote_question(ask), why=said)
-            return TextReading(say=_build_notice(heard, why, f"why:{heard.dedupe_key}"))
+        found = _find_steps(ask, incoming.text, incoming.author, admits)
+        if isinstance(found, tuple) and _is_certain(ask, incoming.text):
+            return TextReading(steps=found)
+        if isinstance(found, str):
+            why = NOT_TAKEN.format(question=quote_question(ask), why=found)
+            return TextReading(outgoing=_build_notice(incoming, why, f"why:{incoming.dedupe_key}"))
     for ask in waited_for:
-        if isinstance(_find_steps(ask, heard.text, heard.author, admits), tuple):
-            offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=heard.text, turn=ask.interview.turn)
+        if isinstance(_find_steps(ask, incoming.text, incoming.author, admits), tuple):
+            offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=incoming.text, turn=ask.interview.turn)
             asked = QUESTION.format(question=quote_question(ask))
-            say = _build_notice(heard, asked if asked.endswith("?”") else f"{asked}?", f"{OFFER}{offer.id}")
-            return TextReading(say=say.evolve(offer=offer))
+            outgoing = _build_notice(incoming, asked if asked.endswith("?”") else f"{asked}?", f"{OFFER}{offer.id}")
+            return TextReading(outgoing=outgoing.evolve(offer=offer))
     return TextReading()
 
 
@@ -239,17 +241,17 @@ def _build_steps(ask: Ask, operations: tuple[Operation, ...], author: Actor, adm
     return tuple(steps)
 
 
-def _build_vote_refusal(mine: tuple[Ask, ...], heard: IncomingMessage, admits: Admits) -> OutgoingMessage | None:
+def _build_vote_refusal(mine: tuple[Ask, ...], incoming: IncomingMessage, admits: Admits) -> OutgoingMessage | None:
     """Return the notice to its author about a typed vote that does not count, such as one without a required reason."""
     for ask in mine:
-        operations = () if ask.policy.approval is None else answer_parser.parse_answer(ask.interview, heard.text)
+        operations = () if ask.policy.approval is None else answer_parser.parse_answer(ask.interview, incoming.text)
         if any(isinstance(operation, Choose) for operation in operations):
-            said = _build_steps(ask, operations, heard.author, admits)
-            if isinstance(said, str):
-                why = NOT_TAKEN.format(question=quote_question(ask), why=said)
-                return _build_notice(heard, why, f"why:{heard.dedupe_key}")
+            steps = _build_steps(ask, operations, incoming.author, admits)
+            if isinstance(steps, str):
+                why = NOT_TAKEN.format(question=quote_question(ask), why=steps)
+                return _build_notice(incoming, why, f"why:{incoming.dedupe_key}")
     return None
 
 
-def _build_notice(heard: IncomingMessage, text: str, target: str) -> OutgoingMessage:
-    return OutgoingMessage(target=target, text=text, markdown=False, only_for=heard.author, reply_to=heard.ref)
+def _build_notice(incoming: IncomingMessage, text: str, target: str) -> OutgoingMessage:
+    return OutgoingMessage(target=target, text=text, markdown=False, only_for=incoming.author, reply_to=incoming.ref)

@@ -4,10 +4,10 @@ from askback.manager.access_control import AccessControl
 from askback.manager.cards import Paint
 from askback.manager.new_asks import build_ask, build_policy
 from askback.manager.questions import QuestionManager
-from askback.manager.refusals import TOLD_AGAIN_SECONDS, UNCERTAIN, describe_failure
+from askback.manager.refusals import NOTICE_SECONDS, UNCERTAIN, describe_failure
 
 __all__ = [
-    "TOLD_AGAIN_SECONDS",
+    "NOTICE_SECONDS",
     "UNCERTAIN",
     "AccessControl",
     "Paint",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["TOLD_AGAIN_SECONDS", "UNCERTAIN", "RefusalThrottle", "describe_failure"]
+__all__ = ["NOTICE_SECONDS", "UNCERTAIN", "RefusalThrottle", "describe_failure"]
 
 from askback.domain import late_answers as late
 from askback.domain.actions import Action
@@ -11,7 +11,7 @@ from askback.domain.card import Notice, Response
 from askback.internal.throttle import Throttle
 from askback.store.errors import StoreError
 
-TOLD_AGAIN_SECONDS = 30.0
+NOTICE_SECONDS = 30.0
 """Seconds between two notices to a person who may not act on a question, however often they click."""
 AUDITED_AGAIN_SECONDS = 3600.0
 """Seconds between two entries about that in the audit."""
@@ -38,8 +38,8 @@ def describe_failure(error: Exception) -> str:
 class RefusalThrottle:
     """Remembers lately given refusals. It never changes a decision."""
 
-    def __init__(self, told_again: float = TOLD_AGAIN_SECONDS) -> None:
-        self._told: Throttle[_Refusal] = Throttle(told_again)
+    def __init__(self, interval: float = NOTICE_SECONDS) -> None:
+        self._notices: Throttle[_Refusal] = Throttle(interval)
         self._audited: Throttle[_Refusal] = Throttle(AUDITED_AGAIN_SECONDS)
 
     def is_audited(self, action: Action, response: Response) -> bool:
@@ -57,8 +57,8 @@ class RefusalThrottle:
             return response
         self._audited.try_allow(refusal)
         # A person gets their own text back each time.
-        if not self._told.try_allow(refusal) and not late.get_text(action):
-            response = response.evolve(told=True)
+        if not self._notices.try_allow(refusal) and not late.get_text(action):
+            response = response.evolve(is_repeated=True)
         if groups_unread and response.denied in MEMBERS_ONLY:
             response = response.evolve(text=UNREAD_GROUPS)
         return response

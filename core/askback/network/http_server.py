@@ -84,10 +84,10 @@ async def _bind_all(address: Address, backlog: int) -> list[socket.socket]:
 async def _take(listener: socket.socket, runner: web.AppRunner, gate: ConnectionLimiter) -> None:
     """Accept connections until cancelled. An asyncio server would accept all of them, and log each failure."""
     loop, serve = asyncio.get_running_loop(), runner.server
-    said: Throttle[str] = Throttle(SAY_AGAIN)
+    warnings: Throttle[str] = Throttle(SAY_AGAIN)
 
-    def say(what: str, sentence: str, error: OSError | None = None) -> None:
-        if said.try_allow(what):
+    def log_once(what: str, sentence: str, error: OSError | None = None) -> None:
+        if warnings.try_allow(what):
             log.warning(sentence, error or gate.most, extra={"action": what})
 
     while serve is not None:
@@ -96,13 +96,13 @@ async def _take(listener: socket.socket, runner: web.AppRunner, gate: Connection
         except ConnectionError:
             continue  # closed before it was accepted
         except OSError as error:
-            say("accept_failed", "A connection could not be taken, trying again: %s", error)
+            log_once("accept_failed", "A connection could not be taken, trying again: %s", error)
             gate.close_one()
             await asyncio.sleep(PAUSE_SECONDS)
             continue
         try:
             if await gate.make_room():
-                say(
+                log_once(
                     "connections_closed",
                     "More than %d connections are open, so those that wait longest for a request are closed. Let a "
                     "proxy in front of the bot take connections from the internet.",
@@ -110,7 +110,7 @@ async def _take(listener: socket.socket, runner: web.AppRunner, gate: Connection
             await loop.connect_accepted_socket(lambda: gate.wrap(serve()), connection)
         except OSError as error:
             connection.close()
-            say("accept_failed", "A connection could not be taken, trying again: %s", error)
+            log_once("accept_failed", "A connection could not be taken, trying again: %s", error)
         except BaseException:
             connection.close()
             raise

@@ -53,31 +53,33 @@ class KeepAlive:
         """Record that a probe was answered after this many seconds."""
         self._measured.append(max(seconds, 0.0))
 
-    async def wait_until_silent(self, ask: Callable[[], Awaitable[object]], heard: Callable[[], object]) -> None:
-        """Return when a probe was not answered. `heard` returns a different value whenever any data has arrived.
+    async def wait_until_silent(
+        self, ask: Callable[[], Awaitable[object]], count_received: Callable[[], object]
+    ) -> None:
+        """Return when a probe was not answered. `count_received` returns another value whenever any data has arrived.
 
         A stall of this process does not count as silence of the other end, since no time passes here during a stall.
         """
         # Probe in quick succession at first: a single answer says little if this process was just stalled.
         pause = self._shortest
         while True:
-            before = heard()
+            before = count_received()
             try:
                 # A probe that cannot even be written in that time is not accepted at the other end.
                 async with asyncio.timeout(self.patience):
                     await ask()
             except (TimeoutError, OSError, RuntimeError):
                 return
-            if not await self._wait_for_data(before, heard):
+            if not await self._wait_for_data(before, count_received):
                 return
             await asyncio.sleep(min(self.interval, pause))
             pause = min(pause * 2, LONGEST)
 
-    async def _wait_for_data(self, before: object, heard: Callable[[], object]) -> bool:
+    async def _wait_for_data(self, before: object, count_received: Callable[[], object]) -> bool:
         piece = self.patience / SLICES
         # Count slices instead of measuring time: data that arrived during a stall is read before the next slice ends.
         for _ in range(SLICES):
             await asyncio.sleep(piece)
-            if heard() != before:
+            if count_received() != before:
                 return True
         return False

@@ -243,8 +243,8 @@ def _is_outage_repeat(record: logging.LogRecord) -> bool:
     if not is_outage_logged() or record.levelno >= logging.CRITICAL or not _is_ours(record):
         return False
     error = record.exc_info[1] if record.exc_info else None
-    told = record.args if isinstance(record.args, tuple) else ()
-    return isinstance(error, StoreError) or any(isinstance(one, StoreError) for one in told)
+    arguments = record.args if isinstance(record.args, tuple) else ()
+    return isinstance(error, StoreError) or any(isinstance(one, StoreError) for one in arguments)
 
 
 def _build_handler(*, texts: bool, form: str) -> logging.Handler:

@@ -53,13 +53,13 @@ class RepeatFilter:
     def pop_ended(self, now: float) -> list[logging.LogRecord]:
         """Return the last record of each place whose period has ended with omissions; a field has their number."""
         over = [place for place, period in self._periods.items() if period.end <= now]
-        told: list[logging.LogRecord] = []
+        records: list[logging.LogRecord] = []
         for place in over:
             period = self._periods.pop(place)
             if period.last is not None:
                 period.last.left_out = period.left_out - 1
-                told.append(period.last)
-        return told
+                records.append(period.last)
+        return records
 
 
 def _get_place(record: logging.LogRecord) -> _Place:

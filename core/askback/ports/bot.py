@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 class MessageHandler(Protocol):
     """Takes a message from a person; see `MessageRouter.hear`."""
 
-    def __call__(self, heard: IncomingMessage, *, begin: bool) -> Awaitable[MessageResult]: ...
+    def __call__(self, incoming: IncomingMessage, *, begin: bool) -> Awaitable[MessageResult]: ...
 
 
 class StopHandler(Protocol):
@@ -83,7 +83,7 @@ class BotServices:
     """The functions and objects that a bot may call."""
 
     manager: QuestionManager
-    hear: MessageHandler
+    receive: MessageHandler
     stop: StopHandler
     choose: OfferHandler
     changes: EditHandler

@@ -25,9 +25,9 @@ def check_clock(whose: str, date: str | None, now: datetime) -> tuple[Finding, .
         theirs = theirs.replace(tzinfo=UTC)
     ahead = round((now - theirs).total_seconds())
     off = abs(ahead)
-    says = f"The clock of this machine is {off} s {'ahead of' if ahead > 0 else 'behind'} that of {whose}"
+    summary = f"The clock of this machine is {off} s {'ahead of' if ahead > 0 else 'behind'} that of {whose}"
     if off >= BROKEN:
-        return (broken("clock", f"{says}: signed requests are refused, and deadlines pass at wrong times.", CURE),)
+        return (broken("clock", f"{summary}: signed requests are refused, and deadlines pass at wrong times.", CURE),)
     if off >= WARN:
-        return (warning("clock", f"{says}: deadlines pass at wrong times.", CURE),)
+        return (warning("clock", f"{summary}: deadlines pass at wrong times.", CURE),)
     return (good("clock", f"The clock of this machine goes right by that of {whose}."),)

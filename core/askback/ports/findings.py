@@ -25,7 +25,7 @@ class Finding(Value):
     grade: Grade
     about: str
     """The checked part, in a word or two."""
-    says: str
+    summary: str
     """The result in a sentence. It never contains a secret."""
     cure: str = ""
     """The exact next step. Required unless the grade is good, and forbidden if it is."""
@@ -37,19 +37,19 @@ class Finding(Value):
         return self
 
 
-def good(about: str, says: str) -> Finding:
+def good(about: str, summary: str) -> Finding:
     """Return a finding that needs nothing done."""
-    return Finding(grade="good", about=about, says=says)
+    return Finding(grade="good", about=about, summary=summary)
 
 
-def warning(about: str, says: str, cure: str) -> Finding:
+def warning(about: str, summary: str, cure: str) -> Finding:
     """Return a finding for a part that works, but not as well as it could, or not for long."""
-    return Finding(grade="warning", about=about, says=says, cure=cure)
+    return Finding(grade="warning", about=about, summary=summary, cure=cure)
 
 
-def broken(about: str, says: str, cure: str) -> Finding:
+def broken(about: str, summary: str, cure: str) -> Finding:
     """Return a finding for a part that keeps the bot from working."""
-    return Finding(grade="broken", about=about, says=says, cure=cure)
+    return Finding(grade="broken", about=about, summary=summary, cure=cure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,6 @@ def findings_from_error(about: str, error: OperatorError, otherwise: str) -> lis
     found: list[Finding] = []
     for line in str(error).splitlines():
         parts = _FIRST.fullmatch(line)
-        says, cure = (line, otherwise) if parts is None else (parts[1], parts[2])
-        found.append(broken(about, says, cure))
+        summary, cure = (line, otherwise) if parts is None else (parts[1], parts[2])
+        found.append(broken(about, summary, cure))
     return found

@@ -172,14 +172,14 @@ async def _run_bots(
 
         under_cards = CardTextAnswers(store, manager, settings.typed_replies, cards, agent=reception is not None)
 
-        async def hear(heard: IncomingMessage, *, begin: bool) -> MessageResult:
-            heard = heard.evolve(author=await manager.access.identify_author(heard.author, heard.place))
-            counted = await under_cards.receive(heard, begin=begin)
+        async def receive(incoming: IncomingMessage, *, begin: bool) -> MessageResult:
+            incoming = incoming.evolve(author=await manager.access.identify_author(incoming.author, incoming.place))
+            counted = await under_cards.receive(incoming, begin=begin)
             if counted is not None:
                 return counted
             if reception is None:
                 return MessageResult(new=False)
-            return await reception.receive(heard, begin=begin)
+            return await reception.receive(incoming, begin=begin)
 
         async def stop(place: Place, by: Actor, *, key: str) -> StopRefusal | None:
             if reception is None:
@@ -198,7 +198,7 @@ async def _run_bots(
         def build_services(name: str) -> BotServices:
             return BotServices(
                 manager=manager,
-                hear=hear,
+                receive=receive,
                 stop=stop,
                 choose=choose,
                 changes=changes,

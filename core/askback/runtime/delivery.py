@@ -81,30 +81,32 @@ class Delivery:
             return ()
 
     async def _deliver_text(self, item: OutboxItem) -> bool:
-        say, conversation_id = item.say, item.conversation_id
+        outgoing, conversation_id = item.outgoing, item.conversation_id
         if item.ask_id is not None:
             # The text is about a question. Drop it if the question is settled by now.
             ask = await self._store.get(item.ask_id)
             place = None if ask is None or ask.outcome is not None else ask.place
         else:
             place = None if conversation_id is None else await self._store.get_place(conversation_id)
-        if say is None or place is None:
+        if outgoing is None or place is None:
             await self._store.delete_item(item)
             return False
         platform = self._platforms[place.platform]
         if item.attempts > 1:
             try:
                 last = None if conversation_id is None else await self._store.get_last_text(conversation_id)
-                found = await platform.find_posted(place, say.target, message=say, since=item.tried_at, after=last)
+                found = await platform.find_posted(
+                    place, outgoing.target, message=outgoing, since=item.tried_at, after=last
+                )
             except (DeliveryError, MessageNotFound) as refusal:
                 log.warning("Earlier messages cannot be looked up: %s", refusal, extra={"action": "find_refused"})
                 found = ()
-            say = say.evolve(messages=max(say.messages, found, key=len))
+            outgoing = outgoing.evolve(messages=max(outgoing.messages, found, key=len))
         try:
-            messages = await platform.post(place, say)
+            messages = await platform.post(place, outgoing)
         except MessageNotFound:
-            messages = await platform.post(place, say.evolve(messages=()))
-        if say.offer is not None:
-            await self._store.mark_offer_posted(say.offer.id, messages)
+            messages = await platform.post(place, outgoing.evolve(messages=()))
+        if outgoing.offer is not None:
+            await self._store.mark_offer_posted(outgoing.offer.id, messages)
         await self._store.delete_item(item, messages)
         return True

@@ -95,10 +95,10 @@ class _Hearing:
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def _on_notification(self) -> None:
-        told = build_conninfo(self._address)
+        parameters = build_conninfo(self._address)
         async with await BoundedConnection.connect(
             autocommit=True,
-            **told,  # pyright: ignore[reportArgumentType] - any keyword of libpq
+            **parameters,  # pyright: ignore[reportArgumentType] - any keyword of libpq
         ) as connection:
             await connection.execute(self._listening.encode())
             self._record_success()

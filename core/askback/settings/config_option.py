@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Config", "tell_unread"]
+__all__ = ["Config", "report_unread"]
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ Config = Annotated[
 ]
 
 
-def tell_unread(command: str) -> None:
+def report_unread(command: str) -> None:
     """Report on standard error the files of the working directory that the command ignores."""
     from askback.errors import OperatorError
     from askback.settings.core import Settings

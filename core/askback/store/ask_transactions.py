@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["AskTransactions", "DecisionResult", "TooManyOpenAsks", "store_asks"]
+__all__ = ["AskTransactions", "DecisionResult"]
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,32 +19,20 @@ from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import IncomingMessage
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.errors import CallerError
-from askback.internal.clock import from_micros, utc_now
+from askback.internal.clock import from_micros
 from askback.store.database_clock import read_now
+from askback.store.errors import StoreError
 from askback.store.notifications import Signal, send_signal
 from askback.store.tables import asks, card_messages, decisions, locks, outbox, participants
+from askback.store.tables.new_asks import store_asks
 from askback.store.transactions import CLICK_SECONDS, Transactions
 
-SKEW = timedelta(seconds=1)
-"""Smallest difference between this machine's clock and the database's for which times are translated."""
+log = logging.getLogger("askback.store")
 
+COMMITS = 3
+"""Commits that are tried for a new ask while the result of the one before is in doubt."""
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-
-
-class TooManyOpenAsks(CallerError):
-    """Raised when more asks would be open in a place than the limit allows.
-
-    `free` is the number of asks that may still be opened there.
-    """
-
-    def __init__(self, limit: int, *, free: int) -> None:
-        self.limit = limit
-        self.free = free
-        super().__init__(
-            f"{limit} questions may be open in one place at the same time, and more would be: wait for answers, cancel "
-            "some, or raise the limit (ASKBACK_OPEN_QUESTIONS)."
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +54,9 @@ class AskTransactions(Transactions):
     async def ask(self, ask: Ask, limits: Limits) -> Ask:
         """Store an ask and queue its card. Return the earlier ask if its key was used before.
 
-        Raises `CallerError` if too many asks are open in that place, or if none of the processes can serve its
-        platform.
+        A commit that is in doubt is repeated, up to `COMMITS` times in all, because the ask's id tells if it was
+        applied. Raises `CallerError` if too many asks are open in that place, or if none of the processes can serve
+        its platform.
         """
 
         def work(connection: Connection) -> Ask:
@@ -82,9 +72,25 @@ class AskTransactions(Transactions):
             if not self._is_served(ask):
                 _leave_to_others(connection, ask.place.platform)
             locks.lock_place(connection, ask.place)
+            # Read under the lock, because an earlier commit in doubt may still be under way.
+            committed = asks.get(connection, ask.id) if is_repeated else None
+            if committed is not None:
+                return committed
             (stored,) = store_asks(connection, (ask,), limits)
             return stored
 
+        is_repeated = False
+        for _ in range(COMMITS - 1):
+            try:
+                return await self._run(work)
+            except StoreError as error:
+                if not error.in_doubt:
+                    raise
+                log.warning(
+                    "It is in doubt if a question was stored; trying again.",
+                    extra={"action": "ask_in_doubt", "ask_id": ask.id},
+                )
+                is_repeated = True
         return await self._run(work)
 
     async def decide(
@@ -114,8 +120,8 @@ class AskTransactions(Transactions):
                 return DecisionResult(None, answer, False)
             if after is None:
                 after = before
-            heard = None if late is None else late(before)
-            kept = heard is not None and decisions.store_late_answer(connection, before, heard)
+            incoming = None if late is None else late(before)
+            kept = incoming is not None and decisions.store_late_answer(connection, before, incoming)
             logged = action if is_audited(answer) else None
             return DecisionResult(after, answer, self._change(connection, before, after, logged), kept)
 
@@ -134,15 +140,15 @@ class AskTransactions(Transactions):
             before = asks.get(connection, ask_id)
             if before is None:
                 return DecisionResult(None, None, False)
-            after, say = decision(before, from_micros(read_now(connection)))
+            after, outgoing = decision(before, from_micros(read_now(connection)))
             if after is None:
                 # An earlier release computed another due time. Store the right one, or the worker would pick this ask
                 # up repeatedly.
                 asks.store_due_time(connection, before)
                 return DecisionResult(before, None, False)
             settled = self._change(connection, before, after, None)
-            if say is not None:
-                outbox.enqueue_message(connection, say, None, ask_id=ask_id)
+            if outgoing is not None:
+                outbox.enqueue_message(connection, outgoing, None, ask_id=ask_id)
             return DecisionResult(after, None, settled)
 
         return await self._run(work)
@@ -179,12 +185,19 @@ class AskTransactions(Transactions):
 
     async def list_open_near(self, place: Place) -> tuple[Ask, ...]:
         """Return the open asks of a place, oldest first. For a thread, those of its channel come first."""
+        return await self._database.read(lambda connection: _list_open_near(connection, place))
 
-        def work(connection: Connection) -> tuple[Ask, ...]:
-            found = asks.list_open(connection, place)
-            if place.thread is None:
-                return found
-            return (*asks.list_open(connection, place.evolve(thread=None)), *found)
+    async def list_open_for(self, place: Place, delivery: str, settled_since: datetime) -> tuple[Ask, ...] | None:
+        """Return the same asks for a message. None if an ask outside conversations counted the message already.
+
+        `delivery` is the `Action.delivery` of the message. The ask that counted it is open, or was settled after
+        `settled_since`.
+        """
+
+        # One transaction: during a second one, a later message could overtake this one.
+        def work(connection: Connection) -> tuple[Ask, ...] | None:
+            is_counted = asks.has_delivery(connection, delivery, settled_since)
+            return None if is_counted else _list_open_near(connection, place)
 
         return await self._database.read(work)
 
@@ -324,6 +337,13 @@ class AskTransactions(Transactions):
         return self._served is None or ask.place.platform in self._served
 
 
+def _list_open_near(connection: Connection, place: Place) -> tuple[Ask, ...]:
+    found = asks.list_open(connection, place)
+    if place.thread is None:
+        return found
+    return (*asks.list_open(connection, place.evolve(thread=None)), *found)
+
+
 def _draw_in(
     connection: Connection,
     ask: Ask,
@@ -348,32 +368,3 @@ def _leave_to_others(connection: Connection, platform: str) -> None:
     if connection.dialect.name != "postgresql":
         raise CallerError(f"The bot for {platform} does not run here: `askback run` runs every bot that has a token.")
     send_signal(connection, Signal(kind="look"))
-
-
-def store_asks(connection: Connection, new: tuple[Ask, ...], limits: Limits) -> tuple[Ask, ...]:
-    """Store asks that were made together. They count as one for the pace at which cards are posted.
-
-    Raises `TooManyOpenAsks`.
-    """
-    if not new:
-        return ()
-    place = new[0].place
-    count = asks.count_open_in(connection, place)
-    if count + len(new) > limits.pending_per_place:
-        raise TooManyOpenAsks(limits.pending_per_place, free=max(limits.pending_per_place - count, 0))
-    skew = from_micros(read_now(connection)) - utc_now()
-    if abs(skew) >= SKEW:
-        # Deadlines are compared with the database's clock.
-        new = tuple(ask.shift(skew) for ask in new)
-    latest = asks.get_latest_post_time(connection, place)
-    post_after = new[0].created_at
-    if latest is not None:
-        pause = limits.pause(agent=new[0].conversation_id is not None)
-        # Each open ask waits for the one before it. A later time can only come from a clock that was set back.
-        farthest = post_after + pause * (count + 1)
-        post_after = min(max(post_after, latest + pause), farthest)
-    stored = tuple(ask.postpone(post_after) for ask in new)
-    for ask in stored:
-        asks.insert(connection, ask)
-        outbox.enqueue_card(connection, ask, not_before=post_after)
-    return stored

@@ -55,7 +55,7 @@ class ConversationTransactions(Transactions):
     """Transactions for conversations and the messages that people write in them."""
 
     async def receive(
-        self, heard: IncomingMessage, *, begin: bool, read: AnswerMatcher | None = None
+        self, incoming: IncomingMessage, *, begin: bool, read: AnswerMatcher | None = None
     ) -> Received | None:
         """Store a person's message. None if its place has no conversation and `begin` does not start one.
 
@@ -63,45 +63,50 @@ class ConversationTransactions(Transactions):
         """
 
         def work(connection: Connection) -> Received | None:
-            locks.lock_place(connection, heard.place)
-            conversation = conversations.find(connection, heard.place)
+            locks.lock_place(connection, incoming.place)
+            conversation = conversations.find(connection, incoming.place)
             if conversation is None:
                 if not begin:
                     return None
                 conversation = conversations.start(
-                    connection, heard.place, heard.author, midway=heard.midway, trace=heard.trace
+                    connection, incoming.place, incoming.author, midway=incoming.midway, trace=incoming.trace
                 )
-            if inbox.is_received(connection, heard.place, heard.dedupe_key):
+            if inbox.is_received(connection, incoming.place, incoming.dedupe_key):
                 return Received(conversation=conversation, duplicate=True)
-            reading = TextReading() if read is None else read(_open_in(connection, heard.place, self._left))
+            if conversation.midway and not begin and inbox.is_before_all(connection, conversation.id, incoming.at):
+                # The first turn reads it as the thread's history. A bot that was away may read it once more.
+                return Received(conversation=conversation, duplicate=True)
+            reading = TextReading() if read is None else read(_open_in(connection, incoming.place, self._left))
             if reading.steps:
                 answered = reading.steps[-1].after
-                inbox.add(connection, conversation.id, heard, taken=True, ask_id=answered.id)
+                inbox.add(connection, conversation.id, incoming, taken=True, ask_id=answered.id)
                 decisions.save_steps(connection, reading.steps)
                 return Received(conversation=conversation, answered=answered)
-            inbox_id = inbox.add(connection, conversation.id, heard)
-            if heard.trace is not None and not is_working(connection, conversation):
-                conversations.set_trace(connection, conversation.id, heard.trace)
-                conversation = conversation.evolve(trace=heard.trace)
+            inbox_id = inbox.add(connection, conversation.id, incoming)
+            if incoming.trace is not None and not is_working(connection, conversation):
+                conversations.set_trace(connection, conversation.id, incoming.trace)
+                conversation = conversation.evolve(trace=incoming.trace)
             request_turn(connection, conversation.id, conversation.place)
-            waiting_for, told = _find_blocking(connection, conversation)
-            if reading.say is not None:
-                told = True
-                if reading.say.offer is not None:
-                    offers.insert_offer(connection, reading.say.offer, conversation.id, inbox_id)
-                outbox.enqueue_message(connection, reading.say, conversation.id)
-            return Received(conversation=conversation, inbox_id=inbox_id, waiting_for=waiting_for, told=told)
+            waiting_for, is_notified = _find_blocking(connection, conversation)
+            if reading.outgoing is not None:
+                is_notified = True
+                if reading.outgoing.offer is not None:
+                    offers.insert_offer(connection, reading.outgoing.offer, conversation.id, inbox_id)
+                outbox.enqueue_message(connection, reading.outgoing, conversation.id)
+            return Received(
+                conversation=conversation, inbox_id=inbox_id, waiting_for=waiting_for, is_notified=is_notified
+            )
 
         return await self._run(work)
 
-    async def record_command(self, heard: IncomingMessage) -> None:
-        """Record that a command was carried out, so that it is not read again. Does nothing without a conversation."""
+    async def mark_handled(self, incoming: IncomingMessage) -> None:
+        """Record that a message took effect, so that it is not read again. Does nothing without a conversation."""
 
         def work(connection: Connection) -> None:
-            locks.lock_place(connection, heard.place)
-            conversation = conversations.find(connection, heard.place)
-            if conversation is not None and not inbox.is_received(connection, heard.place, heard.dedupe_key):
-                inbox.add(connection, conversation.id, heard, taken=True)
+            locks.lock_place(connection, incoming.place)
+            conversation = conversations.find(connection, incoming.place)
+            if conversation is not None and not inbox.is_received(connection, incoming.place, incoming.dedupe_key):
+                inbox.add(connection, conversation.id, incoming, taken=True)
 
         await self._run(work)
 
@@ -157,7 +162,7 @@ class ConversationTransactions(Transactions):
 
         await self._run(work)
 
-    async def enqueue_waiting_notice(self, conversation_id: str, say: OutgoingMessage, ask_id: str) -> None:
+    async def enqueue_waiting_notice(self, conversation_id: str, outgoing: OutgoingMessage, ask_id: str) -> None:
         """Queue a text about what the conversation waits for, once each time it waits and only while it still does."""
 
         def work(connection: Connection) -> None:
@@ -165,31 +170,31 @@ class ConversationTransactions(Transactions):
             last = transcript.get_last(connection, conversation_id)
             if last is not None and conversations.get_notified_seq(connection, conversation_id) != last.seq:
                 conversations.set_notified_seq(connection, conversation_id, last.seq)
-                outbox.enqueue_message(connection, say, conversation_id, ask_id=ask_id)
+                outbox.enqueue_message(connection, outgoing, conversation_id, ask_id=ask_id)
 
         await self._run(work)
 
-    async def start_over(self, heard: IncomingMessage, welcome: str, *, begin: bool) -> StartedOver | None:
+    async def start_over(self, incoming: IncomingMessage, welcome: str, *, begin: bool) -> StartedOver | None:
         """Stop and close the conversation of a place, and begin another one.
 
         None if the place has none and `begin` does not start one.
         """
 
         def work(connection: Connection) -> StartedOver | None:
-            locks.lock_place(connection, heard.place)
-            before = conversations.find(connection, heard.place)
+            locks.lock_place(connection, incoming.place)
+            before = conversations.find(connection, incoming.place)
             if before is None and not begin:
                 return None
-            if before is not None and inbox.is_received(connection, heard.place, heard.dedupe_key):
+            if before is not None and inbox.is_received(connection, incoming.place, incoming.dedupe_key):
                 return StartedOver(conversation=before, duplicate=True)
             asks_ended: tuple[Ask, ...] = ()
             if before is not None:
-                asks_ended = end_all(connection, before, heard.author, utc_now())
+                asks_ended = end_all(connection, before, incoming.author, utc_now())
                 conversations.close(connection, before)
-            conversation = conversations.start(connection, heard.place, heard.author, trace=heard.trace)
-            inbox.add(connection, conversation.id, heard, taken=True)
-            say = OutgoingMessage(target=f"new:{conversation.id}", text=welcome, markdown=False)
-            outbox.enqueue_message(connection, say, conversation.id)
+            conversation = conversations.start(connection, incoming.place, incoming.author, trace=incoming.trace)
+            inbox.add(connection, conversation.id, incoming, taken=True)
+            outgoing = OutgoingMessage(target=f"new:{conversation.id}", text=welcome, markdown=False)
+            outbox.enqueue_message(connection, outgoing, conversation.id)
             return StartedOver(conversation=conversation, ended=before, asks=asks_ended)
 
         return await self._run(work)
@@ -218,5 +223,5 @@ def _find_blocking(connection: Connection, conversation: Conversation) -> tuple[
         return (), True
     calls = tool_calls.list_of_message(connection, conversation.id, last.seq)
     waiting = tuple(ask for call in calls if call.ask_id and (ask := asks.get(connection, call.ask_id)) is not None)
-    told = conversations.get_notified_seq(connection, conversation.id) == last.seq
-    return tuple(ask for ask in waiting if ask.outcome is None), told
+    is_notified = conversations.get_notified_seq(connection, conversation.id) == last.seq
+    return tuple(ask for ask in waiting if ask.outcome is None), is_notified

@@ -48,33 +48,36 @@ class EditTransactions(Transactions):
         """
 
         def work(connection: Connection) -> EditResult:
-            heard = edited.heard
+            incoming = edited.message
             # Take the same lock as the start of a turn, so that the agent reads one version or the other.
-            locks.lock_place(connection, heard.place)
-            conversation = conversations.find(connection, heard.place)
-            kept = None if conversation is None else edits.find(connection, conversation.id, heard.dedupe_key)
-            if conversation is None or kept is None or not kept.author.is_same_person(heard.author):
+            locks.lock_place(connection, incoming.place)
+            conversation = conversations.find(connection, incoming.place)
+            kept = None if conversation is None else edits.find(connection, conversation.id, incoming.dedupe_key)
+            if conversation is None or kept is None or not kept.author.is_same_person(incoming.author):
                 return EditResult()
             newest = edits.get_newest_version(connection, conversation.id, kept)
             late = kept.edited_at is not None and to_micros(edited.at) <= kept.edited_at
-            if late or _has_same_words(newest.text, heard.text):
+            if late or _has_same_words(newest.text, incoming.text):
                 return EditResult()
             edits.set_edited_at(connection, kept, edited.at)
             if kept.is_unread:
-                edits.replace_text(connection, kept, heard.text)
+                edits.replace_text(connection, kept, incoming.text)
                 return _read_again(connection, conversation, kept, edited, read)
             if not kept.is_read:
                 ask = None if kept.ask_id is None else asks.get(connection, kept.ask_id)
                 return EditResult() if ask is None else EditResult(how="too late", ask=ask)
             if newest.is_unread:
                 # The agent gets only the newest edit, and none if that equals the version it has read.
-                if _has_same_words(edits.get_last_read_text(connection, kept.id), heard.text):
+                if _has_same_words(edits.get_last_read_text(connection, kept.id), incoming.text):
                     edits.mark_skipped(connection, newest)
                 else:
-                    edits.replace_text(connection, newest, heard.text)
+                    edits.replace_text(connection, newest, incoming.text)
                 return EditResult(how="replaced")
-            version = heard.evolve(
-                author=kept.author, dedupe_key=f"edit:{to_micros(edited.at)}:{heard.dedupe_key}", at=edited.at, files=()
+            version = incoming.evolve(
+                author=kept.author,
+                dedupe_key=f"edit:{to_micros(edited.at)}:{incoming.dedupe_key}",
+                at=edited.at,
+                files=(),
             )
             inbox.add(connection, conversation.id, version, edit_of=kept.id)
             request_turn(connection, conversation.id, conversation.place)
@@ -139,17 +142,17 @@ def _read_again(
     """Offer the new version as an answer if the old one was offered, or accept it as one."""
     if not _withdraw(connection, conversation.id, kept.id):
         return EditResult(how="replaced")
-    place = edited.heard.place
+    place = edited.message.place
     reading = TextReading() if read is None else read(asks.list_open(connection, place))
     if reading.steps:
         ask: Ask = reading.steps[-1].after
         offers.mark_answered(connection, kept.id, ask.id)
         decisions.save_steps(connection, reading.steps)
         return EditResult(how="answered", ask=ask)
-    if reading.say is not None:
-        if reading.say.offer is not None:
-            offers.insert_offer(connection, reading.say.offer, conversation.id, kept.id)
-        outbox.enqueue_message(connection, reading.say, conversation.id)
+    if reading.outgoing is not None:
+        if reading.outgoing.offer is not None:
+            offers.insert_offer(connection, reading.outgoing.offer, conversation.id, kept.id)
+        outbox.enqueue_message(connection, reading.outgoing, conversation.id)
     return EditResult(how="replaced")
 
 

@@ -11,15 +11,17 @@ def timeout_error(*, in_doubt: bool) -> StoreError:
     return not_committed_error(StoreBusy, " in time", None, in_doubt=in_doubt)
 
 
-def not_committed_error(told: type[StoreError], how: str, error: BaseException | None, *, in_doubt: bool) -> StoreError:
+def not_committed_error(
+    error_type: type[StoreError], how: str, error: BaseException | None, *, in_doubt: bool
+) -> StoreError:
     """Return the error for a transaction that was not committed, on either database.
 
     `how` is appended to its first sentence.
     """
     then = "Whether it still does is open." if in_doubt else "Nothing was changed."
-    told_so = told(f"The database did not commit{how}. {then}", in_doubt=in_doubt)
-    told_so.__cause__ = error
-    return told_so
+    store_error = error_type(f"The database did not commit{how}. {then}", in_doubt=in_doubt)
+    store_error.__cause__ = error
+    return store_error
 
 
 def closed_error() -> StoreUnavailable:

@@ -98,8 +98,8 @@ def read_snapshot(where: DatabaseLocation, work: Callable[[Connection], T]) -> T
             check_version(connection)
             return work(connection)
     except (sqlite3.Error, DBAPIError) as error:
-        said = error.orig if isinstance(error, DBAPIError) else error
-        raise OperatorError(f"The database {where} cannot be read: {said}. Ask `askback doctor` for more.") from error
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        raise OperatorError(f"The database {where} cannot be read: {cause}. Ask `askback doctor` for more.") from error
 
 
 @asynccontextmanager
@@ -158,9 +158,9 @@ def find_worker_pid(path: Path) -> int | None:
     found = read_lock(path)
     if found is None:
         return None
-    said, status = found
-    told = said.partition("\n")[0].strip()
-    written = int(told) if told.isascii() and told.isdigit() else 0
+    content, status = found
+    first_line = content.partition("\n")[0].strip()
+    written = int(first_line) if first_line.isascii() and first_line.isdigit() else 0
     try:
         held = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -182,8 +182,8 @@ def find_worker_pid(path: Path) -> int | None:
 def list_worker_platforms(path: Path) -> ServedPlatforms:
     """Return the platforms of the process that works on a database, or last did. None if it did not state them."""
     found = read_lock(path)
-    told = [] if found is None else found[0].split("\n")
-    return decode_platforms(told[2]) if len(told) > 2 else None
+    lines = [] if found is None else found[0].split("\n")
+    return decode_platforms(lines[2]) if len(lines) > 2 else None
 
 
 def _is_locked(database: Path) -> bool:

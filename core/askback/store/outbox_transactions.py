@@ -88,7 +88,7 @@ class OutboxTransactions(Transactions):
         await self._run(lambda connection: outbox_leases.retry(connection, item, after, error, failed=failed))
 
     async def enqueue_message(
-        self, say: OutgoingMessage, conversation_id: str | None = None, *, ask_id: str | None = None
+        self, outgoing: OutgoingMessage, conversation_id: str | None = None, *, ask_id: str | None = None
     ) -> None:
         """Queue a text to be posted once.
 
@@ -98,7 +98,7 @@ class OutboxTransactions(Transactions):
         def work(connection: Connection) -> None:
             if conversation_id is not None:
                 locks.lock_conversation(connection, conversation_id)
-            outbox.enqueue_message(connection, say, conversation_id, ask_id=ask_id)
+            outbox.enqueue_message(connection, outgoing, conversation_id, ask_id=ask_id)
 
         await self._run(work)
 

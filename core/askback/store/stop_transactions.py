@@ -38,11 +38,16 @@ class StopTransactions(Transactions):
         return await self._database.read(work)
 
     async def stop(
-        self, conversation_id: str, by: Actor | None, reason: str | None = None, *, heard: IncomingMessage | None = None
+        self,
+        conversation_id: str,
+        by: Actor | None,
+        reason: str | None = None,
+        *,
+        incoming: IncomingMessage | None = None,
     ) -> Stopped | None:
         """End a conversation's turn, calls and open asks. Return None if there is nothing to end.
 
-        `heard` is the message with the order to stop, which counts once. `by` None means the operator. Raises
+        `incoming` is the message with the order to stop, which counts once. `by` None means the operator. Raises
         `StoreBusy` if the commit takes longer than 2 s.
         """
 
@@ -51,10 +56,10 @@ class StopTransactions(Transactions):
             conversation = conversations.get(connection, conversation_id)
             if conversation is None:
                 return None
-            if heard is not None:
-                if inbox.is_received(connection, heard.place, heard.dedupe_key):
+            if incoming is not None:
+                if inbox.is_received(connection, incoming.place, incoming.dedupe_key):
                     return Stopped(conversation=conversation, duplicate=True)
-                inbox.add(connection, conversation_id, heard, taken=True)
+                inbox.add(connection, conversation_id, incoming, taken=True)
             goes_on = conversations.wants_turn(connection, conversation_id)
             if not goes_on and not asks.list_open_of(connection, conversation_id):
                 return None
@@ -62,10 +67,10 @@ class StopTransactions(Transactions):
             ended = end_all(connection, conversation, by, now, reason)
             name = "whoever runs me" if by is None else by.display_name
             why = f": {reason}" if reason else "."
-            say = OutgoingMessage(
+            outgoing = OutgoingMessage(
                 target=f"stop:{conversation_id}:{conversation.stops}", text=f"Stopped by {name}{why}", markdown=False
             )
-            outbox.enqueue_message(connection, say, conversation_id)
+            outbox.enqueue_message(connection, outgoing, conversation_id)
             return Stopped(conversation=conversation, asks=ended)
 
         return await self._run(work, within=CLICK_SECONDS)

@@ -16,7 +16,6 @@ from askback.domain.identity import Actor, MessageRef, deduplicate_accounts
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, Message, Turn, TurnEnd, TurnInput, get_text
 from askback.internal.clock import utc_now
-from askback.store.ask_transactions import store_asks
 from askback.store.errors import TurnTakenOver
 from askback.store.tables import (
     approvals,
@@ -29,6 +28,7 @@ from askback.store.tables import (
     transcript,
     usage,
 )
+from askback.store.tables.new_asks import store_asks
 from askback.store.transactions import Transactions
 from askback.store.unreadable_rows import UnreadableRow
 
@@ -148,7 +148,7 @@ class TurnTransactions(Transactions):
             if last is None or last.seq != end.after:
                 _restore_text(connection, end)
                 return None
-            if end.say is not None and _is_elsewhere(conversation, end.say.messages):
+            if end.outgoing is not None and _is_elsewhere(conversation, end.outgoing.messages):
                 return None
             seq = last.seq + 1
             if end.forget == "all":
@@ -158,13 +158,13 @@ class TurnTransactions(Transactions):
             if end.content:
                 message = Message(seq=seq, role="assistant", content=end.content, unfinished=end.again)
                 transcript.add(connection, end.conversation_id, message)
-            if end.say is not None:
+            if end.outgoing is not None:
                 # The caller posts it, unless an earlier text still waits. Then it waits behind that one.
-                waits = not end.say.messages and outbox.has_earlier_text(
-                    connection, end.conversation_id, end.say.target
+                waits = not end.outgoing.messages and outbox.has_earlier_text(
+                    connection, end.conversation_id, end.outgoing.target
                 )
                 lease = None if waits else timedelta(seconds=outbox_leases.LEASE_SECONDS)
-                outbox.enqueue_message(connection, end.say, end.conversation_id, lease=lease, tried=True)
+                outbox.enqueue_message(connection, end.outgoing, end.conversation_id, lease=lease, tried=True)
             if end.notice is not None:
                 outbox.enqueue_message(connection, end.notice, end.conversation_id)
             stored = store_asks(connection, tuple(call.ask for call in end.calls if call.ask is not None), limits)
@@ -223,11 +223,11 @@ def _is_elsewhere(conversation: Conversation, messages: tuple[MessageRef, ...]) 
 def _restore_text(connection: Connection, end: TurnEnd) -> None:
     """Queue the text that another process posted for this turn. This process may have overwritten it."""
     ended = transcript.get(connection, end.conversation_id, end.after + 1)
-    if end.say is None or not end.say.messages or ended is None or ended.role != "assistant":
+    if end.outgoing is None or not end.outgoing.messages or ended is None or ended.role != "assistant":
         return
     text = get_text(ended.content)
     if text:
-        outbox.enqueue_message(connection, end.say.evolve(text=text), end.conversation_id, tried=True)
+        outbox.enqueue_message(connection, end.outgoing.evolve(text=text), end.conversation_id, tried=True)
 
 
 def _find_last_exchange(connection: Connection, end: TurnEnd, last: Message) -> int:

@@ -175,7 +175,7 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
             text = describe_unanswered(outcome)
             return ToolResult(text=text, data={"status": outcome.status, "message": text})
         data: dict[str, JsonValue] = {}
-        said: list[str] = []
+        pairs: list[str] = []
         for number, question in enumerate(parsed.questions, 1):
             answer = outcome.get(f"q{number}")
             if answer is None:
@@ -183,9 +183,9 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
             key = _make_unique(question.question, data)
             several = question.multi_select and bool(question.options)
             data[key] = list(answer.labels) if several else answer.labels[0]
-            said.append(f'"{key}"="{", ".join(answer.labels)}"')
+            pairs.append(f'"{key}"="{", ".join(answer.labels)}"')
         text = (
-            f"User has answered your questions: {', '.join(said)}. "
+            f"User has answered your questions: {', '.join(pairs)}. "
             "You can now continue with the user's answers in mind."
         )
         return ToolResult(text=text, data=data)

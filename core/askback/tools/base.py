@@ -73,10 +73,10 @@ class QuestionTool(ABC, Generic[Input]):
             problems: Sequence[Problem] = to_problems(error)
         except InvalidValue as error:
             problems = [Problem(name, one.message) for one in error.problems if (name := self.field_name(one.field))]
-        more = len(problems) - TOLD_PROBLEMS
-        lines = [*map(str, problems[:TOLD_PROBLEMS]), *([f"and {more} more like these"] if more > 0 else [])]
-        told = lines[0] if len(lines) == 1 else "".join(f"\n- {line}" for line in lines)
-        raise ModelError(f"{self.name} could not be understood, and nobody was asked: {told}", example=self.example)
+        more = len(problems) - MAX_PROBLEMS
+        lines = [*map(str, problems[:MAX_PROBLEMS]), *([f"and {more} more like these"] if more > 0 else [])]
+        what = lines[0] if len(lines) == 1 else "".join(f"\n- {line}" for line in lines)
+        raise ModelError(f"{self.name} could not be understood, and nobody was asked: {what}", example=self.example)
 
     def field_name(self, field: str) -> str:
         """Return the model's name for a field of the form; empty if another field reports the same problem."""
@@ -109,10 +109,10 @@ class QuestionTool(ABC, Generic[Input]):
         """Return one line about the result, for logs and transcripts."""
         match outcome.status:
             case "answered":
-                said = "; ".join(
+                answers = "; ".join(
                     f"{answer.question_id}: {', '.join(map(_quote, answer.labels))}" for answer in outcome.answers
                 )
-                return shorten(f"Answered · {said}", 200)
+                return shorten(f"Answered · {answers}", 200)
             case "cancelled":
                 return "Cancelled"
             case "declined":
@@ -126,7 +126,7 @@ class QuestionTool(ABC, Generic[Input]):
 A = TypeVar("A")
 B = TypeVar("B")
 
-TOLD_PROBLEMS = 50
+MAX_PROBLEMS = 50
 """Most problems that the model reads at once, each on a line. A longer list would add nothing."""
 
 

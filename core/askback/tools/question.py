@@ -204,10 +204,10 @@ def _describe_question(question: QuestionInput, identity: str, number: int) -> J
     """Return the question as it was asked, with every default filled in."""
     options: list[JsonValue] = []
     for option in question.options:
-        told: dict[str, JsonValue] = {"value": option.sent_value, "label": option.label}
+        data: dict[str, JsonValue] = {"value": option.sent_value, "label": option.label}
         if option.description:
-            told["description"] = option.description
-        options.append(told)
+            data["description"] = option.description
+        options.append(data)
     label = question.label if question.label and question.label.strip() else f"Q{number}"
     return {"id": identity, "label": label, "prompt": question.prompt, "options": options}
 

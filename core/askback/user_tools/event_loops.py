@@ -77,18 +77,18 @@ class AsyncCall(Generic[T]):
             return True
 
     async def _run(self, ended: Callable[[AsyncCall[T]], None]) -> None:
-        tell: Callable[[], object] = self.future.cancel
+        settle: Callable[[], object] = self.future.cancel
         try:
-            tell = partial(self._return, await self._work())
+            settle = partial(self._return, await self._work())
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 - it is raised where the call is waited for
-            tell = partial(self._raise, error)
+            settle = partial(self._raise, error)
         finally:
             ended(self)
             # The waiting loop may have ended with its process.
             with suppress(RuntimeError):
-                self.future.get_loop().call_soon_threadsafe(tell)
+                self.future.get_loop().call_soon_threadsafe(settle)
 
     def _return(self, result: T) -> None:
         if not self.future.done():
@@ -129,7 +129,7 @@ class ToolLoops:
     @property
     def blocked_loops(self) -> tuple[str, ...]:
         """Describe the tool that blocks each blocked loop, for the operator."""
-        return tuple(loop.said for loop in self._loops if loop.is_blocked)
+        return tuple(loop.description for loop in self._loops if loop.is_blocked)
 
     @property
     def is_full(self) -> bool:
@@ -171,7 +171,7 @@ class _Loop:
         return asked is not None and time.monotonic() - asked >= BLOCKED_SECONDS
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         tools, where = self._find_blocking_tool()
         return f"{tools} blocks an event loop at {where}"
 

@@ -108,8 +108,8 @@ class UserTool:
         try:
             found = self.input_adapter.validate_python(ArgsKwargs((), cast("dict[str, object]", data)))
         except ValidationError as error:
-            told = "; ".join(map(str, to_problems(error)))
-            raise ModelError(f"{self.name} was not run, because its input is wrong: {told}") from None
+            problems = "; ".join(map(str, to_problems(error)))
+            raise ModelError(f"{self.name} was not run, because its input is wrong: {problems}") from None
         return found if self.context is None else {**found, self.context: context}
 
 

@@ -208,6 +208,13 @@ class DiscordDesk:
             await until(lambda: self.gateway.connections == connections, "it is connected")
             yield
 
+    def forget_nonces(self) -> None:
+        for post in tuple(self.guild.posts.values()):
+            self.guild.posts[post.id] = replace(post, nonce=None)
+
+    def drop_undelivered(self) -> None:
+        """Discord delivers nothing later."""
+
     def _dispatch(self, kind: str, post: Post, data: JsonObject) -> None:
         self._dispatch_post(kind, post, data)
         if kind == "MESSAGE_UPDATE" and post.author != self.guild.bot.id:

@@ -148,8 +148,11 @@ class PlatformTests(Protocol):
     """The functions that a platform's module offers to `conftest.py` and to the scenarios."""
 
     def open_desk(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, limits: Limits | None = None
-    ) -> AbstractAsyncContextManager[Desk]: ...
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, limits: Limits | None = None, start: bool = True
+    ) -> AbstractAsyncContextManager[Desk]:
+        """Open a desk. Without `start`, the scenario runs the bot itself."""
+        ...
+
     def allow(self, monkeypatch: pytest.MonkeyPatch, **lists: Sequence[str]) -> None:
         """Set `people`, `groups`, `channels`, `admins` and `admin_groups` who may talk to the bot, by names if they
         have any.
@@ -172,6 +175,18 @@ class Desk(Protocol):
     model: Model
     host: Host
     journal: Journal
+
+    def bot(self) -> AbstractAsyncContextManager[None]:
+        """Run the bot until the block ends, like one process."""
+        ...
+
+    def forget_nonces(self) -> None:
+        """Let the platform post again under every name, as Discord does after some minutes."""
+        ...
+
+    def drop_undelivered(self) -> None:
+        """Let the platform lose events that it cannot deliver at once, as after a long absence of the bot."""
+        ...
 
     # people write
 

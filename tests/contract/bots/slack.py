@@ -161,6 +161,12 @@ class SlackDesk:
             await until(lambda: self.services.socket.connections == connections, "it is connected")
             yield
 
+    def forget_nonces(self) -> None:
+        """Slack knows none."""
+
+    def drop_undelivered(self) -> None:
+        self._delivery._event_retries = ()
+
     def _noted(self, payload: JsonObject, done: Callable[[Ack], None] | None = None) -> None:
         if done is not None:
             self._told.append(payload)

@@ -24,7 +24,6 @@ from askback_sandbox.model.script import turn
 from . import discord
 from .discord import DiscordDesk
 from .driver import ADA, BEN, Card, Talk, asks, card, line, one, settled, told, turn_of, until
-from .offers import known
 
 pytestmark = pytest.mark.only("discord", reason="threads, intents and the gateway are Discord's own")
 
@@ -231,68 +230,6 @@ async def test_what_was_written_about_an_open_question_while_the_bot_was_away_is
             await until(lambda: len(told(desk, "fruit")[-1].all_texts) == 4, "all are heard")
     heard = told(desk, "fruit")[-1].all_texts[1:]
     assert sorted(heard) == ["ada: after", "ada: while you were away", "ben: before"]
-    assert not desk.journal.unexpected()
-
-
-async def test_what_was_written_in_a_conversation_while_the_bot_was_away_is_read_afterwards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with discord.open_desk(tmp_path, monkeypatch, start=False) as desk:
-        desk.model.script(turn("Good morning to you."), turn("It is noon."), when="hello")
-        async with desk.bot():
-            talk = await desk.mention(ADA, "hello")
-            await line(desk, talk, "Good morning to you.")
-        await desk.say(ADA, "what time is it?", talk)
-        async with desk.bot():
-            await line(desk, talk, "It is noon.")
-    assert told(desk, "hello")[-1].texts == ["ada: what time is it?"]
-    assert not desk.journal.unexpected()
-
-
-@pytest.mark.parametrize("written", ["in the thread", "in the channel"])
-async def test_an_edit_while_the_bot_was_away_is_heard_afterwards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
-) -> None:
-    async with discord.open_desk(tmp_path, monkeypatch, start=False) as desk:
-        desk.model.script(turn("Where to?"), turn("To staging, then."), turn("To production, then."), when="deploy")
-        async with desk.bot():
-            talk = await desk.mention(ADA, "deploy it")
-            await line(desk, talk, "Where to?")
-            await desk.say(ADA, "to stagin", talk)
-            await line(desk, talk, "To staging, then.")
-        await desk.edit(ADA, "deploy it to PRODUCTION", talk, which=-1 if written == "in the thread" else 0)
-        async with desk.bot():
-            await line(desk, talk, "To production, then.")
-        async with desk.bot():  # it is told once
-            await until(lambda: desk.operations().count("list_messages") > 0, "it is looked up")
-    (heard,) = told(desk, "deploy")[-1].texts
-    assert ("to stagin" if written == "in the thread" else "deploy it”") in heard
-    assert "deploy it to PRODUCTION" in heard
-    assert len(told(desk, "deploy")) == 3
-    assert not desk.journal.unexpected()
-
-
-async def test_nobody_is_told_again_about_a_message_that_is_read_again_at_a_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    discord.allow(monkeypatch, people=[ADA])
-    async with discord.open_desk(tmp_path, monkeypatch, start=False) as desk:
-        async with desk.bot():
-            talk, _ = await fruit(desk)
-            await known(desk)
-            await desk.say(ADA, "show the question", talk)
-            await line(desk, talk, "The question is here")
-            await desk.mention_in(BEN, "may I?", talk)
-            await until(lambda: desk.replies(BEN), "ben may not talk to the bot")
-        calls = count_posts(desk, talk)
-        for number in range(2):
-            desk.model.script(turn(f"Good morning {number}."), when=f"hello {number}")
-            looked_up = desk.operations().count("list_messages")
-            async with desk.bot():
-                await until(lambda before=looked_up: desk.operations().count("list_messages") > before, "it looks")
-                await line(desk, await desk.mention(ADA, f"hello {number}"), f"Good morning {number}.")
-        # Discord would post a repeated notice only once within some minutes, so count the calls.
-        assert count_posts(desk, talk) == calls
     assert not desk.journal.unexpected()
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from askback.domain.form import Form, Option, Question
 from askback.store.errors import StoreUnavailable
-from askback_sandbox.model.script import turn
+from askback_sandbox.model.script import Fault, turn
 
 from .driver import (
     ADA,
     BEN,
     Card,
     Desk,
+    PlatformTests,
     Talk,
     asks,
     card,
@@ -245,6 +248,26 @@ async def test_a_text_whose_posting_was_not_confirmed_stands_there_once_although
     await line(desk, talk, "Here it ends.")
     said = [one.text for one in desk.lines(talk) if one.bot]
     assert len(said) == 1, said
+
+
+async def test_a_text_whose_posting_was_not_confirmed_stands_there_once_although_its_bot_was_stopped(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # On a slow machine, Discord's placeholder would come before the beginning.
+    monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 60.0)
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.delay = 0.02
+        desk.model.script(turn(STORY), turn(STORY), when="story")
+        desk.model.fail(Fault(kind="stall", after=12))
+        desk.lose_answer("text")
+        async with desk.bot():
+            talk = await desk.mention(ADA, "story")
+            await line(desk, talk, "It begins")
+        desk.forget_nonces()
+        async with desk.bot():
+            await line(desk, talk, "Here it ends.")
+        said = [one.text for one in desk.lines(talk) if one.bot]
+        assert len(said) == 1, said
 
 
 async def test_a_lost_connection_comes_back_and_what_was_written_meanwhile_is_heard(desk: Desk) -> None:

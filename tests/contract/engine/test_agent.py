@@ -530,7 +530,7 @@ async def test_ending_in_the_middle_of_everything_leaves_no_task_and_no_warning(
         await one.asked()
         await one.says("Some text")
         board.holds["show"] = asyncio.Event()
-        await one.manager.cancel(board.cards()[0].id)
+        await one.cancel(board.cards()[0].id)
         await board.until(lambda: board.calls.count("show") == 2)
     assert not [record for record in caplog.records if record.levelname in {"WARNING", "ERROR", "CRITICAL"}]
     assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("askback")]

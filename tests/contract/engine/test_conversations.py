@@ -132,7 +132,7 @@ async def test_a_recent_conversation_is_named_with_the_newest_message_that_a_per
         await one.write("how are you?", key="k3")
         await one.says("Fine.")
         heard = IncomingMessage(place=HERE, author=ANN, text="how is it?", dedupe_key="k3", at=utc_now())
-        await one.changes.handle_edit(EditedMessage(heard=heard, at=utc_now()))
+        await one.changes.handle_edit(EditedMessage(message=heard, at=utc_now()))
         await one.stop(ANN)
         recent = await one.store.list_recent("board", since)
         assert sorted((found.place.thread, found.newest_key) for found in recent) == [("1", "k3"), ("2", "k2")]
@@ -228,7 +228,7 @@ async def test_a_turn_that_was_stopped_commits_nothing_however_far_it_came(
             conversation_id=conversation.id,
             content=({"type": "text", "text": "Done."},),
             calls=(ToolCall(tool_use_id="t1", tool="question", input={}, ask=ask),),
-            say=OutgoingMessage(target="say:1", text="Done.", markdown=True),
+            outgoing=OutgoingMessage(target="say:1", text="Done.", markdown=True),
             stops=begun.conversation.stops,
             after=begun.history[-1].seq,
             tokens=7,

@@ -39,7 +39,7 @@ def texts(services: Services) -> list[str]:
 async def edit(one: Engine, words: str, *, second: int, author: Actor = ANN, key: str = "m1") -> MessageResult:
     """Edit a message at that second of the minute."""
     heard = IncomingMessage(place=HERE, author=author, text=words, dedupe_key=key, at=utc_now())
-    return await one.changes.handle_edit(EditedMessage(heard=heard, at=START.replace(second=second)))
+    return await one.changes.handle_edit(EditedMessage(message=heard, at=START.replace(second=second)))
 
 
 @asynccontextmanager
@@ -174,7 +174,7 @@ async def test_a_late_click_on_a_message_that_was_deleted_settles_the_card_that_
 
 async def test_the_card_of_an_ask_that_is_over_is_not_posted_again(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one, tea(one) as (ask, first):
-        await one.manager.cancel(ask.id)
+        await one.cancel(ask.id)
         await board.until(lambda: not board.open())
         calls = board.calls.count("show")
         await one.changes.handle_deletion(taken_away(board, first))

@@ -271,11 +271,11 @@ async def test_cancel_and_reject_end_an_ask_once(tmp_path: Path, board: Board) -
     async with engine(tmp_path, board) as one:
         asking = [asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)) for _ in range(2)]
         first, second = await one.asked(2)
-        assert await one.manager.cancel(first.id, by=BEN, reason="not needed any more") is True
-        assert await one.manager.cancel(first.id) is False
-        assert await one.manager.cancel(first.id, reason="late", undeliverable=True) is False
-        assert await one.manager.cancel(second.id, reason="the bot was removed", undeliverable=True) is True
-        assert await one.manager.cancel("nobody knows it") is False
+        assert await one.cancel(first.id, by=BEN, reason="not needed any more") is True
+        assert await one.cancel(first.id) is False
+        assert await one.cancel(first.id, reason="late", undeliverable=True) is False
+        assert await one.cancel(second.id, reason="the bot was removed", undeliverable=True) is True
+        assert await one.cancel("nobody knows it") is False
         outcomes = await asyncio.gather(*asking)
         assert {(outcome.status, outcome.reason) for outcome in outcomes} == {
             ("cancelled", "not needed any more"),
@@ -347,7 +347,7 @@ async def test_a_question_that_nobody_came_to_see_delays_no_later_one(tmp_path: 
         (shown,) = await one.asked(1)
         for ask in await pending(one, 3):
             if ask.id != shown.id:
-                await one.manager.cancel(ask.id)
+                await one.cancel(ask.id)
         asking.append(asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)))
         first, later = sorted(ask.post_after for ask in await pending(one, 2))
         assert later == first + timedelta(seconds=3600)

@@ -291,7 +291,7 @@ async def test_after_a_while_further_people_are_asked_and_may_decide(tmp_path: P
         _, card = await asked(one, TWO, who=Who.only(ANN, BEN), escalate={600: Who.only(DEE)})
         early = await one.press(card, YES, DEE)
         assert isinstance(early, Notice)
-        assert await one.manager.cancel(card.id)
+        assert await one.cancel(card.id)
         await board.until(lambda: not board.open())
         asking, card = await asked(one, TWO, who=Who.only(ANN, BEN), escalate={SOON: Who.only(DEE)})
         await one.says("This now waits for you, too: “Deploy?”")

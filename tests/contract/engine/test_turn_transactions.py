@@ -294,7 +294,7 @@ async def test_what_a_turn_used_up_is_counted_once_whether_or_not_it_was_in_adva
 async def test_a_turn_that_somebody_stopped_commits_its_tokens_alone(thread: Thread) -> None:
     turn = await thread.begun()
     assert await thread.store.stop(thread.id, ANN) is not None
-    ended = await thread.ends(turn, "Done.", thread.asks(), say=say("text"), notice=say("notice"), tokens=7)
+    ended = await thread.ends(turn, "Done.", thread.asks(), outgoing=say("text"), notice=say("notice"), tokens=7)
     assert ended is None
     assert await thread.store.list_open() == ()
     assert await thread.due() == [f"stop:{thread.id}:0"]
@@ -307,7 +307,7 @@ async def test_a_turn_that_somebody_stopped_commits_its_tokens_alone(thread: Thr
 async def test_a_turn_that_another_process_ended_commits_its_tokens_alone(thread: Thread) -> None:
     turn = await thread.begun()
     assert await thread.ends(turn, "Mine.", tokens=5) == ()
-    assert await thread.ends(turn, "Yours.", say=say("text"), tokens=7) is None
+    assert await thread.ends(turn, "Yours.", outgoing=say("text"), tokens=7) is None
     assert await thread.due() == []
     assert (await thread.store.get_usage(thread.id)).conversation == 12
     await thread.hears("again")
@@ -318,7 +318,7 @@ async def test_a_turn_of_a_deleted_conversation_commits_its_tokens_alone(store: 
     turn = await thread.begun()
     await thread.ends(turn)
     assert (await store.prune(utc_now() + timedelta(seconds=1), 10)).conversations == 1
-    assert await thread.ends(turn, "Too late.", say=say("text"), tokens=7) is None
+    assert await thread.ends(turn, "Too late.", outgoing=say("text"), tokens=7) is None
     assert (await store.get_usage(thread.id)).today == 7
 
 
@@ -372,7 +372,7 @@ async def test_results_that_the_model_refused_are_forgotten_with_their_calls(thr
 
 async def test_the_text_of_a_turn_is_left_to_whoever_took_it(thread: Thread) -> None:
     now = utc_now()
-    await thread.ends(await thread.begun(), say=say("text"))
+    await thread.ends(await thread.begun(), outgoing=say("text"))
     assert await thread.due() == []
     wait = await thread.store.get_time_until_due()
     assert wait is not None
@@ -382,7 +382,7 @@ async def test_the_text_of_a_turn_is_left_to_whoever_took_it(thread: Thread) -> 
 
 async def test_a_text_behind_another_one_waits_and_is_looked_for_before_it_is_said(thread: Thread) -> None:
     await thread.store.enqueue_message(say("earlier"), thread.id)
-    await thread.ends(await thread.begun(), say=say("text"), notice=say("notice"))
+    await thread.ends(await thread.begun(), outgoing=say("text"), notice=say("notice"))
     assert await thread.due() == ["earlier"]
     await thread.store.delete_text("earlier")
     (item,) = await thread.store.lease(10)
@@ -394,7 +394,7 @@ async def test_a_text_that_people_see_part_of_is_left_to_whoever_took_it_also_be
     thread: Thread,
 ) -> None:
     await thread.store.enqueue_message(say("earlier"), thread.id)
-    await thread.ends(await thread.begun(), say=say("text", messages=(PART,)))
+    await thread.ends(await thread.begun(), outgoing=say("text", messages=(PART,)))
     assert await thread.due() == ["earlier"]
     await thread.store.delete_text("earlier")
     assert await thread.due() == []
@@ -466,8 +466,8 @@ async def test_only_the_first_of_two_processes_writes_the_text_of_a_turn(thread:
         with pytest.raises(TurnTakenOver):
             await thread.store.set_prose(again, messages)
     text = OutgoingMessage(target="text", text="Mine.", markdown=True, messages=(other,))
-    assert await thread.ends(again, say=text) is None
-    assert await thread.ends(turn, say=text.evolve(messages=(PART,))) is not None
+    assert await thread.ends(again, outgoing=text) is None
+    assert await thread.ends(turn, outgoing=text.evolve(messages=(PART,))) is not None
     with pytest.raises(TurnTakenOver):
         await thread.store.set_prose(again, (PART,))
 
@@ -477,11 +477,11 @@ async def test_a_text_that_a_slower_process_wrote_over_is_posted_again(thread: T
     await thread.store.set_prose(turn, (PART,))
     text = OutgoingMessage(target="text", text="Half", markdown=True, messages=(PART,))
     content = ({"type": "text", "text": "The whole."}, {"type": "text", "text": "Of it."})
-    assert await thread.ends(turn, content=content, say=text.evolve(text="The whole.\n\nOf it.")) is not None
+    assert await thread.ends(turn, content=content, outgoing=text.evolve(text="The whole.\n\nOf it.")) is not None
     await thread.store.delete_text("text")
-    assert await thread.ends(turn, say=text) is None
+    assert await thread.ends(turn, outgoing=text) is None
     (item,) = await thread.store.lease(10, HERE.platform)
-    assert item.say == text.evolve(text="The whole.\n\nOf it.")
+    assert item.outgoing == text.evolve(text="The whole.\n\nOf it.")
 
 
 async def test_the_text_of_a_turn_that_somebody_stopped_is_no_text_of_the_next_one(thread: Thread) -> None:

@@ -132,7 +132,7 @@ async def test_a_card_whose_posting_got_no_answer_is_settled_however_late_it_can
         task = asking(one, timeout=None)
         await board.until(lambda: board.calls.count("find_posted") >= 1)
         (stored,) = await one.manager.pending()
-        assert await one.manager.cancel(stored.id)
+        assert await one.cancel(stored.id)
         assert (await task).status == "cancelled"
         await board.until(lambda: not board.open())
         await rest(one)
@@ -249,7 +249,7 @@ async def test_a_card_that_somebody_deleted_is_not_posted_anew_once_it_is_over(t
         (card,) = await one.asked()
         await rest(one)
         board.messages.clear()
-        await one.manager.cancel(card.id)
+        await one.cancel(card.id)
         assert (await task).status == "cancelled"
         await rest(one)
         assert not board.messages
@@ -267,7 +267,7 @@ async def test_changes_that_come_faster_than_the_platform_are_drawn_together_and
             chosen, base = ((0,), ()) if number % 2 == 0 else ((), (0,))
             await one.press(card, Select(chosen=chosen, base=base, revision=number), draw=False)
             await one.manager.cards.leave_to_outbox(card.id)
-        await one.manager.cancel(card.id)
+        await one.cancel(card.id)
         await board.until(lambda: board.calls.count("show") > 1)
         board.holds.pop("show").set()
         await board.until(lambda: not board.open())
@@ -294,7 +294,7 @@ async def test_an_older_drawing_never_overwrites_a_newer_one(tmp_path: Path, boa
         await one.press(card, Select(chosen=(0,), base=(), revision=0), draw=False)
         first = asyncio.create_task(one.manager.cards.draw(card.id, slowly))
         await painting.wait()
-        await one.manager.cancel(card.id)
+        await one.cancel(card.id)
         second = asyncio.create_task(one.manager.cards.draw(card.id, board.show))
         await asyncio.sleep(0)
         slow.set()
@@ -311,7 +311,7 @@ async def test_an_older_drawing_of_another_process_is_drawn_over(tmp_path: Path,
         task = asking(one, SEVERAL)
         await board.until(lambda: "1" in board.messages and board.messages["1"].revisions == [0])
         (card,) = await one.manager.pending()
-        await one.manager.cancel(card.id)
+        await one.cancel(card.id)
         await board.until(lambda: board.messages["1"].revisions == [0, 1])
         settled = await eventually(lambda: _drawn(one, card.id))
         # Another process was slow, and its version may be shown now.
@@ -347,7 +347,7 @@ async def test_what_changed_while_it_was_being_shown_is_shown_at_once(tmp_path: 
         task = asking(one)
         await board.until(lambda: "show" in board.calls)
         (card,) = await one.manager.pending()
-        await one.manager.cancel(card.id)
+        await one.cancel(card.id)
         board.holds.pop("show").set()
         await board.until(lambda: board.cards() and not board.open())  # its lease is longer
         await rest(one)
@@ -372,7 +372,7 @@ async def test_a_database_that_fails_while_something_is_shown_ends_nothing(
         works, _ = getattr(one.store, name), setattr(one.store, name, broken)
         if when != "begin":
             board.faults["show"].append(DeliveryError("no") if when == "refused" else RetryableError("busy"))
-        await one.manager.cancel(card.id)
+        await one.cancel(card.id)
         await asyncio.wait_for(broke.wait(), 30)
         setattr(one.store, name, works)
         assert (await task).status == "cancelled"
@@ -424,7 +424,7 @@ async def test_an_ask_that_ended_before_anybody_saw_it_is_never_posted(tmp_path:
     async with engine(tmp_path, board, work=False) as one:
         task = asking(one)
         pending = await eventually(one.manager.pending)
-        await one.manager.cancel(pending[0].id)
+        await one.cancel(pending[0].id)
         await task
     async with engine(tmp_path, board) as two:
         await rest(two)

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -32,8 +33,10 @@ from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 from askback.store.migrate import VERSION_TABLE
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
+from askback.store.postgres.link import ReconnectingConnection
 from askback.store.schema import asks, calls, conversations, inbox, meta, outbox, transcript
 from askback.store.store import Store
+from faults.failover.proxy import proxy
 
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="1")
 ANN = Actor(platform="board", tenant="T1", id="U1", name="Ann")
@@ -204,6 +207,80 @@ async def test_a_connection_that_is_lost_in_the_commit_leaves_it_in_doubt(
     assert refusal.value.in_doubt
     assert "Whether it still does is open" in str(refusal.value)
     assert await database.run(add("next")) == "next"
+
+
+@pytest.mark.parametrize("words", [(b"set_config",), (b"statement_timestamp", b"coalesce(state")])
+async def test_a_connection_that_falls_silent_at_any_statement_is_given_up(
+    postgres_url: str, words: tuple[bytes, ...]
+) -> None:
+    """At its first statement, or in the middle of a transaction and as the server is asked about that."""
+    with psycopg.connect(postgres_url) as known:
+        host, port, name = known.info.host, known.info.port, known.info.dbname
+    target = Path(host) / f".s.PGSQL.{port}" if host.startswith("/") else (host, port)
+    async with proxy(target) as way, opened(way.url(name), connections=1) as database:
+        way.swallow_on(*words)
+        async with asyncio.timeout(30):
+            query = text("SELECT statement_timestamp()")
+            assert await database.read(lambda connection: connection.execute(query).scalar_one())
+
+
+LOSE_CONNECTION = """
+    CREATE SEQUENCE commits;
+    CREATE FUNCTION lose_connection() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        -- The next value of a sequence survives a rollback.
+        IF nextval('commits') = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+        RETURN NULL;
+    END $$;
+    CREATE CONSTRAINT TRIGGER lose_connection AFTER INSERT ON asks DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION lose_connection();
+"""
+"""End the connection during the first COMMIT of an ask, which is rolled back."""
+
+
+def new_ask(key: str | None = None) -> Ask:
+    return Ask(
+        id=new_ask_id(),
+        key=key,
+        place=HERE,
+        policy=Policy(who=Who(anyone=True)),
+        interview=start_interview(COLOUR),
+        created_at=utc_now(),
+        post_after=utc_now(),
+    )
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+async def test_an_ask_whose_connection_is_lost_in_the_commit_is_stored_once(
+    database: PostgresDatabase, postgres_url: str, key: str | None
+) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as other:
+        other.execute(LOSE_CONNECTION)
+    store, ask = Store(database), new_ask(key)
+    assert (await store.ask(ask, NO_LIMITS)).id == ask.id
+    assert [one.id for one in await store.list_open()] == [ask.id]
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+async def test_an_ask_that_was_committed_although_its_connection_was_lost_is_stored_once(
+    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch, key: str | None
+) -> None:
+    commit, lost = ReconnectingConnection.commit, False
+
+    def lose_answer(link: ReconnectingConnection) -> None:
+        nonlocal lost
+        commit(link)
+        if not lost:
+            lost = True
+            raise psycopg.OperationalError("the connection is lost")
+
+    monkeypatch.setattr(ReconnectingConnection, "commit", lose_answer)
+    store, ask = Store(database), new_ask(key)
+    # The limit counts this ask once, too.
+    limits = Limits(seconds_between_asks=0, pending_per_place=1)
+    assert (await store.ask(ask, limits)).id == ask.id
+    assert lost
+    assert [one.id for one in await store.list_open()] == [ask.id]
 
 
 async def test_two_who_wait_for_each_other_both_come_through(postgres_url: str) -> None:

@@ -55,7 +55,7 @@ class Examined:
     def good(self, section: str, about: str) -> str:
         """Return the text of a good finding."""
         return next(
-            one.says for title, one in self.findings if (title, one.about, one.grade) == (section, about, "good")
+            one.summary for title, one in self.findings if (title, one.about, one.grade) == (section, about, "good")
         )
 
 

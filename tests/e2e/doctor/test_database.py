@@ -24,7 +24,7 @@ async def test_a_database_that_others_can_read(ward: Ward) -> None:
     ward.database.chmod(0o644)
     found = await ward.examined("discord")
     assert (found.code, found.one().cure) == (0, "Run: chmod 600 askback.db")
-    assert "mode 0644" in found.one().says
+    assert "mode 0644" in found.one().summary
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_database_that_another_program_keeps_locked(tmp_path: Path, ward: Ward
             one for one in examine_database(ward.database, patience=0.05, stop=threading.Event()) if one.grade != "good"
         ]
     assert [(one.about, one.grade) for one in found] == [("commit", "broken")]
-    assert "keeps it locked" in found[0].says
+    assert "keeps it locked" in found[0].summary
     assert found[0].cure == f"Find it and end it: fuser -v {ward.database}"
 
 
@@ -85,14 +85,14 @@ async def test_a_database_that_is_damaged(ward: Ward) -> None:
     assert found.code == 1
     assert {one.about for one in found.bad} <= {"content", "commit"}
     worst = next(one for one in found.bad if one.about == "content")
-    assert "It is damaged" in worst.says
+    assert "It is damaged" in worst.summary
     assert "restore a backup" in worst.cure
 
 
 async def test_a_file_that_is_no_database(ward: Ward) -> None:
     ward.database.write_bytes(b"hello " * 2000)
     found = (await ward.examined("discord")).one()
-    assert found.says == "askback.db is no SQLite database."
+    assert found.summary == "askback.db is no SQLite database."
     assert "Set ASKBACK_DATABASE_URL" in found.cure
 
 
@@ -101,7 +101,7 @@ async def test_a_database_that_is_somebody_elses(ward: Ward) -> None:
     with closing(sqlite3.connect(ward.database)) as connection, connection:
         connection.execute("CREATE TABLE recipes (name TEXT)")
     ward.database.chmod(0o600)
-    assert (await ward.examined("discord")).one().says == "askback.db is a database, but none of askback's."
+    assert (await ward.examined("discord")).one().summary == "askback.db is a database, but none of askback's."
 
 
 async def test_looking_at_a_database_that_is_not_there_makes_none(ward: Ward) -> None:
@@ -113,7 +113,7 @@ async def test_looking_at_a_database_that_is_not_there_makes_none(ward: Ward) ->
 async def test_a_database_that_this_release_cannot_use_is_told_without_its_password(ward: Ward) -> None:
     ward.set(ASKBACK_DATABASE_URL="mysql://me:s3cret@host/db")
     found = await ward.examined("discord")
-    assert "stores in SQLite and PostgreSQL only" in found.one().says
+    assert "stores in SQLite and PostgreSQL only" in found.one().summary
     assert "s3cret" not in found.text
 
 

@@ -17,7 +17,7 @@ from .conftest import IMPATIENT, Ward
 async def test_a_token_that_discord_does_not_accept(ward: Ward) -> None:
     ward.set(DISCORD_TOKEN="another-token")
     found = (await ward.examined("discord")).one()
-    assert found.says == "Discord does not accept DISCORD_TOKEN."
+    assert found.summary == "Discord does not accept DISCORD_TOKEN."
     assert found.cure.startswith("Reset the token on the page Bot")
 
 
@@ -26,7 +26,7 @@ async def test_an_intent_that_is_off_is_a_warning(ward: Ward) -> None:
     guild.app = replace(guild.app, privileged=0)
     found = await ward.examined("discord")
     assert (found.code, found.one().grade) == (0, "warning")
-    assert "Message Content Intent is off" in found.one().says
+    assert "Message Content Intent is off" in found.one().summary
     assert found.one().cure.startswith("Switch on Message Content Intent on the page Bot")
 
 
@@ -44,23 +44,23 @@ async def test_a_gateway_that_closes(ward: Ward, code: int, says: str, cure: str
     ward.services.discord.guild.faults.add(DiscordFault(kind="close", code=code))
     found = (await ward.examined("discord")).one()
     assert (found.grade, found.about) == ("broken", "gateway")
-    assert says in found.says
+    assert says in found.summary
     assert found.cure.startswith(cure)
 
 
 async def test_a_gateway_that_never_becomes_ready(ward: Ward) -> None:
     ward.services.discord.guild.faults.add(DiscordFault(kind="silent"))
     found = (await ward.examined("discord", IMPATIENT)).one()
-    assert found.says == "Discord's gateway is not ready within 2.5 s."
+    assert found.summary == "Discord's gateway is not ready within 2.5 s."
     assert "through the firewall" in found.cure
 
 
 async def test_a_gateway_that_cannot_be_reached(ward: Ward) -> None:
     ward.set(ASKBACK_DISCORD_GATEWAY_URL="ws://127.0.0.1:9/")
     found = (await ward.examined("discord")).one()
-    assert "cannot be reached" in found.says
+    assert "cannot be reached" in found.summary
     ward.set(ASKBACK_DISCORD_GATEWAY_URL=ward.services.url.replace("http", "ws") + "/nothing")
-    assert "refuses the connection (HTTP 404)" in (await ward.examined("discord")).one().says
+    assert "refuses the connection (HTTP 404)" in (await ward.examined("discord")).one().summary
 
 
 async def test_each_permission_that_is_missing_is_named_with_the_server(ward: Ward) -> None:
@@ -73,8 +73,8 @@ async def test_each_permission_that_is_missing_is_named_with_the_server(ward: Wa
         guild.roles[guild.id] = replace(everyone, permissions=int(taken))
         found = (await ward.examined("discord", Scene(worker=1))).one()
         assert (found.grade, found.about) == ("broken", "permissions")
-        assert found.says.startswith(f"On Local ({guild.id}), it lacks the permission ")
-        assert ": without it, " in found.says, "what is lost is told"
+        assert found.summary.startswith(f"On Local ({guild.id}), it lacks the permission ")
+        assert ": without it, " in found.summary, "what is lost is told"
         assert "https://discord.com/oauth2/authorize?client_id=" in found.cure
 
 
@@ -103,7 +103,7 @@ async def test_a_bot_that_begins_too_often_is_noticed(ward: Ward) -> None:
     guild = ward.services.discord.guild
     guild.app = replace(guild.app, sessions_left=12)
     found = (await ward.examined("discord")).one()
-    assert found.says == "The bot may begin 12 more sessions of 1000 before Discord counts anew in 240 minutes."
+    assert found.summary == "The bot may begin 12 more sessions of 1000 before Discord counts anew in 240 minutes."
 
 
 async def test_clicks_that_go_elsewhere_are_noticed(ward: Ward) -> None:

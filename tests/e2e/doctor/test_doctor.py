@@ -122,7 +122,7 @@ async def test_questions_that_are_open_where_the_bot_is_not_are_noticed(ward: Wa
         place, policy = Place(platform=platform, tenant=tenant, channel="1"), build_policy(Who(anyone=True), None)
         await manager.submit(build_ask(FORM, to=place, policy=policy))
     one = (await ward.examined(platform)).one()
-    assert (one.grade, tenant in one.says, "askback cancel ID" in one.cure) == ("warning", True, True)
+    assert (one.grade, tenant in one.summary, "askback cancel ID" in one.cure) == ("warning", True, True)
 
 
 # Rules for every finding
@@ -130,9 +130,9 @@ async def test_questions_that_are_open_where_the_bot_is_not_are_noticed(ward: Wa
 
 def test_what_is_not_good_has_a_cure() -> None:
     with pytest.raises(InvalidValue, match="has a cure"):
-        Finding(grade="broken", about="a", says="b")
+        Finding(grade="broken", about="a", summary="b")
     with pytest.raises(InvalidValue, match="has a cure"):
-        Finding(grade="good", about="a", says="b", cure="c")
+        Finding(grade="good", about="a", summary="b", cure="c")
 
 
 async def askback(*arguments: str) -> tuple[int | None, str]:

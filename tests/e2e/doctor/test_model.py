@@ -12,7 +12,7 @@ from .conftest import IMPATIENT, Ward
 async def test_a_wrong_key_of_the_model(ward: Ward) -> None:
     ward.services.model.bad_keys.add("sk-local")
     found = (await ward.examined("discord")).one()
-    assert found.says == "The model's service does not accept ANTHROPIC_API_KEY."
+    assert found.summary == "The model's service does not accept ANTHROPIC_API_KEY."
     assert "Anthropic console, and set ANTHROPIC_API_KEY" in found.cure
 
 
@@ -20,7 +20,7 @@ async def test_a_model_that_nobody_knows(ward: Ward) -> None:
     ward.set(ASKBACK_MODEL="claude-nonesuch")
     ward.services.model.unknown.add("claude-nonesuch")
     found = (await ward.examined("discord")).one()
-    assert (found.grade, found.says) == ("broken", "The model's service knows no model claude-nonesuch.")
+    assert (found.grade, found.summary) == ("broken", "The model's service knows no model claude-nonesuch.")
     assert found.cure.startswith("Set ASKBACK_MODEL to the name of a model")
 
 
@@ -47,11 +47,11 @@ async def test_nothing_can_be_reached(ward: Ward) -> None:
     assert found.code == 1
     assert {one.about for one in found.bad} == {"model", "token", "bot token", "app token"}
     for one in found.bad:
-        assert "cannot be reached" in one.says
+        assert "cannot be reached" in one.summary
         assert one.cure.startswith("Check the network")
 
 
 async def test_a_service_that_does_not_answer_is_not_waited_for(ward: Ward) -> None:
     ward.services.workspace.faults.add(Fault(kind="delay", seconds=60, times=None))
     found = await ward.examined("slack", IMPATIENT)
-    assert {one.says for one in found.bad} >= {"Slack does not answer within 2.5 s."}
+    assert {one.summary for one in found.bad} >= {"Slack does not answer within 2.5 s."}

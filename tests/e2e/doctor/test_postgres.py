@@ -94,7 +94,7 @@ async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward, postgres_url
 def test_one_that_is_not_begun_is_no_trouble(empty_url: str) -> None:
     found = examined(empty_url)
     assert {finding.grade for finding in found.values()} == {"good"}
-    assert "the first start makes the tables" in found["version"].says
+    assert "the first start makes the tables" in found["version"].summary
 
 
 def test_a_server_that_cannot_be_reached() -> None:
@@ -104,7 +104,7 @@ def test_a_server_that_cannot_be_reached() -> None:
         "server",
         "See that the server runs and can be reached.",
     )
-    assert "geheim" not in found.says
+    assert "geheim" not in found.summary
 
 
 def test_a_database_that_is_not_there(empty_url: str) -> None:
@@ -115,7 +115,7 @@ def test_a_database_that_is_not_there(empty_url: str) -> None:
 def test_a_server_that_is_too_old() -> None:
     address = PostgresAddress.read("postgresql://db/askback")
     assert check_server_version(address, 150004).grade == check_server_version(address, 130000).grade == "good"
-    assert "tested with" in check_server_version(address, 170002).says
+    assert "tested with" in check_server_version(address, 170002).summary
     old = check_server_version(address, 120022)
     assert (old.grade, old.cure) == ("broken", "Upgrade it to PostgreSQL 13 or later.")
 
@@ -154,7 +154,7 @@ def test_a_user_who_may_not_bring_them_up_to_date(postgres_url: str) -> None:
     with somebody(postgres_url) as (role, url):
         execute(postgres_url, *(f"{grant} {role}" for grant in grants))
         found = bad(url)
-        assert found["rights"].says == f"The user {role} may not bring the tables up to date."
+        assert found["rights"].summary == f"The user {role} may not bring the tables up to date."
         assert found["version"].grade == "warning"
 
 
@@ -196,7 +196,7 @@ def test_too_few_connections(postgres_url: str) -> None:
         found = one(url)
         assert (found.grade, found.about) == ("warning", "connections")
         # A connection that was closed a moment ago may still be counted.
-        assert re.match("[456] connections are left, and a process takes up to 13", found.says)
+        assert re.match("[456] connections are left, and a process takes up to 13", found.summary)
         execute(postgres_url, found.cure.partition(": ")[2])
         assert not bad(url)
     assert check_connections(13, "x").grade == "good"
@@ -231,7 +231,7 @@ def test_clocks_that_differ(seconds: float, grade: str) -> None:
     found = check_clock(theirs, before, after)
     assert found.grade == grade
     if grade != "good":
-        assert ("ahead of" if seconds > 0 else "behind") in found.says
+        assert ("ahead of" if seconds > 0 else "behind") in found.summary
 
 
 def test_a_process_that_ended_without_a_word(postgres_url: str) -> None:
@@ -240,6 +240,6 @@ def test_a_process_that_ended_without_a_word(postgres_url: str) -> None:
         "INSERT INTO procrastinate_workers DEFAULT VALUES",
         "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '20 s')",
     )
-    assert examined(postgres_url)["processes"].says == (
+    assert examined(postgres_url)["processes"].summary == (
         "One process works on it now; 1 ended without a word, whose work the others take."
     )

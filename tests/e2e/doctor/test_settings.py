@@ -29,7 +29,7 @@ async def test_a_typo_in_the_file_names_what_was_meant(ward: Ward) -> None:
     found = await ward.examined("discord")
     assert found.code == 1
     typo, left = found.bad
-    assert "askback.toml sets `modell`, which is not a setting." in typo.says
+    assert "askback.toml sets `modell`, which is not a setting." in typo.summary
     assert typo.cure == "Is it meant to be `model`?"
     assert left.cure == "Mend the settings first, then run askback doctor again."
     assert found.good("Discord", "permissions"), "what does not depend on it is looked at"
@@ -38,7 +38,7 @@ async def test_a_typo_in_the_file_names_what_was_meant(ward: Ward) -> None:
 async def test_a_typo_in_a_platforms_part_of_the_file_is_told(ward: Ward) -> None:
     toml('slack_bot_tokn = "xoxb-1"\n')
     for found in (await ward.examined(), await ward.examined("slack")):
-        assert "askback.toml sets `slack_bot_tokn`, which is not a setting." in found.bad[0].says
+        assert "askback.toml sets `slack_bot_tokn`, which is not a setting." in found.bad[0].summary
         assert found.bad[0].cure == "Is it meant to be `slack_bot_token`?"
 
 
@@ -49,7 +49,7 @@ async def test_a_typo_in_a_platforms_part_of_the_file_is_told(ward: Ward) -> Non
 async def test_what_is_wrong_in_the_file_is_told_with_the_next_step(ward: Ward, text: str, says: str) -> None:
     toml(text)
     first = (await ward.examined("discord")).bad[0]
-    assert (first.grade, says in first.says) == ("broken", True), first
+    assert (first.grade, says in first.summary) == ("broken", True), first
     assert first.cure
 
 
@@ -57,7 +57,7 @@ async def test_a_tool_of_ones_own_that_cannot_be_had(ward: Ward, monkeypatch: py
     monkeypatch.setattr(sys, "path", [*sys.path])
     toml('tools = ["AskUserQuestion", "no_such_tools:deploy"]')
     found = (await ward.examined("discord")).one()
-    assert found.says == "The tool no_such_tools:deploy is not there: there is no module no_such_tools."
+    assert found.summary == "The tool no_such_tools:deploy is not there: there is no module no_such_tools."
     assert found.cure == "Put it beside the settings file (--config), or install it where askback is installed."
 
 
@@ -70,8 +70,8 @@ async def test_a_pattern_of_tools_that_need_approval_and_that_matches_none(
     toml('tools = ["AskUserQuestion", "tools_of_the_doctor:deploy"]\napproval_tools = ["depoly*"]')
     found = (await ward.examined("discord")).one()
     assert found.grade == "broken"
-    assert "approval_tools names depoly*, but no tool of yours matches it." in found.says
-    assert "Did you mean deploy?" in f"{found.says} {found.cure}"
+    assert "approval_tools names depoly*, but no tool of yours matches it." in found.summary
+    assert "Did you mean deploy?" in f"{found.summary} {found.cure}"
 
 
 async def test_a_variable_that_is_no_setting_is_told(ward: Ward) -> None:
@@ -93,14 +93,14 @@ async def test_what_is_missing_is_told_with_where_to_get_it(ward: Ward) -> None:
     found = await ward.examined()
     assert found.code == 1
     none, key = found.bad
-    assert none.says == "No platform has a token, so there is no bot to run."
+    assert none.summary == "No platform has a token, so there is no bot to run."
     assert "askback doctor --platform slack" in none.cure
-    assert (key.says, key.cure.startswith("Make a key in the Anthropic console")) == (
+    assert (key.summary, key.cure.startswith("Make a key in the Anthropic console")) == (
         "ANTHROPIC_API_KEY is missing.",
         True,
     )
     bot, app = (await ward.examined("slack")).bad[-2:]
-    assert (bot.says, app.says) == ("SLACK_BOT_TOKEN is missing.", "SLACK_APP_TOKEN is missing.")
+    assert (bot.summary, app.summary) == ("SLACK_BOT_TOKEN is missing.", "SLACK_APP_TOKEN is missing.")
     assert "OAuth & Permissions" in bot.cure
 
 
@@ -117,7 +117,7 @@ async def test_a_clock_that_goes_wrong(ward: Ward, ahead: float, grade: str, wor
     assert found.code == int(grade == "broken")
     assert [(one.about, one.grade) for one in found.bad] == [("clock", grade)] * 3, found.text
     for one in found.bad:
-        assert words in one.says
+        assert words in one.summary
         assert one.cure == "Let the system keep its time, as by: timedatectl set-ntp true"
 
 

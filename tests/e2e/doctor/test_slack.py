@@ -29,17 +29,17 @@ ROOT = Path(__file__).parents[3]
 async def test_a_token_of_the_bot_that_is_no_good(ward: Ward, code: str, says: str, cure: str) -> None:
     ward.services.workspace.faults.fail("auth.test", code)
     found = (await ward.examined("slack")).one()
-    assert (found.grade, found.says) == ("broken", says)
+    assert (found.grade, found.summary) == ("broken", says)
     assert found.cure.startswith(cure)
 
 
 async def test_a_token_of_the_bot_that_is_a_persons(ward: Ward) -> None:
     ward.services.workspace.bot = replace(ward.services.workspace.bot, bot_id="")
     found = (await ward.examined("slack")).one()
-    assert found.says == "SLACK_BOT_TOKEN is a person's token and not the bot's."
+    assert found.summary == "SLACK_BOT_TOKEN is a person's token and not the bot's."
     ward.set(SLACK_BOT_TOKEN="xoxp-of-ada")
     found = (await ward.examined("slack")).one()
-    assert "SLACK_BOT_TOKEN is not a bot token" in found.says
+    assert "SLACK_BOT_TOKEN is not a bot token" in found.summary
     assert "OAuth & Permissions" in found.cure
 
 
@@ -53,21 +53,21 @@ async def test_each_scope_that_is_missing_is_named_with_what_is_lost(ward: Ward,
     ward.services.workspace.bot = replace(ward.services.workspace.bot, scopes=(*(set(SCOPES) - {scope}), "files:read"))
     found = (await ward.examined("slack")).one()
     grade = "warning" if scope in ASKING else "broken"
-    assert (found.grade, found.says) == (grade, f"{scope} is missing: without it, {SCOPES[scope]}.")
+    assert (found.grade, found.summary) == (grade, f"{scope} is missing: without it, {SCOPES[scope]}.")
     assert "reinstall the app" in found.cure
 
 
 async def test_a_token_of_the_app_that_is_no_good(ward: Ward) -> None:
     ward.set(SLACK_APP_TOKEN="xapp-wrong")
     found = (await ward.examined("slack")).one()
-    assert found.says == "Slack does not accept SLACK_APP_TOKEN (invalid_auth)."
+    assert found.summary == "Slack does not accept SLACK_APP_TOKEN (invalid_auth)."
     assert "connections:write" in found.cure
 
 
 async def test_a_token_of_the_app_without_its_scope(ward: Ward) -> None:
     ward.services.workspace.faults.fail("apps.connections.open", "missing_scope")
     found = (await ward.examined("slack")).one()
-    assert found.says == "SLACK_APP_TOKEN lacks the scope connections:write."
+    assert found.summary == "SLACK_APP_TOKEN lacks the scope connections:write."
     assert "connections:write" in found.cure
 
 
@@ -85,7 +85,7 @@ async def test_a_socket_that_does_not_work(ward: Ward, fault: str, says: str, cu
     scene = IMPATIENT if fault == "silent" else None
     found = (await ward.examined("slack", scene)).one()
     assert (found.grade, found.about) == ("broken", "socket")
-    assert found.says.startswith(says)
+    assert found.summary.startswith(says)
     assert cure in found.cure
 
 
@@ -95,7 +95,7 @@ async def test_a_second_process_on_the_same_app_is_noticed(ward: Ward) -> None:
         ward.set(ASKBACK_DATABASE_URL="another.db")
         found = (await ward.examined("slack")).one()
     assert (found.grade, found.about) == ("warning", "socket")
-    assert found.says.startswith("1 more socket is open with this app")
+    assert found.summary.startswith("1 more socket is open with this app")
     assert "End the other process" in found.cure
 
 
@@ -107,7 +107,7 @@ async def test_tokens_of_two_apps_are_noticed(ward: Ward) -> None:
     hello = ward.services.socket._hello
     ward.patch.setattr(ward.services.socket, "_hello", lambda: {**hello(), "connection_info": {"app_id": "A0THIRD"}})
     found = (await ward.examined("slack")).one()
-    assert "The two tokens are of different apps (bot: A0OTHER, socket: A0THIRD)" in found.says
+    assert "The two tokens are of different apps (bot: A0OTHER, socket: A0THIRD)" in found.summary
     assert "In the same app" in found.cure
 
 
@@ -118,14 +118,14 @@ async def test_over_http_the_secret_and_the_address_are_looked_at(ward: Ward) ->
     assert found.bad == [], found.text
     assert "It is set" in found.good("Slack", "signing secret")
     ward.set(SLACK_SIGNING_SECRET="short")
-    assert "does not look like one" in (await ward.examined("slack")).one().says
+    assert "does not look like one" in (await ward.examined("slack")).one().summary
     ward.set(ASKBACK_SLACK_HTTP=ward.services.url.removeprefix("http://"))
     taken = (await ward.examined("slack")).bad[-1]
-    assert "Nothing can listen on" in taken.says
+    assert "Nothing can listen on" in taken.summary
     assert "set ASKBACK_SLACK_HTTP to another address" in taken.cure
     ward.patch.delenv("SLACK_SIGNING_SECRET")
     missing = (await ward.examined("slack")).one()
-    assert (missing.says, "Basic Information" in missing.cure) == ("SLACK_SIGNING_SECRET is missing.", True)
+    assert (missing.summary, "Basic Information" in missing.cure) == ("SLACK_SIGNING_SECRET is missing.", True)
 
 
 async def test_who_may_talk_in_slack_is_told(ward: Ward) -> None:

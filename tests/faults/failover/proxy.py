@@ -11,9 +11,9 @@ CHUNK = 65536
 
 
 class Proxy:
-    """A proxy to `target`, the socket of a server; with None it refuses connections."""
+    """A proxy to `target`, the socket of a server or its host and port; with None it refuses connections."""
 
-    def __init__(self, target: Path | None) -> None:
+    def __init__(self, target: Path | tuple[str, int] | None) -> None:
         self.target = target
         self.port = 0
         self.swallows = False
@@ -23,6 +23,7 @@ class Proxy:
         self._open: dict[asyncio.Task[None], _Line] = {}
         self._cut_on: bytes | None = None
         self.cuts = 0
+        self._silenced_by: list[bytes] = []
 
     def url(self, database: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
@@ -36,6 +37,10 @@ class Proxy:
     def cut_on(self, words: bytes | None) -> None:
         """Cut a connection as soon as its client sends these words, before the server receives them."""
         self._cut_on = words
+
+    def swallow_on(self, *words: bytes) -> None:
+        """For each of these words, freeze the first connection whose client sends them."""
+        self._silenced_by = [*words]
 
     def swallow(self) -> None:
         """Freeze all current connections without closing them; new ones are accepted and not answered."""
@@ -66,7 +71,10 @@ class Proxy:
     async def _connect(self, line: _Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.target is None:
             raise ConnectionRefusedError
-        server_reader, server_writer = await asyncio.open_unix_connection(str(self.target))
+        if isinstance(self.target, Path):
+            server_reader, server_writer = await asyncio.open_unix_connection(str(self.target))
+        else:
+            server_reader, server_writer = await asyncio.open_connection(*self.target)
         try:
             with suppress(ExceptionGroup):
                 async with asyncio.TaskGroup() as tasks:
@@ -79,6 +87,9 @@ class Proxy:
         self, line: _Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, spoken: bool
     ) -> None:
         while data := await reader.read(CHUNK):
+            for words in [words for words in self._silenced_by if spoken and words in data]:
+                self._silenced_by.remove(words)
+                line.is_silent = True
             if line.is_silent:
                 await asyncio.Event().wait()
             if spoken and self._cut_on is not None and self._cut_on in data:
@@ -95,7 +106,7 @@ class _Line:
 
 
 @asynccontextmanager
-async def proxy(target: Path | None) -> AsyncGenerator[Proxy]:
+async def proxy(target: Path | tuple[str, int] | None) -> AsyncGenerator[Proxy]:
     made = Proxy(target)
     server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
     made.port = server.sockets[0].getsockname()[1]

@@ -30,8 +30,9 @@ WITHIN = 60.0
 class Process:
     """A replica."""
 
-    def __init__(self, process: Launched, orders: RawIOBase, reader: asyncio.StreamReader) -> None:
+    def __init__(self, process: Launched, orders: RawIOBase, reader: asyncio.StreamReader, log: Path) -> None:
         self._process = process
+        self._log = log
         self._orders = orders
         self._reader = reader
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -41,7 +42,8 @@ class Process:
     @classmethod
     async def start(cls, folder: Path, model: str, launcher: Launcher, **settings: float) -> Self:
         (read_orders, orders), (answers, write_answers) = os.pipe(), os.pipe()
-        errors = os.open(folder / "replicas.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        log = folder / "replicas.log"
+        errors = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         theirs = (read_orders, write_answers, errors)
         try:
             environment = {**os.environ, **{f"REPLICA_{name.upper()}": str(value) for name, value in settings.items()}}
@@ -55,7 +57,7 @@ class Process:
         await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(answers, "rb")
         )
-        replica = cls(process, cast("RawIOBase", os.fdopen(orders, "wb", buffering=0)), reader)
+        replica = cls(process, cast("RawIOBase", os.fdopen(orders, "wb", buffering=0)), reader, log)
         await replica._expect(0)
         return replica
 
@@ -68,9 +70,10 @@ class Process:
             waiting = self._expect(answer.pop("number"))
             if not waiting.cancelled():  # else the caller has given up, and reports it
                 waiting.set_result(answer)
+        ended = ConnectionError(f"the replica has ended:\n{self._log.read_text()[-6000:]}")
         for waiting in self._answers.values():
             if not waiting.done():
-                waiting.set_exception(ConnectionError("the replica has ended"))
+                waiting.set_exception(ended)
                 waiting.exception()
 
     def order(self, do: str, **more: Any) -> asyncio.Future[dict[str, Any]]:

@@ -286,9 +286,9 @@ def test_exactly_one_question_must_be_answered_by_it() -> None:
     assert done.after.status == "answered"
     doubt = classify_text(heard("other"), (fruit, drink), "answer", everybody)
     assert not doubt.steps
-    assert doubt.say is not None
-    assert doubt.say.offer is not None
-    assert doubt.say.offer.ask_id == fruit.id
+    assert doubt.outgoing is not None
+    assert doubt.outgoing.offer is not None
+    assert doubt.outgoing.offer.ask_id == fruit.id
 
 
 def test_who_may_not_answer_and_what_cannot_be_used_is_a_message() -> None:
@@ -296,8 +296,8 @@ def test_who_may_not_answer_and_what_cannot_be_used_is_a_message() -> None:
     assert classify_text(heard("pear", BEN), (single,), "answer", everybody) == classify_text(
         heard("x"), (), "answer", everybody
     )
-    assert classify_text(heard("mango"), (single,), "offer", everybody).say is None
-    told = classify_text(heard("mango"), (single,), "answer", everybody).say
+    assert classify_text(heard("mango"), (single,), "offer", everybody).outgoing is None
+    told = classify_text(heard("mango"), (single,), "answer", everybody).outgoing
     assert told is not None
     assert "a written answer is not asked for here" in told.text
     assert told.only_for == ANN
@@ -329,7 +329,7 @@ def test_while_a_card_moves_on_what_could_be_meant_for_the_question_before_is_as
     for mode in ("offer", "answer"):
         doubt = classify_text(heard("yes"), (moving,), mode, everybody)  # type: ignore[arg-type]
         assert not doubt.steps
-        assert doubt.say is not None
+        assert doubt.outgoing is not None
     drawn = moving.evolve(drawn_revision=story.now.revision)
     assert classify_text(heard("yes"), (drawn,), "offer", everybody).steps
 

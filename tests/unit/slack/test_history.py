@@ -20,8 +20,8 @@ def message(**fields: Any) -> dict[str, Any]:
 def test_people_are_named_by_whoever_knows_their_names() -> None:
     found = read_message(message(text="ask <@U2>, <@U0BOT>, or &lt;nobody&gt; in <#C2|general>"), PLACE, ME)
     assert found is not None
-    assert (found.said.key, found.said.author.id, found.said.author.name) == ("C1:2.0", "U1", "")
-    assert found.said.text == "ask @U2, , or <nobody> in #general"
+    assert (found.message.key, found.message.author.id, found.message.author.name) == ("C1:2.0", "U1", "")
+    assert found.message.text == "ask @U2, , or <nobody> in #general"
     assert found.mentioned == ("U2",)
 
 
@@ -46,7 +46,7 @@ def test_people_are_named_by_whoever_knows_their_names() -> None:
 def test_programs_are_heard_wherever_they_write_it(fields: dict[str, Any], text: str) -> None:
     found = read_message(message(user=None, bot_id="B9", bot_profile={"name": "watchdog"}, **fields), PLACE, ME)
     assert found is not None
-    assert (found.said.author.id, found.said.author.name, found.said.text) == ("B9", "watchdog", text)
+    assert (found.message.author.id, found.message.author.name, found.message.text) == ("B9", "watchdog", text)
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_what_the_agent_said_itself_is_kept() -> None:
     own = message(user=ME, bot_id="B0", text="I think so.", metadata={"event_payload": {"nonce": "say:abc:1"}})
     found = read_message(own, PLACE, ME)
     assert found is not None
-    assert found.said.text == "I think so."
+    assert found.message.text == "I think so."

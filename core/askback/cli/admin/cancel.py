@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from askback.cli.admin.notify_bot import tell
+from askback.cli.admin.notify_bot import notify
 from askback.client.summary import find_by_prefix, format_question, format_time
 from askback.domain.ask import Ask
 from askback.manager import QuestionManager
@@ -55,5 +55,5 @@ async def cancel(where: DatabaseLocation, prefix: str, reason: str | None, conso
         console.print(Text(f"Nothing was changed: {ask.id} was {how} already{at}."))
         return 1
     console.print(Text(f"Cancelled {ask.id}: {format_question(ask)}"))
-    console.print(Text(tell(where, "settles the card", "the card is settled")))
+    console.print(Text(notify(where, "settles the card", "the card is settled")))
     return 0

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from askback.runtime.process import run_to_end
-from askback.settings.config_option import Config, tell_unread
+from askback.settings.config_option import Config, report_unread
 
 if TYPE_CHECKING:
     from askback.store.external_access import DatabaseLocation
@@ -123,7 +123,7 @@ def backup(
     from askback.settings.loader import load
     from askback.store.url import get_database_path
 
-    tell_unread("askback backup FILE")
+    report_unread("askback backup FILE")
     url = load(Settings).database_url
     refuse_postgres(url, file)
     raise typer.Exit(backup(get_database_path(url), file, _make_console(), force=force))
@@ -134,7 +134,7 @@ def _get_database_location(command: str) -> DatabaseLocation:
     from askback.settings.loader import load
     from askback.store.url import parse_database_url
 
-    tell_unread(f"askback {command}")
+    report_unread(f"askback {command}")
     return parse_database_url(load(Settings).database_url)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["tell"]
+__all__ = ["notify"]
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from askback.store.external_access import DatabaseLocation, find_worker_pid, rea
 from askback.store.postgres.address import PostgresAddress
 
 
-def tell(where: DatabaseLocation, does: str, is_done: str) -> str:
+def notify(where: DatabaseLocation, does: str, is_done: str) -> str:
     """Notify the process that works on the database, and return a sentence about the consequence.
 
     `does` is what a running bot then does. `is_done` says the same for a bot that starts later.

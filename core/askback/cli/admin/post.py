@@ -7,7 +7,7 @@ __all__ = ["post"]
 from rich.console import Console
 from rich.text import Text
 
-from askback.cli.admin.notify_bot import tell
+from askback.cli.admin.notify_bot import notify
 from askback.client.summary import find_by_prefix, format_question
 from askback.store.external_access import DatabaseLocation, open_for_writing, read_snapshot
 from askback.store.store import Store
@@ -24,7 +24,7 @@ async def post(where: DatabaseLocation, prefix: str, console: Console) -> int:
     console.print(Text(f"Showing {ask.id} again: {format_question(ask)}"))
     console.print(
         Text(
-            tell(
+            notify(
                 where,
                 "brings the card up to date; where it was deleted, posts it again",
                 "the card is brought up to date",

@@ -70,16 +70,16 @@ def _examine_missing(path: Path) -> list[Finding]:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        says = f"The database {path} cannot be made: {folder} takes no file ({error.strerror})."
-        return [broken("file", says, f"Make {folder} writable for this user, or set ASKBACK_DATABASE_URL.")]
+        summary = f"The database {path} cannot be made: {folder} takes no file ({error.strerror})."
+        return [broken("file", summary, f"Make {folder} writable for this user, or set ASKBACK_DATABASE_URL.")]
     return [good("file", f"There is no database {path} yet; the first start makes it.")]
 
 
 def _examine_mode(path: Path) -> list[Finding]:
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        says = f"Others on this machine can read {path} (mode {mode:04o}), which holds conversations."
-        return [warning("file", says, f"Run: chmod 600 {shlex.quote(str(path))}")]
+        summary = f"Others on this machine can read {path} (mode {mode:04o}), which holds conversations."
+        return [warning("file", summary, f"Run: chmod 600 {shlex.quote(str(path))}")]
     if not os.access(path, os.W_OK):
         return [broken("file", f"{path} cannot be written by this user.", f"Run: chmod 600 {shlex.quote(str(path))}")]
     return [good("file", f"{path} belongs to its owner alone.")]
@@ -105,12 +105,12 @@ def _examine_space(path: Path) -> list[Finding]:
 def check_space(free: int, folder: Path) -> Finding:
     """Return the finding for this number of free bytes."""
     cure = f"Make room on the disk of {folder}."
-    says = f"{free // MEGABYTE} MB are free on the disk of the database"
+    summary = f"{free // MEGABYTE} MB are free on the disk of the database"
     if free < GONE:
-        return broken("disk", f"{says}: soon nothing can be committed.", cure)
+        return broken("disk", f"{summary}: soon nothing can be committed.", cure)
     if free < SCARCE:
-        return warning("disk", f"{says}.", cure)
-    return good("disk", f"{says}.")
+        return warning("disk", f"{summary}.", cure)
+    return good("disk", f"{summary}.")
 
 
 def _examine_version(path: Path, version: str | None) -> Finding:
@@ -123,8 +123,8 @@ def _examine_version(path: Path, version: str | None) -> Finding:
     if is_older(version):
         cure = f"Copy {path} and start the bot once: it brings the database up to date."
         return warning("version", f"It was written by an older askback (version {version}).", cure)
-    says = f"It was written by a newer askback (version {version}); this one knows up to {NEWEST}."
-    return broken("version", says, "Install that askback again, or restore a backup of the database.")
+    summary = f"It was written by a newer askback (version {version}); this one knows up to {NEWEST}."
+    return broken("version", summary, "Install that askback again, or restore a backup of the database.")
 
 
 def _examine_commit(path: Path, connection: Connection, patience: float) -> Finding:
@@ -134,8 +134,8 @@ def _examine_commit(path: Path, connection: Connection, patience: float) -> Find
         connection.exec_driver_sql("COMMIT")
     except DBAPIError as error:
         if _get_error_code(error) == sqlite3.SQLITE_BUSY:
-            says = f"Another program keeps it locked, for longer than {patience:g} s: clicks are refused meanwhile."
-            return broken("commit", says, f"Find it and end it: fuser -v {shlex.quote(str(path))}")
+            summary = f"Another program keeps it locked, for longer than {patience:g} s: clicks are refused meanwhile."
+            return broken("commit", summary, f"Find it and end it: fuser -v {shlex.quote(str(path))}")
         return broken("commit", f"It takes no commit: {error.orig}.", _STEPS.get(_get_error_code(error), ANOTHER))
     return good("commit", "It takes commits.")
 
@@ -145,16 +145,16 @@ def _examine_content(path: Path, connection: Connection, stop: threading.Event) 
     assert isinstance(raw, sqlite3.Connection)
     raw.set_progress_handler(lambda: int(stop.is_set()), LOOK_EVERY)
     try:
-        said = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA quick_check({PROBLEMS})")]
+        problems = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA quick_check({PROBLEMS})")]
     except DBAPIError as error:
         if stop.is_set():
             raise _Stopped from None
-        said = [str(error.orig)]
+        problems = [str(error.orig)]
     finally:
         raw.set_progress_handler(None, 0)
-    if said == ["ok"]:
+    if problems == ["ok"]:
         return good("content", "It is whole.")
-    return broken("content", f"It is damaged: {said[0]}.", _restore(path))
+    return broken("content", f"It is damaged: {problems[0]}.", _restore(path))
 
 
 def _restore(path: Path) -> str:
@@ -168,13 +168,13 @@ def _catch_sqlite_errors(path: Path, found: list[Finding]) -> Generator[None]:
     try:
         yield
     except (DBAPIError, sqlite3.Error) as error:
-        said, code = (error.orig if isinstance(error, DBAPIError) else error), _get_error_code(error)
+        cause, code = (error.orig if isinstance(error, DBAPIError) else error), _get_error_code(error)
         if code == sqlite3.SQLITE_NOTADB:
             found.append(broken("content", f"{path} is no SQLite database.", ANOTHER))
         elif code == sqlite3.SQLITE_CORRUPT:
-            found.append(broken("content", f"It is damaged: {said}.", _restore(path)))
+            found.append(broken("content", f"It is damaged: {cause}.", _restore(path)))
         else:
-            found.append(broken("content", f"It cannot be read: {said}.", _STEPS.get(code, ANOTHER)))
+            found.append(broken("content", f"It cannot be read: {cause}.", _STEPS.get(code, ANOTHER)))
 
 
 _STEPS = {

@@ -84,13 +84,13 @@ def _select_bots(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
             if bot.is_configured():
                 chosen.append(bot)
         except OperatorError as error:
-            told = findings_from_error("settings", error, "Mend it there.")
-            found += [finding for finding in told if finding not in found]
+            findings = findings_from_error("settings", error, "Mend it there.")
+            found += [finding for finding in findings if finding not in found]
             chosen.append(bot)
     if not chosen:
         names = ", ".join(f"askback doctor --platform {name}" for name in sorted(load_bots()))
-        says = "No platform has a token, so there is no bot to run."
-        found.append(broken("platforms", says, f"What each one needs is told by: {names}"))
+        summary = "No platform has a token, so there is no bot to run."
+        found.append(broken("platforms", summary, f"What each one needs is told by: {names}"))
     return chosen, found
 
 
@@ -158,5 +158,5 @@ async def _run_examination(title: str, work: Awaitable[Sequence[Finding]]) -> Se
         return findings_from_error(title.lower(), error, "Mend it, and run askback doctor again.")
     except Exception as error:
         log.debug("An examination failed.", exc_info=True, extra={"action": "examination_failed", "part": title})
-        says = f"This could not be looked at to the end ({type(error).__name__})."
-        return [warning("not looked at", says, "Please report it, with what ASKBACK_LOG_LEVEL=DEBUG logs.")]
+        summary = f"This could not be looked at to the end ({type(error).__name__})."
+        return [warning("not looked at", summary, "Please report it, with what ASKBACK_LOG_LEVEL=DEBUG logs.")]

@@ -50,10 +50,10 @@ async def examine_model(settings: Settings, seconds: float) -> list[Finding]:
 def _parse_description(text: str) -> dict[str, object]:
     """Return the model's description as it was sent. Fields that other services leave out must not matter."""
     try:
-        said = cast("object", json.loads(text))
+        data = cast("object", json.loads(text))
     except ValueError:
-        said = None
-    return cast("dict[str, object]", said) if isinstance(said, dict) else {}
+        data = None
+    return cast("dict[str, object]", data) if isinstance(data, dict) else {}
 
 
 def _grade_model(model: str, described: dict[str, object]) -> Finding:

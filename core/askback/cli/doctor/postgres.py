@@ -79,10 +79,10 @@ def _connect_to_any(address: PostgresAddress) -> psycopg.Connection:
 
 def _convert_error(address: PostgresAddress, error: psycopg.Error, *, begun: bool) -> Finding:
     to_do = find_remedy(error) or "see the server's log"
-    says = f"{format_message(error)}."
+    summary = f"{format_message(error)}."
     if begun:
-        return broken("content", f"It could not be looked at to the end: {says}", f"{to_do[0].upper()}{to_do[1:]}.")
-    return broken("server", f"{address} takes no connection: {says}", f"{to_do[0].upper()}{to_do[1:]}.")
+        return broken("content", f"It could not be looked at to the end: {summary}", f"{to_do[0].upper()}{to_do[1:]}.")
+    return broken("server", f"{address} takes no connection: {summary}", f"{to_do[0].upper()}{to_do[1:]}.")
 
 
 # The server
@@ -92,8 +92,8 @@ def check_server_version(address: PostgresAddress, number: int) -> Finding:
     """Return the finding for a server's version number, such as 150004."""
     version = f"{number // 10_000}.{number % 10_000}"
     if number // 10_000 < OLDEST:
-        says = f"{address} is PostgreSQL {version}, which is too old."
-        return broken("server", says, f"Upgrade it to PostgreSQL {OLDEST} or later.")
+        summary = f"{address} is PostgreSQL {version}, which is too old."
+        return broken("server", summary, f"Upgrade it to PostgreSQL {OLDEST} or later.")
     tested = "" if number // 10_000 == TESTED else f" askback was tested with {TESTED}."
     return good("server", f"{address} answers: PostgreSQL {version}.{tested}")
 
@@ -102,8 +102,8 @@ def _examine_encoding(connection: psycopg.Connection) -> list[Finding]:
     name = str(_fetch_value(connection, "SHOW server_encoding"))
     if name == "UTF8":
         return []
-    says = f"Its encoding is {name}, in which not everything can be kept that people write."
-    return [broken("encoding", says, "Make another one: createdb --encoding=UTF8 --template=template0 askback")]
+    summary = f"Its encoding is {name}, in which not everything can be kept that people write."
+    return [broken("encoding", summary, "Make another one: createdb --encoding=UTF8 --template=template0 askback")]
 
 
 def _examine_primary(connection: psycopg.Connection) -> list[Finding]:
@@ -123,8 +123,8 @@ def _examine_pooler(address: PostgresAddress, connection: psycopg.Connection) ->
         listener.autocommit = True
         listener.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
         connection.execute("SELECT pg_notify(%s, '')", (channel,))
-        heard = any(True for _ in listener.notifies(timeout=HEARD_SECONDS, stop_after=1))
-    if heard:
+        is_received = any(True for _ in listener.notifies(timeout=HEARD_SECONDS, stop_after=1))
+    if is_received:
         return good("sessions", "A connection is a session of its own: processes hear of each other's commits.")
     return broken(
         "sessions",
@@ -162,10 +162,10 @@ def _examine_connections(connection: psycopg.Connection) -> list[Finding]:
 
 def check_connections(left: int, cure: str) -> Finding:
     """Return the finding for this number of free connections."""
-    says = f"{max(left, 0)} connections are left, and a process takes up to {NEEDED}"
+    summary = f"{max(left, 0)} connections are left, and a process takes up to {NEEDED}"
     if left < NEEDED:
-        return warning("connections", f"{says}: one more would wait for them, and refuse clicks meanwhile.", cure)
-    return good("connections", f"{says}.")
+        return warning("connections", f"{summary}: one more would wait for them, and refuse clicks meanwhile.", cure)
+    return good("connections", f"{summary}.")
 
 
 def _examine_clock(connection: psycopg.Connection) -> list[Finding]:
@@ -180,11 +180,11 @@ def check_clock(theirs: datetime, before: datetime, after: datetime) -> Finding:
     """Return the finding for the server's time, which was read between two local times."""
     ahead = before - theirs if before > theirs else after - theirs if after < theirs else timedelta()
     off = f"{abs(ahead).total_seconds():.0f} s {'ahead of' if ahead > timedelta() else 'behind'}"
-    says = f"The clock of this machine is {off} that of the server"
+    summary = f"The clock of this machine is {off} that of the server"
     if abs(ahead) >= CLOCK_BROKEN:
-        return broken("clock", f"{says}: what one process is about to show, others show as well.", KEEP_TIME)
+        return broken("clock", f"{summary}: what one process is about to show, others show as well.", KEEP_TIME)
     if abs(ahead) >= CLOCK_WARN:
-        return warning("clock", f"{says}: deadlines pass at wrong times.", KEEP_TIME)
+        return warning("clock", f"{summary}: deadlines pass at wrong times.", KEEP_TIME)
     return good("clock", "The clock of this machine goes right by that of the server.")
 
 
@@ -196,12 +196,14 @@ def _examine_durability(connection: psycopg.Connection) -> list[Finding]:
 
 def check_durability(fsync: str, synchronous_commit: str) -> Finding:
     """Return the finding for these two settings."""
-    says = "An answer that was acknowledged may be lost when the server's machine fails"
+    summary = "An answer that was acknowledged may be lost when the server's machine fails"
     if fsync == "off":
-        return warning("durability", f"{says}: fsync is off.", "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf();")
+        return warning(
+            "durability", f"{summary}: fsync is off.", "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf();"
+        )
     if synchronous_commit == "off":
         cure = "Take synchronous_commit=off out of the URL's options; without it, askback switches it on for itself."
-        return warning("durability", f"{says}: synchronous_commit is off.", cure)
+        return warning("durability", f"{summary}: synchronous_commit is off.", cure)
     return good("durability", "What is committed is on the disk.")
 
 
@@ -212,24 +214,24 @@ def _examine_content(address: PostgresAddress, connection: psycopg.Connection) -
     schema = _fetch_value(connection, "SELECT quote_ident(current_schema())")
     role = _fetch_value(connection, "SELECT quote_ident(current_user)")
     if schema is None:
-        says = "The user has no schema there in which tables could be."
-        return [broken("rights", says, f"Run in the database: CREATE SCHEMA AUTHORIZATION {role};")]
+        summary = "The user has no schema there in which tables could be."
+        return [broken("rights", summary, f"Run in the database: CREATE SCHEMA AUTHORIZATION {role};")]
     if _fetch_value(connection, f"SELECT to_regclass('{VERSION_TABLE}')") is None:
-        says = f"{address} is not begun yet; the first start makes the tables."
-        return [good("version", says), _may_make(connection, str(schema), str(role))]
+        summary = f"{address} is not begun yet; the first start makes the tables."
+        return [good("version", summary), _may_make(connection, str(schema), str(role))]
     rights = _may_use(connection, str(schema), str(role))
     if rights.grade != "good":
         return [rights]
     version = str(_fetch_value(connection, f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
     if version == NEWEST:
-        says = f"It has the newest version ({version})."
-        return [good("version", says), rights, *_examine_jobs(connection), _examine_commit(connection)]
+        summary = f"It has the newest version ({version})."
+        return [good("version", summary), rights, *_examine_jobs(connection), _examine_commit(connection)]
     if is_older(version):
-        says = f"It was written by an older askback (version {version})."
+        summary = f"It was written by an older askback (version {version})."
         cure = "Back it up (askback backup FILE says how), and start the bot once: it brings the database up to date."
-        return [warning("version", says, cure), _may_make(connection, str(schema), str(role))]
-    says = f"It was written by a newer askback (version {version}); this one knows up to {NEWEST}."
-    return [broken("version", says, "Install that askback again, or restore a backup of the database.")]
+        return [warning("version", summary, cure), _may_make(connection, str(schema), str(role))]
+    summary = f"It was written by a newer askback (version {version}); this one knows up to {NEWEST}."
+    return [broken("version", summary, "Install that askback again, or restore a backup of the database.")]
 
 
 def _may_make(connection: psycopg.Connection, schema: str, role: str) -> Finding:
@@ -270,11 +272,11 @@ def _examine_jobs(connection: psycopg.Connection) -> list[Finding]:
     there = [name for name in JOBS if _fetch_value(connection, f"SELECT to_regclass('{name}')") is not None]
     stored = _fetch_value(connection, "SELECT value FROM meta WHERE name = 'procrastinate'")
     if len(there) < len(JOBS):
-        says = f"Of procrastinate's tables, {len(JOBS) - len(there)} are missing: no turn of the agent can be taken."
+        summary = f"Of procrastinate's tables, {len(JOBS) - len(there)} are missing: no turn of the agent can be taken."
         if there or stored is None:
-            return [broken("jobs", says, "Restore a backup of the database.")]
+            return [broken("jobs", summary, "Restore a backup of the database.")]
         cure = "Run in the database: DELETE FROM meta WHERE name = 'procrastinate'; the next start makes them again."
-        return [broken("jobs", says, cure)]
+        return [broken("jobs", summary, cure)]
     if stored is None:
         cure = "Give askback a database of its own, or keep that program's procrastinate as new as askback's."
         return [warning("jobs", "procrastinate's tables are another program's, and are used along with it.", cure)]

@@ -39,12 +39,12 @@ def report(sections: Sequence[Section], console: Console) -> None:
         warned = _format_count(warnings, "warning", "warnings", n=True)
         also = f", and there {_format_count(warnings, 'is', 'are')} {warned}"
         verb = "is" if broken == 1 else "are"
-        said = f"{_format_count(broken, 'thing', 'things', n=True)} {verb} broken{also if warnings else ''}."
+        verdict = f"{_format_count(broken, 'thing', 'things', n=True)} {verb} broken{also if warnings else ''}."
     elif warnings:
-        said = f"It works, with {_format_count(warnings, 'warning', 'warnings', n=True)}."
+        verdict = f"It works, with {_format_count(warnings, 'warning', 'warnings', n=True)}."
     else:
-        said = "All is well."
-    console.print(Text(said, COLOURS["broken" if broken else "warning" if warnings else "good"]))
+        verdict = "All is well."
+    console.print(Text(verdict, COLOURS["broken" if broken else "warning" if warnings else "good"]))
 
 
 def exit_code(sections: Sequence[Section]) -> int:
@@ -60,8 +60,8 @@ def _format_count(number: int, one: str, many: str, *, n: bool = False) -> str:
 def _print(finding: Finding, console: Console) -> None:
     width = max(min(console.width, WIDEST) - MARGIN, 20)
     grade = Text(f"  {finding.grade:<9}", COLOURS[finding.grade])
-    said = Text(f"{finding.about}: {to_terminal_text(finding.says)}")
-    for line in said.wrap(console, width):
+    text = Text(f"{finding.about}: {to_terminal_text(finding.summary)}")
+    for line in text.wrap(console, width):
         console.print(Text.assemble(grade, line), no_wrap=True, overflow="ignore", crop=False)
         grade = Text(" " * MARGIN)
     if finding.cure:

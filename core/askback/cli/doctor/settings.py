@@ -56,8 +56,8 @@ def _parse_warning(what: str, sentence: str | None) -> list[Finding]:
     """Return a warning about a file in the working directory that is not used."""
     if sentence is None:
         return []
-    says, _, cure = sentence.partition(" If it is yours, ")
-    return [warning(what, says, f"If it is yours, {cure}")]
+    summary, _, cure = sentence.partition(" If it is yours, ")
+    return [warning(what, summary, f"If it is yours, {cure}")]
 
 
 def _find_unknown_variables(bots: Iterable[str]) -> list[Finding]:
@@ -84,8 +84,8 @@ def _open_to_others(path: Path) -> list[Finding]:
         return []  # loading the settings reports that the file cannot be read
     cure = f"Run: chmod 600 {quote(str(path))}"
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
-        says = f"Others on this machine can change {path}, which decides whom the bot trusts."
-        return [warning("settings", says, cure)]
+        summary = f"Others on this machine can change {path}, which decides whom the bot trusts."
+        return [warning("settings", summary, cure)]
     if mode & (stat.S_IRWXG | stat.S_IRWXO) and any(word in text for word in SECRET):
         return [warning("settings", f"Others on this machine can read the secrets in {path}.", cure)]
     return []

@@ -34,7 +34,7 @@ UNREACHABLE_SECONDS = 5.0
 """Seconds for which the server may be unreachable for the second connection."""
 CONNECT_SECONDS = 2
 LONGEST_SECONDS = 4.0
-"""Longest time for a statement of a `BoundedConnection`, in seconds."""
+"""Longest time in seconds for a statement of a `BoundedConnection`, or of one that is not monitored yet."""
 PULSE_SECONDS = 2.0
 """Seconds for which a `BoundedConnection` listens before its user should check that the server still answers."""
 
@@ -46,22 +46,32 @@ _WORKS = (
 
 
 class MonitoredConnection(psycopg.Connection[Any]):
-    """A connection that raises `ServerSilent` if the server no longer works on its statement and sent no answer."""
+    """A connection that raises `ServerSilent` if the server no longer works on its statement and sent no answer.
 
-    _told: Mapping[str, Any] | None = None
-    """Connection options for the second connection. None means that it is not used."""
+    Before `start_monitoring`, it raises `ServerSilent` if a statement takes longer than `LONGEST_SECONDS`.
+    """
+
+    _parameters: Mapping[str, Any] | None = None
+    """Connection options for the second connection. None means that monitoring has not started."""
     _who: tuple[int, datetime] | None = None
 
-    def start_monitoring(self, told: Mapping[str, Any]) -> None:
+    def start_monitoring(self, parameters: Mapping[str, Any]) -> None:
         """Start to ask the server about statements that take long."""
+        # Not monitored yet, so these statements have a time limit.
         found = self.execute(_WHO).fetchone()
         # A pooler in between reports its own number in the greeting, so ask the server for the process id.
         self._who = None if found is None else (found[0], found[1])
-        self._told = told
+        self._parameters = parameters
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        if self._told is not None and self._who is not None:
-            gen = _watch_connection(gen, _Inquiry(self._told, self._who))
+        if self._parameters is None and timeout is None:
+            try:
+                return super().wait(gen, interval, LONGEST_SECONDS)
+            except psycopg.errors._WaitTimeout:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - it has no public name
+                self.pgconn.finish()
+                raise ServerSilent from None
+        if self._parameters is not None and self._who is not None:
+            gen = _watch_connection(gen, _Inquiry(self._parameters, self._who))
         return super().wait(gen, interval, timeout)
 
 
@@ -87,8 +97,8 @@ class BoundedConnection(psycopg.AsyncConnection[Any]):
 class _Inquiry:
     """The checks of one running statement."""
 
-    def __init__(self, told: Mapping[str, Any], who: tuple[int, datetime]) -> None:
-        self._told = told
+    def __init__(self, parameters: Mapping[str, Any], who: tuple[int, datetime]) -> None:
+        self._parameters = parameters
         self._who = who
         self._next = time.monotonic() + QUIET_SECONDS
         self._pause = AGAIN_SECONDS
@@ -118,9 +128,9 @@ class _Inquiry:
 
     def _is_server_working(self) -> bool | None:
         """Return True if the server works on the statement. None if it cannot be asked."""
-        told: dict[str, Any] = {**self._told, "connect_timeout": str(CONNECT_SECONDS)}
+        parameters: dict[str, Any] = {**self._parameters, "connect_timeout": str(CONNECT_SECONDS)}
         try:
-            with psycopg.connect(**told, autocommit=True) as other:
+            with MonitoredConnection.connect(**parameters, autocommit=True) as other:
                 return other.execute(_WORKS, self._who).fetchone() is not None
         except psycopg.Error:
             return None

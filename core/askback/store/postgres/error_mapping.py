@@ -151,5 +151,5 @@ def _parse_state(words: str) -> str:
 
 
 def to_store_error(error: BaseException, *, in_doubt: bool = False) -> StoreError:
-    told = StoreBusy if get_sqlstate(error) in _BUSY else StoreUnavailable
-    return not_committed_error(told, f": {format_reason(error)}", error, in_doubt=in_doubt)
+    error_type = StoreBusy if get_sqlstate(error) in _BUSY else StoreUnavailable
+    return not_committed_error(error_type, f": {format_reason(error)}", error, in_doubt=in_doubt)

@@ -69,11 +69,11 @@ def look(address: PostgresAddress, work: Callable[[Connection], T]) -> T:
 def list_processes(connection: Connection) -> WorkerProcesses:
     """Return the processes that work on the database now."""
     hearing = connection.execute(_HEARING, {"listening": LISTENING}).scalar_one()
-    told: tuple[ServedPlatforms, ...] = ()
+    serving: tuple[ServedPlatforms, ...] = ()
     known = 0
     if connection.execute(_HAS_JOBS).scalar_one():
-        told, known = list_served_platforms(connection), connection.execute(_KNOWN).scalar_one()
-    return WorkerProcesses(hearing=hearing, serving=told, silent=known - len(told))
+        serving, known = list_served_platforms(connection), connection.execute(_KNOWN).scalar_one()
+    return WorkerProcesses(hearing=hearing, serving=serving, silent=known - len(serving))
 
 
 class SignallingDatabase:
@@ -83,12 +83,12 @@ class SignallingDatabase:
         self._database = PostgresDatabase(address, connections=1, prepare=prepare)
 
     async def run(self, work: Callable[[Connection], T], *, within: float | None = None) -> T:
-        def and_tell(connection: Connection) -> T:
+        def work_and_signal(connection: Connection) -> T:
             result = work(connection)
             send_signal(connection, Signal(kind="look"))
             return result
 
-        return await self._database.run(and_tell, within=within)
+        return await self._database.run(work_and_signal, within=within)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         return await self._database.read(work)

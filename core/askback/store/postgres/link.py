@@ -72,15 +72,15 @@ def connect(address: PostgresAddress, **more: str) -> psycopg.Connection:
 
     `more` holds further options for libpq, which override the URL's.
     """
-    told: dict[str, Any] = build_conninfo(address) | more
-    connection = MonitoredConnection.connect(**told)
+    parameters: dict[str, Any] = build_conninfo(address) | more
+    connection = MonitoredConnection.connect(**parameters)
     connection.adapters.register_dumper(str, _WithoutNul)
-    given = told.get("options", "")
+    given = parameters.get("options", "")
     settings = {name: value for name, value in _SETTINGS.items() if name not in given}
     chosen = sql.SQL(", ").join(sql.SQL("set_config({}, {}, false)").format(*item) for item in settings.items())
     try:
         connection.execute(sql.SQL("SELECT {}").format(chosen))
-        connection.start_monitoring(told)
+        connection.start_monitoring(parameters)
         connection.commit()
     except BaseException:
         connection.close()

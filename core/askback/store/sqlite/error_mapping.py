@@ -40,14 +40,14 @@ def get_code(error: BaseException) -> int:
 
 
 def format_reason(error: BaseException) -> str:
-    said = str(error.orig if isinstance(error, DBAPIError) else error)
+    reason = str(error.orig if isinstance(error, DBAPIError) else error)
     step = (_UNAVAILABLE | _BUSY).get(get_code(error))
-    return f"{said} ({step})" if step else said
+    return f"{reason} ({step})" if step else reason
 
 
 def to_store_error(error: BaseException, *, in_doubt: bool = False) -> StoreError:
-    told = StoreBusy if get_code(error) in _BUSY else StoreUnavailable
-    return not_committed_error(told, f": {format_reason(error)}", error, in_doubt=in_doubt)
+    error_type = StoreBusy if get_code(error) in _BUSY else StoreUnavailable
+    return not_committed_error(error_type, f": {format_reason(error)}", error, in_doubt=in_doubt)
 
 
 def swallowed_commit_error() -> StoreUnavailable:

@@ -68,7 +68,7 @@ class WorkerLock:
         self.path = lock_path(database)
         self._database = database
         # An empty list of platforms is written too. Without one, the process may serve every platform.
-        self._tells = (holder,) if served is None else (holder, encode_platforms(served))
+        self._lines = (holder,) if served is None else (holder, encode_platforms(served))
         self._descriptors: list[int] = []
 
     def acquire(self) -> None:
@@ -100,7 +100,7 @@ class WorkerLock:
             os.fchmod(descriptor, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, "\n".join((str(os.getpid()), *self._tells)).encode(), 0)
+            os.pwrite(descriptor, "\n".join((str(os.getpid()), *self._lines)).encode(), 0)
         except BlockingIOError as error:
             raise self._build_in_use_error(descriptor) from error
         except OSError as error:

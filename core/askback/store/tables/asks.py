@@ -9,6 +9,7 @@ __all__ = [
     "get_by_key",
     "get_latest_post_time",
     "get_time_until_due",
+    "has_delivery",
     "insert",
     "list_answered_of",
     "list_due",
@@ -109,6 +110,19 @@ def get(connection: Connection, ask_id: str) -> Ask | None:
 def get_by_key(connection: Connection, key: str) -> Ask | None:
     row = connection.execute(select(asks).where(asks.c.key == key)).mappings().first()
     return None if row is None else _ask(row)
+
+
+def has_delivery(connection: Connection, delivery: str, settled_since: datetime) -> bool:
+    """Return True if an ask outside conversations that is open, or was settled since then, counted this action."""
+    query = (
+        select(asks.c.id)
+        .where(asks.c.conversation_id.is_(None))
+        .where(or_(asks.c.status == "open", asks.c.settled_at >= to_micros(settled_since)))
+        # The JSON of the interview lists the ids of its last actions.
+        .where(asks.c.interview.contains(f'"{delivery}"', autoescape=True))
+        .limit(1)
+    )
+    return connection.execute(query).first() is not None
 
 
 def list_open(connection: Connection, place: Place | None = None, left: SkippedRows | None = None) -> tuple[Ask, ...]:

@@ -52,7 +52,7 @@ def save_steps(connection: Connection, steps: tuple[Step, ...]) -> None:
         save_change(connection, step.before, step.after, step.action)
 
 
-def store_late_answer(connection: Connection, ask: Ask, heard: IncomingMessage) -> bool:
+def store_late_answer(connection: Connection, ask: Ask, incoming: IncomingMessage) -> bool:
     """Keep a late answer as a message to the agent that asked, once. Return False if no agent would read it.
 
     A conversation that was closed for a newer one never continues.
@@ -60,7 +60,7 @@ def store_late_answer(connection: Connection, ask: Ask, heard: IncomingMessage) 
     conversation = conversations.find(connection, ask.place)
     if conversation is None or conversation.id != ask.conversation_id:
         return False
-    if not inbox.is_received(connection, ask.place, heard.dedupe_key):
-        inbox.add(connection, conversation.id, heard)
+    if not inbox.is_received(connection, ask.place, incoming.dedupe_key):
+        inbox.add(connection, conversation.id, incoming)
         request_turn(connection, conversation.id, conversation.place)
     return True

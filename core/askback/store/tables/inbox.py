@@ -5,12 +5,14 @@ from __future__ import annotations
 __all__ = [
     "add",
     "has_unread",
+    "is_before_all",
     "is_received",
     "list_authors_by_seq",
     "take",
 ]
 
 import json
+from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
@@ -26,6 +28,11 @@ from askback.store.unreadable_rows import mark_unreadable
 _UNTAKEN = inbox.c.conversation_id == bindparam("of"), inbox.c.taken_seq.is_(None)
 _SELECT_UNTAKEN = Statement(select(inbox).where(*_UNTAKEN).order_by(inbox.c.received_at, inbox.c.id))
 _TAKE = Statement(update(inbox).where(*_UNTAKEN))
+_WRITTEN_BY = Statement(
+    select(inbox.c.id)
+    .where(inbox.c.conversation_id == bindparam("of"), inbox.c.received_at <= bindparam("at"))
+    .limit(1)
+)
 _HAS_UNTAKEN = Statement(select(inbox.c.id).where(*_UNTAKEN).limit(1))
 
 
@@ -43,7 +50,7 @@ def is_received(connection: Connection, place: Place, dedupe_key: str) -> bool:
 def add(
     connection: Connection,
     conversation_id: str,
-    heard: IncomingMessage,
+    incoming: IncomingMessage,
     *,
     taken: bool = False,
     ask_id: str | None = None,
@@ -57,12 +64,12 @@ def add(
     result = connection.execute(
         insert(inbox).values(
             conversation_id=conversation_id,
-            dedupe_key=heard.dedupe_key,
-            author=heard.author.model_dump_json(),
-            text=heard.text,
-            received_at=to_micros(heard.at),
+            dedupe_key=incoming.dedupe_key,
+            author=incoming.author.model_dump_json(),
+            text=incoming.text,
+            received_at=to_micros(incoming.at),
             taken_seq=-1 if taken else None,
-            files=json.dumps(heard.files, ensure_ascii=False) if heard.files else None,
+            files=json.dumps(incoming.files, ensure_ascii=False) if incoming.files else None,
             ask_id=ask_id,
             edit_of=edit_of,
         )
@@ -74,6 +81,11 @@ def add(
 def has_unread(connection: Connection, conversation_id: str) -> bool:
     """Return True if people wrote something that no turn has read."""
     return bool(_HAS_UNTAKEN.rows(connection, of=conversation_id))
+
+
+def is_before_all(connection: Connection, conversation_id: str, at: datetime) -> bool:
+    """Return True if everything that is stored of the conversation was written after that time."""
+    return not _WRITTEN_BY.rows(connection, of=conversation_id, at=to_micros(at))
 
 
 def take(connection: Connection, conversation_id: str, seq: int) -> tuple[InboxMessage, ...]:

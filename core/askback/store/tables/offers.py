@@ -131,10 +131,10 @@ def _remove(connection: Connection, offered: StoredOffer) -> None:
         outbox.withdraw_message(connection, f"{OFFER}{offered.id}")
     else:
         outbox.delete(connection, f"{OFFER}{offered.id}")
-        say = OutgoingMessage(
+        outgoing = OutgoingMessage(
             target=f"unoffer:{offered.id}", text="", markdown=False, messages=(offered.message,), gone=True
         )
-        outbox.enqueue_message(connection, say, offered.conversation_id, kind="removal")
+        outbox.enqueue_message(connection, outgoing, offered.conversation_id, kind="removal")
 
 
 def _list_open(connection: Connection, ask_id: str) -> tuple[StoredOffer, ...]:

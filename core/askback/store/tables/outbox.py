@@ -95,7 +95,7 @@ def enqueue_card(
 
 def enqueue_message(
     connection: Connection,
-    say: OutgoingMessage,
+    outgoing: OutgoingMessage,
     conversation_id: str | None,
     *,
     lease: timedelta | None = None,
@@ -109,14 +109,14 @@ def enqueue_message(
     `tried` means that a part of it may be posted already. A `lease` implies that, since the caller is about to post it.
     """
     tried = tried or lease is not None
-    if not _QUEUED_ROW.rows(connection, of=say.target):
+    if not _QUEUED_ROW.rows(connection, of=outgoing.target):
         _INSERT.change(
             connection,
-            target=say.target,
+            target=outgoing.target,
             kind=kind,
             conversation_id=conversation_id,
             ask_id=ask_id,
-            payload=_to_json(say),
+            payload=_to_json(outgoing),
             attempts=int(tried),
             tried=0 if tried else None,
             **_to_times(connection, None, lease),
@@ -183,14 +183,14 @@ def withdraw_message(connection: Connection, target: str) -> None:
     if payload is not None:
         with mark_unreadable("Something that is to be said"):
             stored = OutgoingMessage.model_validate_json(payload)
-        say = stored.evolve(gone=True, offer=None)
-        connection.execute(update(outbox).where(chosen).values(kind="removal", payload=_to_json(say)))
+        outgoing = stored.evolve(gone=True, offer=None)
+        connection.execute(update(outbox).where(chosen).values(kind="removal", payload=_to_json(outgoing)))
         record_event(WorkEnqueued())
 
 
-def _to_json(say: OutgoingMessage) -> str:
+def _to_json(outgoing: OutgoingMessage) -> str:
     """Return a text as JSON.
 
     Older releases can read it as long as it uses no new field, since defaults are left out.
     """
-    return say.model_dump_json(exclude_defaults=True)
+    return outgoing.model_dump_json(exclude_defaults=True)

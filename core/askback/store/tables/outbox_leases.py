@@ -81,7 +81,7 @@ class OutboxItem(Value):
     ask_id: str | None
     conversation_id: str | None
     revision: int
-    say: OutgoingMessage | None
+    outgoing: OutgoingMessage | None
     attempts: int
     """Number of leases so far, this one included. Above 1, an earlier try may have been delivered."""
     first_failed_at: datetime | None
@@ -319,7 +319,7 @@ def _read_item(row: RowMapping) -> OutboxItem:
             ask_id=row["ask_id"],
             conversation_id=row["conversation_id"],
             revision=row["revision"],
-            say=None if row["payload"] is None else OutgoingMessage.model_validate_json(row["payload"]),
+            outgoing=None if row["payload"] is None else OutgoingMessage.model_validate_json(row["payload"]),
             attempts=row["attempts"] + 1,
             first_failed_at=None if row["first_failed_at"] is None else from_micros(row["first_failed_at"]),
             due_at=from_micros(row["due_at"]),

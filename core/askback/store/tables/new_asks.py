@@ -1,0 +1,63 @@
+"""Adds new asks to the asks table and their cards to the outbox, within the limits of their place."""
+
+from __future__ import annotations
+
+__all__ = ["TooManyOpenAsks", "store_asks"]
+
+from datetime import timedelta
+
+from sqlalchemy import Connection
+
+from askback.domain.ask import Ask
+from askback.domain.ask_policy import Limits
+from askback.errors import CallerError
+from askback.internal.clock import from_micros, utc_now
+from askback.store.database_clock import read_now
+from askback.store.tables import asks, outbox
+
+SKEW = timedelta(seconds=1)
+"""Smallest difference between this machine's clock and the database's for which times are translated."""
+
+
+class TooManyOpenAsks(CallerError):
+    """Raised when more asks would be open in a place than the limit allows.
+
+    `free` is the number of asks that may still be opened there.
+    """
+
+    def __init__(self, limit: int, *, free: int) -> None:
+        self.limit = limit
+        self.free = free
+        super().__init__(
+            f"{limit} questions may be open in one place at the same time, and more would be: wait for answers, cancel "
+            "some, or raise the limit (ASKBACK_OPEN_QUESTIONS)."
+        )
+
+
+def store_asks(connection: Connection, new: tuple[Ask, ...], limits: Limits) -> tuple[Ask, ...]:
+    """Store asks that were made together. They count as one for the pace at which cards are posted.
+
+    Raises `TooManyOpenAsks`.
+    """
+    if not new:
+        return ()
+    place = new[0].place
+    count = asks.count_open_in(connection, place)
+    if count + len(new) > limits.pending_per_place:
+        raise TooManyOpenAsks(limits.pending_per_place, free=max(limits.pending_per_place - count, 0))
+    skew = from_micros(read_now(connection)) - utc_now()
+    if abs(skew) >= SKEW:
+        # Deadlines are compared with the database's clock.
+        new = tuple(ask.shift(skew) for ask in new)
+    latest = asks.get_latest_post_time(connection, place)
+    post_after = new[0].created_at
+    if latest is not None:
+        pause = limits.pause(agent=new[0].conversation_id is not None)
+        # Each open ask waits for the one before it. A later time can only come from a clock that was set back.
+        farthest = post_after + pause * (count + 1)
+        post_after = min(max(post_after, latest + pause), farthest)
+    stored = tuple(ask.postpone(post_after) for ask in new)
+    for ask in stored:
+        asks.insert(connection, ask)
+        outbox.enqueue_card(connection, ask, not_before=post_after)
+    return stored

@@ -1,0 +1,258 @@
+"""What people write and edit while the bot is away for so long that the platform no longer repeats it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from askback_sandbox.model.script import turn
+
+from . import slack
+from .driver import ADA, BEN, CY, Desk, PlatformTests, Talk, card, form_of, line, program_asks, told, until
+from .offers import known
+from .test_platform_faults import fruit
+
+LOOK_UPS = {"conversations.replies", "conversations.history", "list_messages"}
+
+
+def count_look_ups(desk: Desk) -> int:
+    return sum(method in LOOK_UPS for method, _ in desk.api_calls())
+
+
+async def restart(desk: Desk, number: int) -> None:
+    """Run the bot until it has looked up what it missed, and has answered somebody else afterwards."""
+    desk.model.script(turn(f"Here is {number}."), when=f"number {number}")
+    before = count_look_ups(desk)
+    async with desk.bot():
+        await until(lambda: count_look_ups(desk) > before, "it looks")
+        await line(desk, await desk.mention(CY, f"number {number}"), f"Here is {number}.")
+
+
+def posts(desk: Desk, talk: Talk) -> int:
+    return len([one for one in desk.lines(talk) if one.bot]) + len(desk.replies(BEN))
+
+
+async def test_what_was_written_in_a_conversation_while_the_bot_was_away_is_read_afterwards(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.script(turn("Good morning to you."), turn("It is noon."), when="hello")
+        async with desk.bot():
+            talk = await desk.mention(ADA, "hello")
+            await line(desk, talk, "Good morning to you.")
+        desk.drop_undelivered()
+        await desk.say(ADA, "what time is it?", talk)
+        async with desk.bot():
+            await line(desk, talk, "It is noon.")
+        await restart(desk, 1)  # it is told once
+    assert [one.texts for one in told(desk, "hello")] == [["ada: hello"], ["ada: what time is it?"]]
+    assert not desk.journal.unexpected()
+
+
+async def test_a_mention_while_the_bot_was_away_begins_a_conversation_in_a_channel_where_it_talked_lately(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.script(turn("Good morning to you."), when="hello")
+        desk.model.script(turn("It is noon."), when="what time")
+        async with desk.bot():
+            await line(desk, await desk.mention(ADA, "hello"), "Good morning to you.")
+        desk.drop_undelivered()
+        missed = await desk.mention(BEN, "what time is it?")
+        async with desk.bot():
+            await line(desk, missed, "It is noon.")
+        await restart(desk, 1)
+        lines = [one.text for one in desk.lines(missed) if one.bot]
+    assert [one.texts for one in told(desk, "what time")] == [["ben: what time is it?"]]
+    assert lines == ["It is noon."]
+    assert not desk.journal.unexpected()
+
+
+async def test_a_direct_message_while_the_bot_was_away_is_read_afterwards(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.script(turn("Good morning to you."), turn("It is noon."), turn("One."), when="hello")
+        async with desk.bot():
+            talk = await desk.direct(ADA, "hello")
+            await line(desk, talk, "Good morning to you.")
+        desk.drop_undelivered()
+        await desk.say(ADA, "what time is it?", talk)
+        await desk.say(ADA, "please", talk)
+        async with desk.bot():
+            await line(desk, talk, "It is noon.")
+            await until(lambda: "ada: please" in told(desk, "hello")[-1].all_texts, "both are heard, in order")
+    assert told(desk, "hello")[-1].all_texts == ["ada: hello", "ada: what time is it?", "ada: please"]
+    assert not desk.journal.unexpected()
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["of the first message", "of a later one"])
+async def test_an_edit_while_the_bot_was_away_is_heard_afterwards(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: int
+) -> None:
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.script(turn("Where to?"), turn("To staging, then."), turn("To production, then."), when="deploy")
+        async with desk.bot():
+            talk = await desk.mention(ADA, "deploy it")
+            await line(desk, talk, "Where to?")
+            await desk.say(ADA, "to stagin", talk)
+            await line(desk, talk, "To staging, then.")
+        desk.drop_undelivered()
+        await desk.edit(ADA, "deploy it to PRODUCTION", talk, which=which)
+        async with desk.bot():
+            await line(desk, talk, "To production, then.")
+        await restart(desk, 1)  # it is told once
+    (heard,) = told(desk, "deploy")[-1].texts
+    assert ("deploy it”", "to stagin")[which] in heard
+    assert "deploy it to PRODUCTION" in heard
+    assert len(told(desk, "deploy")) == 3
+    assert not desk.journal.unexpected()
+
+
+async def test_a_message_that_was_written_and_edited_while_the_bot_was_away_is_heard_once(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.script(turn("Where to?"), turn("To production, then."), when="deploy")
+        async with desk.bot():
+            talk = await desk.mention(ADA, "deploy it")
+            await line(desk, talk, "Where to?")
+        desk.drop_undelivered()
+        await desk.say(ADA, "to stagin", talk)
+        await desk.edit(ADA, "to PRODUCTION", talk)
+        async with desk.bot():
+            await line(desk, talk, "To production, then.")
+        await restart(desk, 1)
+    assert [one.texts for one in told(desk, "deploy")] == [["ada: deploy it"], ["ada: to PRODUCTION"]]
+    assert not desk.journal.unexpected()
+
+
+async def test_nobody_is_told_again_about_a_message_that_is_read_again_at_a_start(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests_of.allow(monkeypatch, people=[ADA, CY])
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        async with desk.bot():
+            talk, _ = await fruit(desk)
+            await known(desk)
+            await desk.say(ADA, "show the question", talk)
+            await line(desk, talk, "The question is here")
+            await desk.mention_in(BEN, "may I?", talk)
+            await until(lambda: desk.replies(BEN), "ben may not talk to the bot")
+        seen = posts(desk, talk)
+        for number in range(2):
+            await restart(desk, number)
+        assert posts(desk, talk) == seen
+    assert not desk.journal.unexpected()
+
+
+async def test_a_typed_answer_to_a_program_is_no_new_message_after_a_restart(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.script(turn("Good morning to you."), when="hello")
+        async with desk.bot():
+            talk = await desk.mention(ADA, "hello")
+            await line(desk, talk, "Good morning to you.")
+            channel = Talk(talk.channel, None)
+            async with program_asks(desk, channel, form_of("Which fruit?", ["Apple", "Pear"])) as asked:
+                await card(desk, channel)
+                await known(desk)
+                await desk.mention(ADA, "Pear")
+                assert (await asked.outcome())["q"].labels == ("Pear",)
+        await restart(desk, 1)
+        await restart(desk, 2)
+    assert len(desk.model.log) == 3
+    assert not desk.journal.unexpected()
+
+
+async def test_what_was_written_before_the_mention_is_not_heard_again_after_a_restart(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.script(turn("Then revert it."))
+        async with desk.bot():
+            talk = await desk.thread(ADA, "the build is red")
+            await desk.say(BEN, "since this morning", talk)
+            await asyncio.sleep(0.01)  # Discord counts milliseconds
+            await desk.mention_in(ADA, "what do you make of it?", talk)
+            await line(desk, talk, "Then revert it.")
+        await restart(desk, 1)
+    (first,) = told(desk, "the build is red")
+    assert "since this morning" in first.texts[0]
+    assert not desk.journal.unexpected()
+
+
+# Slack's permissions and rate limits
+
+
+@pytest.mark.only("slack", reason="Slack names the permission")
+async def test_without_the_permission_the_log_says_once_what_to_do(
+    platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with slack.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.script(turn("Good morning to you."))
+        desk.model.script(turn("I am back."), when="are you there?")
+        async with desk.bot():
+            for _ in range(2):
+                talk = await desk.mention(ADA, "hello")
+                await line(desk, talk, "Good morning to you.")
+        desk.workspace.faults.fail("conversations.replies", "missing_scope", times=None)
+        async with desk.bot():
+            await until(lambda: "no_catch_up" in desk.journal.actions(), "it is logged")
+            await line(desk, await desk.mention(ADA, "are you there?"), "I am back.")
+    (why,) = [one for one in desk.journal.records if getattr(one, "action", "") == "no_catch_up"]
+    assert "channels:history" in why.getMessage()
+    assert count_look_ups(desk) == 1
+
+
+@pytest.mark.only("slack", reason="Discord's library waits by itself")
+async def test_a_look_up_that_is_refused_for_now_is_made_again(
+    platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with slack.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.script(turn("Good morning to you."), turn("It is noon."), when="hello")
+        async with desk.bot():
+            talk = await desk.mention(ADA, "hello")
+            await line(desk, talk, "Good morning to you.")
+        desk.drop_undelivered()
+        await desk.say(ADA, "what time is it?", talk)
+        desk.workspace.faults.ratelimit("conversations.replies", retry_after=1)
+        async with desk.bot():
+            await line(desk, talk, "It is noon.")
+    assert [one.levelname for one in desk.journal.records if getattr(one, "action", "") == "catch_up_later"] == [
+        "WARNING"
+    ]
+    assert not desk.journal.unexpected()
+
+
+@pytest.mark.only("slack", reason="Discord tells of a lost session")
+async def test_what_slack_gave_up_during_a_long_gap_is_read_afterwards(
+    platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with slack.open_desk(tmp_path, monkeypatch) as desk:
+        desk.model.script(turn("Good morning to you."), turn("It is noon."), when="hello")
+        talk = await desk.mention(ADA, "hello")
+        await line(desk, talk, "Good morning to you.")
+        desk.drop_undelivered()
+        await desk.lose_connection()
+        await desk.say(ADA, "what time is it?", talk)
+        await line(desk, talk, "It is noon.")
+    assert not desk.journal.unexpected()
+
+
+@pytest.mark.only("slack", reason="Discord's library keeps to its limits by itself")
+async def test_a_connection_that_breaks_off_again_and_again_does_not_use_up_slacks_limit(
+    platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with slack.open_desk(tmp_path, monkeypatch) as desk:
+        desk.model.script(turn("Good morning to you."), when="hello")
+        await line(desk, await desk.mention(ADA, "hello"), "Good morning to you.")
+        for number in range(4):
+            await desk.lose_connection()
+            await desk.reconnected()
+            desk.model.script(turn(f"Here is {number}."), when=f"number {number}")
+            await line(desk, await desk.mention(CY, f"number {number}"), f"Here is {number}.")
+        assert count_look_ups(desk) == 2  # the thread and its channel
