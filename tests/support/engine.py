@@ -316,6 +316,15 @@ class Engine:
         """End an ask, as `QuestionManager.cancel` does."""
         return await insisting(lambda: self.manager.cancel(ask_id, **more))
 
+    async def change_policy(self, ask_id: str, **changes: Any) -> None:
+        """Change the policy of a stored ask, for example so that its deadline passes now."""
+        await change_policy(self.store, ask_id, **changes)
+        self.worker.wake()
+
+    async def expire(self, ask_id: str) -> None:
+        """Let the deadline of an ask pass now, regardless of its timeout."""
+        await self.change_policy(ask_id, deadline=utc_now())
+
     async def asked(self, count: int = 1) -> list[Ask]:
         """Return the open cards, once there are `count`."""
         return await self.board.until(lambda: self.board.open() if len(self.board.open()) == count else None)
@@ -331,6 +340,16 @@ class Engine:
 
     async def says(self, text: str) -> None:
         await self.board.until(lambda: any(text in said for said in self.board.texts()))
+
+
+async def change_policy(store: Store, ask_id: str, **changes: Any) -> None:
+    """Change the policy of a stored ask, for example so that its deadline passes now."""
+
+    def decision(ask: Ask | None) -> tuple[Ask | None, None]:
+        assert ask is not None
+        return ask.evolve(policy=ask.policy.evolve(**changes)), None
+
+    await insisting(lambda: store.decide(ask_id, decision))
 
 
 async def insisting(do: Callable[[], Awaitable[T]]) -> T:

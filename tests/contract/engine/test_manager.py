@@ -223,22 +223,11 @@ async def test_a_written_answer_that_breaks_the_rules_is_kept_and_said(tmp_path:
         assert (await asking)["colour"].text == "Mauve"
 
 
-async def passes(one: Engine, card: Ask) -> None:
-    """Let the deadline of a card pass, regardless of its timeout."""
-
-    def decision(ask: Ask | None) -> tuple[Ask | None, None]:
-        assert ask is not None
-        return ask.evolve(policy=ask.policy.evolve(deadline=utc_now())), None
-
-    await one.store.decide(card.id, decision)
-
-
 async def test_a_timeout_is_nobody_answered_typed_and_the_card_is_settled(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
         asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=3600))
         (card,) = await one.asked()
-        await passes(one, card)
-        one.worker.wake()
+        await one.expire(card.id)
         outcome = await asking
         assert (outcome.status, outcome.answers, outcome.by) == ("timed_out", (), None)
         await board.until(lambda: board.cards() and not board.open())
@@ -260,7 +249,7 @@ async def test_a_deadline_that_passed_while_nothing_ran_holds_after_the_start(tm
         await one.recorded(card)
         asking.cancel()
     async with engine(tmp_path, board, work=False) as nobody:
-        await passes(nobody, card)
+        await nobody.expire(card.id)
     async with engine(tmp_path, board) as two:
         outcome = await two.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, key="k")
         assert outcome.status == "timed_out"

@@ -213,26 +213,12 @@ async def test_what_cannot_be_decided_is_refused_before_anybody_is_asked(tmp_pat
 # Reminders and escalations
 
 SOON = 0.3
-LATER = 3.0
-"""Seconds within which a test's earlier steps are done, on any machine."""
 
 
-async def come(card: Ask, seconds: float) -> None:
-    """Wait until that many seconds have passed since it was asked."""
-    await asyncio.sleep(max(0.0, (card.created_at + timedelta(seconds=seconds) - utc_now()).total_seconds()))
-
-
-async def bring_forward(one: Engine, card: Ask) -> None:
+async def bring_forward(one: Engine, card: Ask, seconds: float = SOON) -> None:
     """Move its first reminder to the near future, because the test may have taken long so far."""
-
-    def sooner(ask: Ask | None) -> tuple[Ask | None, None]:
-        assert ask is not None
-        _, *others = ask.policy.reminders
-        moments = (utc_now() + timedelta(seconds=SOON), *others)
-        return ask.evolve(policy=ask.policy.evolve(reminders=moments)), None
-
-    await one.store.decide(card.id, sooner)
-    one.worker.wake()
+    _, *others = card.policy.reminders
+    await one.change_policy(card.id, reminders=(utc_now() + timedelta(seconds=seconds), *others))
 
 
 async def test_those_who_are_missing_are_reminded_at_once_when_the_time_has_come(tmp_path: Path, board: Board) -> None:
@@ -305,8 +291,9 @@ async def test_after_a_while_further_people_are_asked_and_may_decide(tmp_path: P
 
 async def test_a_deadline_that_comes_before_enough_have_agreed_tells_who_had(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
-        asking, card = await asked(one, timeout=4)
+        asking, card = await asked(one, timeout=3600)
         await one.press(card, YES, ANN)
+        await one.expire(card.id)
         outcome = await asyncio.wait_for(asking, 30)
         assert (outcome.status, [vote.by for vote in outcome.votes]) == ("timed_out", [ANN])
         assert Outcome.model_validate_json(outcome.model_dump_json()) == outcome
@@ -317,10 +304,10 @@ async def test_a_deadline_that_comes_before_enough_have_agreed_tells_who_had(tmp
 
 async def test_of_what_is_decided_nobody_is_reminded(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
-        asking, card = await asked(one, TWO.evolve(quorum=1), remind=(LATER,))
+        asking, card = await asked(one, TWO.evolve(quorum=1), remind=(600,))
         await one.press(card, YES, ANN)
         assert (await asyncio.wait_for(asking, 30)).status == "answered"
-        await come(card, LATER)
+        await bring_forward(one, card, seconds=0)
         assert not await one.manager.deadlines.apply(card.id)
         await one.worker.finish(30)
         assert board.said == []
@@ -329,12 +316,14 @@ async def test_of_what_is_decided_nobody_is_reminded(tmp_path: Path, board: Boar
 async def test_a_reminder_that_was_queued_already_is_not_said_of_what_was_decided_a_moment_ago(
     tmp_path: Path, board: Board
 ) -> None:
-    board.faults["post"].append(RetryableError("the platform is away", LATER))
+    board.holds["post"] = asyncio.Event()
+    board.faults["post"].append(RetryableError("the platform is away"))
     async with engine(tmp_path, board) as one:
         asking, card = await asked(one, TWO.evolve(quorum=1), remind=(SOON,))
         await board.until(lambda: "post" in board.calls)
         await one.press(card, YES, ANN)
         assert (await asyncio.wait_for(asking, 30)).status == "answered"
+        board.holds["post"].set()
 
         async def nothing_waits() -> bool:
             return await one.store.get_time_until_due() is None
@@ -346,11 +335,15 @@ async def test_a_reminder_that_was_queued_already_is_not_said_of_what_was_decide
 
 async def test_reminders_that_came_due_while_nothing_ran_are_one_after_the_start(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
-        moments = [LATER + tenth / 10 for tenth in range(3)]
-        asking, card = await asked(one, remind=tuple(moments), escalate={LATER + 0.3: Who.only(DEE)})
+        asking, card = await asked(one, remind=(600, 1200, 1800), escalate={2400: Who.only(DEE)})
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
-    await come(card, LATER + 0.4)
+    async with engine(tmp_path, board, work=False) as nobody:
+        past = utc_now() - timedelta(seconds=1)
+        (escalation,) = card.policy.escalations
+        await nobody.change_policy(
+            card.id, reminders=(past,) * len(card.policy.reminders), escalations=(escalation.evolve(at=past),)
+        )
     said = len(board.said)
     async with engine(tmp_path, board) as two:
         await board.until(lambda: len(board.said) > said)

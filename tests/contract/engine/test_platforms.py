@@ -90,13 +90,20 @@ async def test_a_conversation_is_gone_on_with_by_a_process_of_its_platform_alone
 async def test_a_deadline_passes_and_is_shown_at_once_on_each_platform(
     both: tuple[Engine, Engine], caplog: pytest.LogCaptureFixture
 ) -> None:
-    asking = [
-        one.manager.ask(TEA, to=HERE.evolve(platform=one.board.name, thread=str(number)), who=ANYONE, timeout=2.0)
-        for one in both
-        for number in range(MANY)
-    ]
-    outcomes = await asyncio.gather(*asking)
-    assert {outcome.status for outcome in outcomes} == {"timed_out"}
+    async with asyncio.TaskGroup() as group:
+        asking = [
+            group.create_task(
+                one.manager.ask(TEA, to=HERE.evolve(platform=one.board.name, thread=str(number)), who=ANYONE)
+            )
+            for one in both
+            for number in range(MANY)
+        ]
+        for one in both:
+            cards: list[Ask] = await one.asked(MANY)
+            await one.recorded(*cards)
+            for card in cards:
+                await one.expire(card.id)
+    assert {task.result().status for task in asking} == {"timed_out"}
     for one in both:
         await one.board.until(lambda one=one: len(one.board.cards()) == MANY and not one.board.open(), within=SOON)
     assert warned(caplog) == []
@@ -193,8 +200,10 @@ async def test_a_process_of_another_platform_leaves_alone_what_lies_in_the_datab
             ask = build_ask(TEA, to=THERE, policy=build_policy(ANYONE, 1.0))
             await before.manager.submit(ask)
         async with engine(tmp_path, Board(), services, give_up=0.2) as here:
-            outcome = await asyncio.wait_for(here.manager.ask(TEA, to=HERE, who=ANYONE, timeout=2.0), 10)
-            assert outcome.status == "timed_out"
+            asking = asyncio.create_task(here.manager.ask(TEA, to=HERE, who=ANYONE))
+            (card,) = await here.asked()
+            await here.expire(card.id)
+            assert (await asyncio.wait_for(asking, 30)).status == "timed_out"
             kept = await here.manager.get(ask.id)
             assert kept is not None
             assert (kept.outcome, len(here.board.cards()), len(services.model.log)) == (None, 1, 0)

@@ -7,7 +7,9 @@ import asyncio
 import pytest
 
 from askback import Actor, CallerError, Form, OperatorError, Option, Place, Question, Who, get_bot, running
+from askback.internal.clock import utc_now
 from askback_sandbox.services import Services
+from support.engine import change_policy
 
 FORM = Form(
     questions=(
@@ -29,7 +31,12 @@ def controls(services: Services) -> list[int]:
 
 async def test_a_card_is_settled_before_a_program_ends_whose_question_timed_out(services: Services) -> None:
     async with running([get_bot("slack")], agent=False) as host:
-        outcome = await host.manager.ask(FORM, to=PLACE, who=ADA, timeout=2)
+        waiting = asyncio.create_task(host.manager.ask(FORM, to=PLACE, who=ADA, timeout=3600))
+        await services.workspace.until(lambda workspace: any(m.blocks for m in workspace.messages.values()))
+        (ask,) = await host.manager.pending(PLACE)
+        await change_policy(host.store, ask.id, deadline=utc_now())
+        host.wake()
+        outcome = await waiting
     assert outcome.status == "timed_out"
     assert controls(services) == [0]
 
