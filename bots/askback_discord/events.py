@@ -8,7 +8,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
@@ -17,7 +17,7 @@ import discord
 from cachetools import FIFOCache
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay, wait_exponential
 
-from askback.domain.conversation import RecentConversation
+from askback.domain.conversation import RECENT, RecentConversation
 from askback.domain.identity import MessageRef, Place
 from askback.domain.incoming_message import NO_TEXT, DeletedMessages, EditedMessage, IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OutgoingMessage
@@ -47,8 +47,6 @@ CATCH_UP = 100
 """Most messages of a channel or thread that are read after a new session, with those that may have been edited."""
 OVERLAP = 60_000 << 22
 """A minute, as a difference of ids. An older message may be stored after a newer one, so these are read again, too."""
-RECENT = timedelta(days=1)
-"""Age up to which a mention in a channel is answered, if the bot was away."""
 REMEMBERED = 200
 """Most channels and threads that are read after a new session."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0

@@ -10,10 +10,10 @@ __all__ = ["CatchUp"]
 import asyncio
 import logging
 import time
-from datetime import timedelta
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential
 
+from askback.domain.conversation import RECENT
 from askback.domain.identity import Place
 from askback.internal.clock import utc_now
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
@@ -27,8 +27,6 @@ from askback_slack.newest_messages import NewestMessages
 
 log = logging.getLogger("askback.slack")
 
-RECENT = timedelta(days=1)
-"""Age up to which a message is read again because it may have been edited, or a mention in a channel is answered."""
 CHANNEL_PAGES = 5
 """Most pages that are read of a channel."""
 OVERLAP = 60.0

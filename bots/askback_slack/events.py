@@ -103,13 +103,7 @@ class MessageListener:
         user_message = read_message(body, self._me, self._home)
         if user_message is None:
             return
-        begin = user_message.direct or user_message.mentions_bot
-        if begin or user_message.in_thread:
-            # A mention arrives as two events. A command to the bot itself must not run twice.
-            async with self._once.enter(user_message.key) as first:
-                if first:
-                    await self._receive_message(user_message, begin=begin)
-        self._done[user_message.key] = None
+        await self._receive_message(user_message)
 
     async def handle_missed(self, message: Json, place: Place, *, is_new: bool) -> None:
         """Handle a message of a conversation that no event told of, and its last edit.
@@ -120,17 +114,9 @@ class MessageListener:
         if read is None:
             return
         user_message, edit = read
-        # Only a look-up tells for certain to which workspace and organisation the author belongs.
-        await self._names.fetch_name(user_message.author.id)
-        tenant = self._names.get_tenant(user_message.author.id, self._home) or user_message.author.tenant
-        user_message = replace(user_message, author=user_message.author.evolve(tenant=tenant))
-        if is_new and (user_message.direct or user_message.mentions_bot or user_message.in_thread):
-            async with self._once.enter(user_message.key) as first:
-                if first:
-                    begin = user_message.direct or user_message.mentions_bot
-                    # A message that is not kept is read again after each start. Notify its author only once.
-                    await self._receive_message(user_message, begin=begin, is_missed=True)
-            self._done[user_message.key] = None
+        user_message = replace(user_message, author=await self._names.identify(user_message.author, self._home))
+        if is_new:
+            await self._receive_message(user_message, is_missed=True)
         if edit is not None:
             with suppress(_Early):
                 await self._handle_edit(replace(edit, message=user_message))
@@ -177,7 +163,7 @@ class MessageListener:
         """Return True if the message itself may still be delivered and would then be kept."""
         if user_message.key in self._done or utc_now() - user_message.at > REDELIVERED:
             return False
-        if user_message.direct or user_message.mentions_bot:
+        if user_message.begins:
             return True
         return user_message.in_thread and await self._services.changes.has_conversation(user_message.place)
 
@@ -197,10 +183,21 @@ class MessageListener:
             return BoltResponse(status=503)
         return None
 
-    async def _receive_message(self, user_message: UserMessage, *, begin: bool, is_missed: bool = False) -> None:
-        taken = await self._services.receive(await self._to_incoming_message(user_message), begin=begin)
+    async def _receive_message(self, user_message: UserMessage, *, is_missed: bool = False) -> None:
+        """Pass a message on once. The bot ignores those of a channel that do not mention it."""
+        if user_message.begins or user_message.in_thread:
+            # A mention arrives as two events. A command to the bot itself must not run twice.
+            async with self._once.enter(user_message.key) as first:
+                if first:
+                    await self._store_message(user_message, is_missed=is_missed)
+        self._done[user_message.key] = None
+
+    async def _store_message(self, user_message: UserMessage, *, is_missed: bool) -> None:
+        incoming = await self._to_incoming_message(user_message)
+        taken = await self._services.receive(incoming, begin=user_message.begins)
         if taken.new:
             self._newest.record(user_message.place, user_message.ref.id)
+        # A message that is not kept is read again after each start. Its author must not be notified each time.
         if taken.notice is not None and not is_missed:
             self._behind.start_soon(self._notify_author(user_message, taken.notice), "notice")
 

@@ -100,10 +100,7 @@ class History:
     async def _replace_ids_in(self, one: Found) -> HistoryMessage:
         author = one.message.author
         if not author.name:
-            name = await self._names.fetch_name(author.id)
-            # Some messages carry no team, such as those with files. No message carries the organisation.
-            tenant = self._names.get_tenant(author.id, self._home) or author.tenant
-            author = author.evolve(name=name, tenant=tenant)
+            author = await self._names.identify(author, self._home)
         return one.message.evolve(author=author, text=await self._names.fill_in_names(one.message.text, one.mentioned))
 
 

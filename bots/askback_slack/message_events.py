@@ -52,6 +52,11 @@ class UserMessage:
     """Names of the attached files."""
     ref: MessageRef
 
+    @property
+    def begins(self) -> bool:
+        """True if it is written to the bot, and so begins a conversation where there is none."""
+        return self.direct or self.mentions_bot
+
 
 @dataclass(frozen=True, slots=True)
 class EditEvent:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from cachetools import FIFOCache
 
+from askback.domain.identity import Actor
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.text.literal import to_single_line
 from askback_slack.calls import SlackApi
@@ -66,10 +67,18 @@ class UserNames:
         )
         return self._known[user].name
 
-    def get_tenant(self, user: str, home: Installation) -> str | None:
+    def _get_tenant(self, user: str, home: Installation) -> str | None:
         """Return the tenant of a person whose name was looked up before, or None if it is unknown."""
         known = self._known.get(user)
         return None if known is None or known.team is None else find_tenant(known.team, None, known.org, home)
+
+    async def identify(self, author: Actor, home: Installation) -> Actor:
+        """Return the author of a message that was read, with their name, and their tenant as a look-up tells it.
+
+        Some messages carry no team, such as those with files. No message carries the organisation.
+        """
+        name = await self.fetch_name(author.id)
+        return author.evolve(name=name, tenant=self._get_tenant(author.id, home) or author.tenant)
 
     async def fill_in_names(self, text: str, mentioned: tuple[str, ...]) -> str:
         """Replace each `@ID` in a text with the person's name."""

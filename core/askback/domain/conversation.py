@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["Conversation", "RecentConversation", "StartedOver", "StopRecord", "StopRefusal", "Stopped"]
+__all__ = ["RECENT", "Conversation", "RecentConversation", "StartedOver", "StopRecord", "StopRefusal", "Stopped"]
+
+from datetime import timedelta
 
 from askback.domain.ask import Ask
 from askback.domain.identity import Actor, MessageRef, Place
@@ -24,6 +26,10 @@ class Conversation(Value):
     """True if it began in a thread in which people had written before."""
     trace: str | None = None
     """The W3C traceparent of the current work in it."""
+
+
+RECENT = timedelta(days=1)
+"""Age up to which a bot that was away reads a conversation again, and answers a mention in its channel."""
 
 
 class RecentConversation(Value):

@@ -18,7 +18,7 @@ from askback.text.literal import quote_line
 
 log = logging.getLogger("askback.reception")
 
-NOTICE_SECONDS = 60.0
+EDIT_NOTICE_SECONDS = 60.0
 """Seconds between two notices to an author that the agent sees edits of one message."""
 
 SEEN = "Got it: the agent will see your edit."
@@ -37,7 +37,7 @@ class EditRouter:
         self._manager = manager
         self._cards = cards
         self._reception = reception
-        self._notices: Throttle[str] = Throttle(NOTICE_SECONDS)
+        self._notices: Throttle[str] = Throttle(EDIT_NOTICE_SECONDS)
 
     async def is_stored(self, key: str) -> bool:
         """Return True if an edit of this message can change anything. It costs one indexed query."""

@@ -20,7 +20,7 @@ from askback.agent.loop import Agent
 from askback.agent.settings import AgentSettings
 from askback.agent.tool_runner import ToolRunner
 from askback.domain.ask_policy import Limits
-from askback.domain.conversation import RecentConversation, StopRefusal
+from askback.domain.conversation import RECENT, RecentConversation, StopRefusal
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OfferResult
@@ -50,8 +50,6 @@ from askback.user_tools.loader import LoadedTools, load_tools
 
 log = logging.getLogger("askback.host")
 
-RECENT = timedelta(days=1)
-"""Age of the conversations that a bot reads again when it starts."""
 FINISH_SECONDS = 5.0
 REST_SECONDS = 4.0
 """Seconds that a running turn of the agent may continue after shutdown begins."""
