@@ -18,6 +18,7 @@ async def test_seconds_in_which_the_process_was_suspended_do_not_count() -> None
         sleeping = asyncio.create_task(clock.sleep(SECONDS))
         await asyncio.sleep(0)
         time.sleep(SECONDS)  # noqa: ASYNC251 - like a process that the machine does not run
+        assert clock.time() - began < SECONDS, "also at once"
         await asyncio.sleep(0.1)
         assert clock.time() - began < SECONDS
         assert not sleeping.done()

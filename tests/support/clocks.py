@@ -64,13 +64,16 @@ class SharedClock(SystemClock):
 
     def __init__(self) -> None:
         self._suspended = 0.0
+        self._last: tuple[float, float] | None = None
+        """The time and the processor time of the last look, in seconds. None while nobody measures."""
 
     def time(self) -> float:
+        self._look()  # what comes right after a suspension may run before `_watch`
         return super().time() - self._suspended
 
     async def sleep(self, seconds: float) -> None:
-        until = time.monotonic() - self._suspended + seconds
-        while (left := until - (time.monotonic() - self._suspended)) > 0:  # noqa: ASYNC110 - it may be suspended again
+        until = self._monotonic() + seconds
+        while (left := until - self._monotonic()) > 0:  # noqa: ASYNC110 - it may be suspended again
             await asyncio.sleep(left)
 
     @asynccontextmanager
@@ -82,11 +85,22 @@ class SharedClock(SystemClock):
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
+            self._last = None
 
     async def _watch(self) -> None:
+        self._last = time.monotonic(), time.process_time()
         while True:
-            began, used = time.monotonic(), time.process_time()
             await asyncio.sleep(TICK)
-            suspended = time.monotonic() - began - TICK - (time.process_time() - used)
-            if suspended > SUSPENDED:
-                self._suspended += suspended
+            self._look()
+
+    def _monotonic(self) -> float:
+        self._look()
+        return time.monotonic() - self._suspended
+
+    def _look(self) -> None:
+        if self._last is None:
+            return
+        (since, before), self._last = self._last, (time.monotonic(), time.process_time())
+        suspended = self._last[0] - since - TICK - (self._last[1] - before)
+        if suspended > SUSPENDED:
+            self._suspended += suspended
