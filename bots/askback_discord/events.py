@@ -4,13 +4,11 @@ from __future__ import annotations
 
 __all__ = ["MessageListener", "MessagePosition"]
 
-import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
-from weakref import WeakValueDictionary
 
 import aiohttp
 import discord
@@ -69,8 +67,6 @@ class MessageListener:
         self._receive = receive
         self._reads_everything = reads_everything
         """True if the bot may read messages that do not mention it."""
-        self._waiting: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-        """Channels and threads in which a message waits to be stored."""
         self._once = Deduplicator()
         self._newest: FIFOCache[int, MessagePosition] = FIFOCache(REMEMBERED)
         """The newest message received in each channel or thread, for those that were active last."""
@@ -92,14 +88,18 @@ class MessageListener:
         if not text and not files and not mentioned:
             return  # Discord hides the text of messages that do not mention us
         async with self._once.wait_for(_get_order_key(message)):
-            parent = None if direct else await self._places.fetch_parent(message.channel)
-            if not (direct or mentioned or parent is not None or _is_reply_to(message, me)):
-                return
-            # A resumed session delivers messages again. A command to the bot itself must not run twice.
-            async with self._once.enter(dedupe_key(message)) as first:
-                if first:
-                    begin = direct or mentioned
-                    await self._receive_message(message, text, files, parent, begin=begin, is_missed=is_missed)
+            # In the order of arrival: a message that overtakes a mention would find no conversation.
+            async with self._once.wait_for(f"order:{message.channel.id}"):
+                parent = None if direct else await self._places.fetch_parent(message.channel)
+                if not (direct or mentioned or parent is not None or _is_reply_to(message, me)):
+                    return
+                # A resumed session delivers messages again. A command to the bot itself must not run twice.
+                async with self._once.enter(dedupe_key(message)) as first:
+                    if not first:
+                        return
+                    incoming = _to_incoming_message(message, text, files, parent)
+                    taken = await self._store(incoming, begin=direct or mentioned)
+            await self._follow_up(incoming, taken, message, is_missed=is_missed)
 
     async def handle_edit(self, message: discord.Message, me: discord.ClientUser) -> None:
         """Handle an edit by a message's author. Discord also announces what it adds itself, such as a preview."""
@@ -150,27 +150,19 @@ class MessageListener:
         except StoreError:
             log.exception("%s could not be stored; it is lost.", what, extra={"action": "message_lost"})
 
-    async def _receive_message(
-        self,
-        message: discord.Message,
-        text: str,
-        files: tuple[str, ...],
-        parent: str | None,
-        *,
-        begin: bool,
-        is_missed: bool,
+    async def _follow_up(
+        self, incoming: IncomingMessage, taken: MessageResult, message: discord.Message, *, is_missed: bool
     ) -> None:
-        guild, incoming = _get_guild_id(message), _to_incoming_message(message, text, files, parent)
-        place = incoming.place
-        taken = await self._store(incoming, message.channel.id, begin=begin)
+        """Tell the author what came of a message, and start the thread of a new conversation."""
         # A message that is not kept is read again after each start. Its author must not be notified each time.
         if taken.notice is not None and incoming.ref is not None and not is_missed:
             await self._notify_author(incoming.ref, taken.notice)
         if not taken.new:
             return
-        self._remember(place, message.id)
-        if guild is not None and parent is None:
-            await self._open(place, text, incoming.ref)
+        self._remember(incoming.place, message.id)
+        if not incoming.direct and not incoming.midway:
+            title = "" if incoming.text == NO_TEXT else incoming.text
+            await self._open(incoming.place, title, incoming.ref)
 
     async def _notify_author(self, ref: MessageRef, text: str) -> None:
         try:
@@ -243,18 +235,8 @@ class MessageListener:
         except discord.NotFound:
             return ()  # the thread started without a message, or the message was deleted
 
-    async def _store(self, incoming: IncomingMessage, where: int, *, begin: bool) -> MessageResult:
-        """Pass a message on. If it cannot be stored, retry, in the order of the channel or thread."""
-        waiting = self._waiting.get(where)
-        if waiting is None:
-            try:
-                return await self._receive(incoming, begin=begin)
-            except StoreError:
-                log.exception("A message could not be stored; trying again.", extra={"action": "message_refused"})
-        async with self._waiting.setdefault(where, asyncio.Lock()):
-            return await self._store_at_last(incoming, begin=begin)
-
-    async def _store_at_last(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult:
+    async def _store(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult:
+        """Pass a message on, and retry for a while if it cannot be stored."""
         try:
             return await _store_or_raise(lambda: self._receive(incoming, begin=begin), "A message")
         except StoreError:

@@ -193,8 +193,14 @@ class MessageListener:
         self._done[user_message.key] = None
 
     async def _store_message(self, user_message: UserMessage, *, is_missed: bool) -> None:
-        incoming = await self._to_incoming_message(user_message)
-        taken = await self._services.receive(incoming, begin=user_message.begins)
+        reading = asyncio.create_task(self._to_incoming_message(user_message))
+        try:
+            # In the order of arrival, however long the look-up of each author takes: a message that overtakes a
+            # mention would find no conversation.
+            async with self._once.wait_for(f"order:{user_message.place.key}"):
+                taken = await self._services.receive(await reading, begin=user_message.begins)
+        finally:
+            reading.cancel()
         if taken.new:
             self._newest.record(user_message.place, user_message.ref.id)
         # A message that is not kept is read again after each start. Its author must not be notified each time.
@@ -243,7 +249,8 @@ class MessageListener:
         try:
             person = person.evolve(name=await self._names.fetch_name(person.id))
             name = get_text(body, "event_id") or get_text(body, "event", "event_ts") or f"{place.key}:{time.time()}"
-            async with self._once.enter(f"stop:{name}") as first:
+            order = f"order:{place.key}"
+            async with self._once.enter(f"stop:{name}") as first, self._once.wait_for(order):
                 refusal = await self._services.stop(place, person, key=name) if first else None
         except StoreError:
             log.exception("A stop could not be stored; Slack sends it again.", extra={"action": "message_refused"})

@@ -22,7 +22,7 @@ from askback_slack.posting import SlackPlatform
 from askback_slack.streaming import SlackTextStream
 
 from . import slack
-from .driver import ADA, asks, card, form_of, line, one, program_asks, settled, told, until
+from .driver import ADA, BEN, asks, card, form_of, line, one, program_asks, settled, told, until
 from .slack import SlackDesk
 from .test_messages_while_waiting import PROSE
 
@@ -301,6 +301,20 @@ async def test_a_text_settles_its_card_by_whichever_way_is_open_first(workspace:
     await settled(workspace, talk, "Quince")
     await line(workspace, talk, "So be it.")
     assert all(not one.controls for one in workspace.cards(talk))
+
+
+async def test_a_message_that_follows_a_mention_at_once_waits_until_the_conversation_has_begun(
+    workspace: SlackDesk,
+) -> None:
+    """The name of the mention's author is looked up meanwhile, and that of the next author is known sooner."""
+    workspace.model.script(turn("Good morning."), turn("To both of you."), when="hello")
+    workspace.workspace.faults.add(Fault(kind="delay", method="users.info", seconds=0.5))
+    talk = await workspace.mention(ADA, "hello")
+    await workspace.say(BEN, "and from me", talk)
+    await until(
+        lambda: told(workspace, "hello") and "ben: and from me" in told(workspace, "hello")[-1].all_texts, "both"
+    )
+    assert told(workspace, "hello")[-1].all_texts == ["ada: hello", "ben: and from me"]
 
 
 async def test_a_click_is_drawn_by_its_own_address(workspace: SlackDesk) -> None:
