@@ -22,7 +22,7 @@ from askback.ports.bot import Bot, BotOptions, BotServices
 from askback.ports.membership import Membership
 from askback.ports.platform import HistoryReader, Platform
 from askback.settings.loader import is_configured
-from askback_discord.calls import DiscordApi
+from askback_discord.api_calls import DiscordApi
 from askback_discord.clicks import Clicks
 from askback_discord.directory import DiscordDirectory
 from askback_discord.events import MessageListener

@@ -37,8 +37,8 @@ from askback.ports.bot import OfferHandler, StopHandler
 from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
-from askback_discord import control_ids, ephemeral, modal, render
-from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
+from askback_discord import control_ids, ephemeral, render, text_modal
+from askback_discord.api_calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.channels import ChannelCache
 from askback_discord.details_modal import build_notice
 from askback_discord.interaction_response import LATER, MESSAGE, MODAL, UPDATE, InteractionResponse
@@ -178,7 +178,7 @@ class Clicks:
         """Show the result of a committed action."""
         match response:
             case AskText(field=field):
-                await self._send_response(reply, MODAL, modal.build_modal(field))
+                await self._send_response(reply, MODAL, text_modal.build_modal(field))
             case FieldErrors(message=message, field=field) if field.choice is not None:
                 # An invalid reason is not kept on the card.
                 again = ephemeral.retry(field.ask_id, field.turn, field.choice)
@@ -281,12 +281,12 @@ class Clicks:
             control = pressed.control
             if control is not None and control.kind == "field":
                 again = ephemeral.retry(control.ask_id, control.turn)
-                await self._return_text(reply, pressed, text, modal.read_text(interaction.data or {}), again)
+                await self._return_text(reply, pressed, text, text_modal.read_text(interaction.data or {}), again)
             elif control is not None and control.kind == "vote":
                 again = ephemeral.retry(control.ask_id, control.turn, control.arg)
-                await self._return_text(reply, pressed, text, modal.read_text(interaction.data or {}), again)
+                await self._return_text(reply, pressed, text, text_modal.read_text(interaction.data or {}), again)
             elif control is not None and control.kind == "decline":
-                await self._return_text(reply, pressed, text, modal.read_text(interaction.data or {}))
+                await self._return_text(reply, pressed, text, text_modal.read_text(interaction.data or {}))
             else:
                 await self._notify(reply, pressed, ephemeral.build_notice(text))
         except Exception:
@@ -366,10 +366,10 @@ def _build_operation(
         case "retry":
             return OpenTextField() if control.arg is None else Choose(index=control.arg)
         case "field" if interaction.type is discord.InteractionType.modal_submit:
-            return SubmitText(text=modal.read_text(interaction.data or {}))
+            return SubmitText(text=text_modal.read_text(interaction.data or {}))
         case "vote" if interaction.type is discord.InteractionType.modal_submit and control.arg is not None:
-            return Choose(index=control.arg, reason=modal.read_text(interaction.data or {}))
+            return Choose(index=control.arg, reason=text_modal.read_text(interaction.data or {}))
         case "decline" if interaction.type is discord.InteractionType.modal_submit:
-            return Decline(reason=modal.read_text(interaction.data or {}) or None)
+            return Decline(reason=text_modal.read_text(interaction.data or {}) or None)
         case _:
             return OPERATIONS.get(control.kind)

@@ -10,7 +10,7 @@ from typing import Final
 from askback.domain.card import Details
 from askback.text.literal import fit_line, replace_controls, utf16_length
 from askback_discord import limits
-from askback_discord.calls import File
+from askback_discord.api_calls import File
 from askback_discord.components import Component
 from askback_discord.content_parts import Text, strong
 

@@ -23,7 +23,7 @@ from askback.ports.directory import (
     unknown_name_error,
 )
 from askback_discord import id_patterns
-from askback_discord.calls import INVALID, NO_CHANNEL, Body, DiscordApi, DiscordRefusal, Json
+from askback_discord.api_calls import INVALID, NO_CHANNEL, Body, DiscordApi, DiscordRefusal, Json
 from askback_discord.payloads import PLATFORM
 
 GUILDS = 200

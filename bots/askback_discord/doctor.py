@@ -19,7 +19,7 @@ from askback.internal.clock import utc_now
 from askback.ports.clock_check import check_clock
 from askback.ports.findings import Finding, Scene, broken, findings_from_error, good, warning
 from askback.settings.loader import load
-from askback_discord.calls import Json
+from askback_discord.api_calls import Json
 from askback_discord.install import INTENTS, PERMISSIONS, build_invite_link
 from askback_discord.settings import OPENING, DiscordSettings
 

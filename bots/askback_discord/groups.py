@@ -12,7 +12,7 @@ from typing import cast
 from askback.domain.identity import Actor, Place
 from askback.ports.membership import Resolved
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
-from askback_discord.calls import DiscordApi
+from askback_discord.api_calls import DiscordApi
 
 log = logging.getLogger("askback.discord")
 

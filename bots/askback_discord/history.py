@@ -15,7 +15,7 @@ from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import HistoryMessage
 from askback.ports.platform import DeliveryError, MessageNotFound
 from askback.text.literal import to_single_line
-from askback_discord.calls import DiscordApi, DiscordRefusal, Json
+from askback_discord.api_calls import DiscordApi, DiscordRefusal, Json
 from askback_discord.limits import COMPONENTS_V2
 from askback_discord.stop_button import is_placeholder
 

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from askback.observability import telemetry
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.ports.retries import call_again
-from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
+from askback_discord.api_calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.payloads import PLATFORM
 
 # https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-callback-type

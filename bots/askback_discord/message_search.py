@@ -15,9 +15,10 @@ from cachetools import FIFOCache
 from askback.domain.identity import MessageRef, Place
 from askback.domain.outgoing_message import OFFER, PROSE, OutgoingMessage
 from askback.ports.platform import Messages
-from askback_discord import control_ids, texts
+from askback_discord import control_ids
+from askback_discord.api_calls import NO_CHANNEL, DiscordApi, DiscordRefusal, Json
 from askback_discord.bot_sentences import to_markdown
-from askback_discord.calls import NO_CHANNEL, DiscordApi, DiscordRefusal, Json
+from askback_discord.markdown import neutralize_markdown, split_markdown
 from askback_discord.thread_api import to_channel_id
 
 PAGE_MESSAGES = 100
@@ -151,7 +152,7 @@ def _list_ids(components: object) -> Iterator[str]:
 
 def _split_text(message: OutgoingMessage) -> list[str]:
     """Return the text of each message of an `OutgoingMessage`."""
-    return texts.split_markdown(texts.neutralize_markdown(message.text)) if message.markdown else [to_markdown(message)]
+    return split_markdown(neutralize_markdown(message.text)) if message.markdown else [to_markdown(message)]
 
 
 def _get_id(message: Json) -> int:

@@ -20,8 +20,7 @@ from askback.domain.outgoing_message import OutgoingMessage
 from askback.inbound.message_parts import sync_messages
 from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, Messages, RetryableError, TextStream
 from askback_discord import answer_offers, control_ids, limits, render, texts
-from askback_discord.bot_sentences import allowed_mentions, remove_everyone_mention, to_markdown
-from askback_discord.calls import (
+from askback_discord.api_calls import (
     MESSAGE,
     NO_CHANNEL,
     Body,
@@ -30,6 +29,8 @@ from askback_discord.calls import (
     Json,
     explain,
 )
+from askback_discord.bot_sentences import allowed_mentions, remove_everyone_mention, to_markdown
+from askback_discord.markdown import neutralize_markdown, split_markdown
 from askback_discord.message_search import MessageSearch, describe_message
 from askback_discord.status import StatusIndicator
 from askback_discord.stop_button import is_placeholder, stop_row
@@ -117,7 +118,7 @@ class DiscordPlatform:
         """
         below: dict[str, JsonValue] = {"components": [stop_row(nonce)] if being_written else []}
         written: list[MessageRef] = []
-        for number, part in enumerate(texts.split_markdown(texts.neutralize_markdown(markdown))):
+        for number, part in enumerate(split_markdown(neutralize_markdown(markdown))):
             if number < len(messages):
                 await self.edit_message(messages[number], _build_text(part) | below)
                 written.append(messages[number])

@@ -11,7 +11,7 @@ import time
 from cachetools import TTLCache
 
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
-from askback_discord.calls import NO_CHANNEL, DiscordApi, DiscordRefusal
+from askback_discord.api_calls import NO_CHANNEL, DiscordApi, DiscordRefusal
 
 log = logging.getLogger("askback.discord")
 

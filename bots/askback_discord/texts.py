@@ -6,10 +6,8 @@ __all__ = [
     "bold",
     "escape",
     "fit_line",
-    "neutralize_markdown",
     "plain",
     "replace_controls",
-    "split_markdown",
     "to_literal",
     "to_single_line",
     "truncate",
@@ -18,9 +16,7 @@ __all__ = [
 import re
 from typing import Final
 
-from askback.text import markdown
 from askback.text.literal import fit_line, replace_controls, to_literal, to_single_line, truncate
-from askback_discord.limits import CONTENT
 
 _ACTIVE: Final = re.compile(
     r"(?P<before>^[^\S\n]*)(?P<start>[#>+-])"  # heading, quotation, list, small text
@@ -30,9 +26,6 @@ _ACTIVE: Final = re.compile(
     r"|@(?=everyone|here)",
     re.MULTILINE,
 )
-_BREAK: Final = "\u2060"
-"""Word joiner. It is invisible and interrupts a mention."""
-_MENTION: Final = re.compile(r"<(?=@[!&]?\d|#\d|id:|/[^<>:\n]{1,100}:\d)|@(?=everyone|here)", re.IGNORECASE)
 
 
 def escape(text: str) -> str:
@@ -53,16 +46,6 @@ def bold(text: str) -> str:
         return plain(text)
     before, _, after = shown.partition(words)
     return f"{before}**{plain(words)}**{after}"
-
-
-def neutralize_markdown(text: str) -> str:
-    """Return Markdown that cannot mention anyone or any channel; the rest of the text is unchanged."""
-    return _MENTION.sub(lambda match: match[0] + _BREAK, text)
-
-
-def split_markdown(text: str, longest: int = CONTENT) -> list[str]:
-    """Split Markdown into parts of at most `longest` characters; see `askback.text.markdown`."""
-    return markdown.split_markdown(text, longest)
 
 
 def _escape_match(match: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ from cachetools import FIFOCache
 from askback.domain.identity import Place
 from askback.ports.platform import MessageNotFound
 from askback_discord import texts
-from askback_discord.calls import ARCHIVED, INVALID, NO_CHANNEL, THREAD_EXISTS, DiscordApi, DiscordRefusal, Json
+from askback_discord.api_calls import ARCHIVED, INVALID, NO_CHANNEL, THREAD_EXISTS, DiscordApi, DiscordRefusal, Json
 
 log = logging.getLogger("askback.discord")
 

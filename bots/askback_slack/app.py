@@ -30,8 +30,8 @@ from askback.ports.membership import Membership
 from askback.ports.platform import DeliveryError, HistoryReader, MessageNotFound, Platform, RetryableError
 from askback.settings.address import Address
 from askback.settings.loader import load
-from askback_slack import modal
-from askback_slack.calls import SlackApi
+from askback_slack import text_modal
+from askback_slack.api_calls import SlackApi
 from askback_slack.catch_up import CatchUp
 from askback_slack.clicks import Clicks
 from askback_slack.directory import SlackDirectory
@@ -168,7 +168,7 @@ class SlackConnection:
         # Ack every event, including those that the user's own manifest subscribes to.
         listeners.event(ANY)(listener.ignore)
         listeners.options(ANY)(clicks.suggest_options)
-        listeners.view(modal.CALLBACK)(clicks.handle_submission)
+        listeners.view(text_modal.CALLBACK)(clicks.handle_submission)
         listeners.view(ANY)(clicks.handle_unknown_view)
         listeners.view_closed(ANY)(clicks.ack_closed_view)
 

@@ -18,7 +18,7 @@ from askback.domain.identity import Place
 from askback.internal.clock import utc_now
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
-from askback_slack.calls import SlackApi, SlackRefusal
+from askback_slack.api_calls import SlackApi, SlackRefusal
 from askback_slack.events import MessageListener
 from askback_slack.history import NO_SCOPE, PAGES, iterate_messages
 from askback_slack.json_access import get_object, get_text

@@ -37,10 +37,10 @@ from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.ports.retries import call_again
 from askback.store.errors import StoreError
-from askback_slack import control_ids, details_modal, modal, render
+from askback_slack import control_ids, details_modal, render, text_modal
+from askback_slack.api_calls import SlackApi, SlackRefusal
 from askback_slack.blocks import Block
 from askback_slack.bot_sentences import for_one_person
-from askback_slack.calls import SlackApi, SlackRefusal
 from askback_slack.click_payloads import Click, parse_indexes, read_click
 from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, read_actor
 from askback_slack.json_access import Json, get_object, get_text
@@ -168,7 +168,7 @@ class Clicks:
         if pressed.message is None:
             await self._notify(pressed, NO_FIELD)
             return
-        ref = modal.FieldRef(
+        ref = text_modal.FieldRef(
             ask_id=field.ask_id,
             turn=field.turn,
             channel=pressed.message.channel,
@@ -176,7 +176,7 @@ class Clicks:
             declines=field.declines,
             choice=field.choice,
         )
-        await self._open_view(pressed, modal.build_view(field, ref), NO_FIELD)
+        await self._open_view(pressed, text_modal.build_view(field, ref), NO_FIELD)
 
     async def _show_whole(self, pressed: Click, view: Block) -> None:
         if pressed.view is None:
@@ -218,16 +218,16 @@ class Clicks:
             if problem is None:
                 await ack()
             else:
-                await ack(response_action="errors", errors=modal.build_errors(problem))
+                await ack(response_action="errors", errors=text_modal.build_errors(problem))
 
     async def _submit(self, body: Json) -> str | None:
         """Commit a text. Return the reason if it was not accepted; the modal stays open and shows it."""
         view, who = get_object(body, "view"), read_actor(body, self._home)
-        ref = modal.parse_ref(view)
+        ref = text_modal.parse_ref(view)
         if ref is None or who is None:
             log.warning("A text for a field that is not ours.", extra={"action": "unknown_view"})
             return UNKNOWN
-        text = modal.read_text(view)
+        text = text_modal.read_text(view)
         response = await self._manager.act(
             Action(
                 ask_id=ref.ask_id,
@@ -310,7 +310,7 @@ class Clicks:
         return True
 
 
-def _build_text_operation(ref: modal.FieldRef, text: str) -> Operation:
+def _build_text_operation(ref: text_modal.FieldRef, text: str) -> Operation:
     """Return the action for a sent text field."""
     if ref.choice is not None:
         return Choose(index=ref.choice, reason=text)

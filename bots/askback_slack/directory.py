@@ -15,7 +15,7 @@ from askback.ports.directory import Found, Named, UnknownName, ambiguous_name_er
 from askback.ports.platform import RetryableError
 from askback.text.terminal import to_terminal_text
 from askback_slack import id_patterns
-from askback_slack.calls import SlackApi, SlackRefusal
+from askback_slack.api_calls import SlackApi, SlackRefusal
 from askback_slack.installation import PLATFORM, Installation, find_tenant
 from askback_slack.json_access import get_list, get_text, get_value
 

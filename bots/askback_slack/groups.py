@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from askback.domain.identity import Actor, Place
 from askback.ports.membership import Resolved
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
-from askback_slack.calls import SlackApi
+from askback_slack.api_calls import SlackApi
 from askback_slack.installation import PLATFORM
 from askback_slack.json_access import get_list
 from askback_slack.message_events import is_direct

@@ -16,7 +16,7 @@ from askback.domain.incoming_message import HistoryMessage
 from askback.domain.outgoing_message import PROSE
 from askback.ports.platform import DeliveryError
 from askback_slack import control_ids
-from askback_slack.calls import SlackApi, SlackRefusal
+from askback_slack.api_calls import SlackApi, SlackRefusal
 from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import get_list, get_text, get_value
 from askback_slack.message_events import dedupe_key, list_file_names, to_visible_text

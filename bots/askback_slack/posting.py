@@ -18,9 +18,10 @@ from askback.domain.outgoing_message import PROSE, REMINDER, OutgoingMessage
 from askback.inbound.message_parts import sync_messages
 from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, Messages, RetryableError, TextStream
 from askback_slack import answer_offers, bot_sentences, render, texts
-from askback_slack.calls import SlackApi, StreamOpen
+from askback_slack.api_calls import SlackApi, StreamOpen
 from askback_slack.history import iterate_messages
 from askback_slack.json_access import get_list, get_text, get_value
+from askback_slack.markdown import neutralize_markdown, split_markdown
 from askback_slack.status import StatusIndicator
 from askback_slack.streaming import SlackTextStream
 
@@ -113,7 +114,7 @@ class SlackPlatform:
         The first message may still be an open stream.
         """
         written: list[MessageRef] = []
-        for number, part in enumerate(texts.split_markdown(texts.neutralize_markdown(markdown))):
+        for number, part in enumerate(split_markdown(neutralize_markdown(markdown))):
             blocks: Blocks = [{"type": "markdown", "text": part}]
             fallback = texts.to_notification(part)
             if number < len(messages):

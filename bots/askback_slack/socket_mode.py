@@ -25,7 +25,7 @@ from slack_sdk.proxy_env_variable_loader import load_http_proxy_from_env
 from askback.errors import OperatorError
 from askback.network.keepalive import KeepAlive
 from askback.ports.platform import RetryableError
-from askback_slack.calls import SlackRefusal
+from askback_slack.api_calls import SlackRefusal
 from askback_slack.json_access import Json, get_object, get_text
 
 log = logging.getLogger("askback.slack")

@@ -19,7 +19,7 @@ from cachetools import TTLCache
 
 from askback.domain.identity import Place
 from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, RetryableError
-from askback_slack.calls import SlackApi, SlackRefusal
+from askback_slack.api_calls import SlackApi, SlackRefusal
 
 log = logging.getLogger("askback.slack")
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Remainder, RetryableError
-from askback_slack import texts
-from askback_slack.calls import SlackApi, SlackRefusal
+from askback_slack.api_calls import SlackApi, SlackRefusal
 from askback_slack.json_access import get_text
-from askback_slack.markdown import count_unfinished
+from askback_slack.markdown import count_unfinished, neutralize_markdown
 
 if TYPE_CHECKING:
     from askback_slack.posting import SlackPlatform
@@ -73,7 +72,7 @@ class SlackTextStream:
         now = time.monotonic()
         if now < self._quiet_until or self._resumed:
             return  # keep a text that a restart interrupted unchanged until the new one is complete
-        safe = texts.neutralize_markdown(_cut_unfinished(self._text))[:PART]
+        safe = neutralize_markdown(_cut_unfinished(self._text))[:PART]
         if len(safe.strip()) < FIRST_CHARACTERS or safe == self._shown:
             return
         try:
@@ -91,7 +90,7 @@ class SlackTextStream:
 
     async def finish(self, text: str) -> Messages:
         await self._find_existing()
-        safe = texts.neutralize_markdown(text)
+        safe = neutralize_markdown(text)
         if self._streaming:
             self._streaming = False
             rest = safe[len(self._shown) :] if safe.startswith(self._shown) else None

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 __all__ = [
-    "count_unfinished",
     "escape",
     "find_break",
     "fit_line",
     "isolate_direction",
-    "neutralize_markdown",
     "replace_controls",
-    "split_markdown",
     "split_text",
     "to_literal",
     "to_notification",
@@ -29,7 +26,6 @@ from askback.text.literal import (
     truncate,
 )
 from askback_slack.limits import MESSAGE_TEXT_BYTES
-from askback_slack.markdown import count_unfinished, neutralize_markdown, split_markdown
 
 
 def escape(text: str) -> str:

@@ -14,7 +14,7 @@ from cachetools import FIFOCache
 from askback.domain.identity import Actor
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.text.literal import to_single_line
-from askback_slack.calls import SlackApi
+from askback_slack.api_calls import SlackApi
 from askback_slack.installation import Installation, find_tenant
 from askback_slack.json_access import get_text
 

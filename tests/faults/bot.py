@@ -23,7 +23,7 @@ from askback.cli import main as cli
 from askback.domain import ask_policy
 from askback.internal import clock
 from askback.runtime import maintenance
-from askback_discord import calls
+from askback_discord import api_calls
 from askback_slack import app
 
 CALL_SECONDS = 2
@@ -54,7 +54,7 @@ def main() -> None:
         wind(Path(os.environ["RIG_CLOCK"]))
     if order["halt"]:
         # Outages come every few seconds here, so a call must not wait half a minute for an answer that never comes.
-        app.CALL_SECONDS, calls.CALL_SECONDS = CALL_SECONDS, float(CALL_SECONDS)
+        app.CALL_SECONDS, api_calls.CALL_SECONDS = CALL_SECONDS, float(CALL_SECONDS)
     if order["pace"] is not None:
         ask_policy.Limits.model_fields["seconds_between_asks"].default = order["pace"]
         ask_policy.Limits.model_rebuild(force=True)

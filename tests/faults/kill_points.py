@@ -35,8 +35,8 @@ from askback.store.postgres.database import PostgresDatabase
 from askback.store.sqlite import database as sqlite_module
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
-from askback_discord.calls import DiscordApi
-from askback_slack.calls import SlackApi
+from askback_discord.api_calls import DiscordApi
+from askback_slack.api_calls import SlackApi
 from askback_slack.clicks import Clicks
 
 left = 1

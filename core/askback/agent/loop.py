@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from askback.agent.anthropic_client import Client
-from askback.agent.calls import ToolCallHandler, fail_excess_questions
 from askback.agent.cancellation import CancellableRunner
 from askback.agent.concurrency_slots import Slot
 from askback.agent.history import EMPTY_HISTORY, ThreadHistory
@@ -23,6 +22,7 @@ from askback.agent.queued_text import QueuedTextStream
 from askback.agent.reservation import Reservation
 from askback.agent.settings import AgentSettings
 from askback.agent.thread_history import fetch_thread_history
+from askback.agent.tool_calls import ToolCallHandler, fail_excess_questions
 from askback.agent.tool_runner import ToolRunner
 from askback.agent.transcript import (
     count_rounds_alone,

@@ -6,8 +6,8 @@ __all__ = ["MAX_FAILED_TURNS", "MAX_PAUSES", "TurnEndBuilder"]
 
 from askback.agent.approvals import ApprovalRules, list_standing_approvers
 from askback.agent.audience import NO_ADDRESSEES, Addressees, Answerers, resolve_addressees
-from askback.agent.calls import ToolCallHandler
 from askback.agent.messages_api import ModelResponse
+from askback.agent.tool_calls import ToolCallHandler
 from askback.agent.transcript import to_api_blocks
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import ApprovalContext, Turn, TurnEnd

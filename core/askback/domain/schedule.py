@@ -9,21 +9,15 @@ from datetime import datetime
 from types import MappingProxyType
 
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Policy, Who
 from askback.domain.form import Outcome
 from askback.domain.identity import Actor
 from askback.domain.interview import settle
-from askback.domain.outgoing_message import REMINDER, OutgoingMessage
-from askback.domain.voting import find_missing_voters, list_done
-from askback.text.literal import quote_line
+from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.reminders import build_reminder
+from askback.domain.voting import list_done
 
 NOTHING_KNOWN: Mapping[str, tuple[Actor, ...]] = MappingProxyType({})
 """Members by group if no platform tells any."""
-CALLED = 10
-"""Most people that a reminder names instead of their groups."""
-
-REMINDED = "Reminder: {question} still waits for you."
-ESCALATED = "This now waits for you, too: {question}"
 
 
 def find_groups_to_resolve(ask: Ask, now: datetime) -> tuple[str, ...]:
@@ -62,54 +56,5 @@ def apply_due(
         escalations=tuple(escalation for escalation in policy.escalations if escalation.at > now),
     )
     interview = ask.interview.evolve(revision=ask.interview.revision + 1) if came else ask.interview
-    reminder = _build_reminder(ask, policy, after, members) if ask.messages else None
+    reminder = build_reminder(ask, policy, after, members) if ask.messages else None
     return ask.evolve(policy=after, interview=interview), reminder
-
-
-def _build_reminder(
-    ask: Ask, before: Policy, after: Policy, members: Mapping[str, tuple[Actor, ...]]
-) -> OutgoingMessage | None:
-    reminded = len(after.reminders) != len(before.reminders)
-    recipients = find_missing_voters(ask.interview, after, after.approval)
-    if recipients is not None and not reminded:
-        recipients = recipients.excluding(before.who)
-    if recipients is not None:
-        recipients = _exclude_people(recipients, members, list_done(ask.interview, after.approval))
-    if recipients is None:
-        return None
-    sentence = REMINDED if reminded else ESCALATED
-    left = f"{len(after.reminders)}.{len(after.escalations)}"
-    return OutgoingMessage(
-        target=f"{REMINDER}{ask.id}:{left}",
-        text=sentence.format(question=quote_line(ask.interview.question.prompt)),
-        markdown=False,
-        mention=recipients,
-        reply_to=ask.messages[0],
-        until=after.deadline,
-    )
-
-
-def _exclude_people(
-    recipients: Who, members: Mapping[str, tuple[Actor, ...]], without: tuple[Actor, ...]
-) -> Who | None:
-    """Return `recipients` without those people: a group that contains one is replaced by its other members, if known.
-
-    Return `recipients` unchanged if more than `CALLED` people would be named, and None if that leaves nothing.
-    """
-    groups: list[str] = []
-    people = list(recipients.people)
-    for group in recipients.groups:
-        inside = members.get(group, ())
-        others = Who.only(*inside).without(without) if inside else None
-        if not inside or (others is not None and len(others.people) == len(inside)):
-            groups.append(group)
-        elif others is not None:
-            people += others.people
-    called = Who(people=tuple(people)).distinct if people else ()
-    if len(called) > CALLED:
-        return recipients
-    return (
-        recipients.evolve(people=called, groups=tuple(groups))
-        if called or groups or recipients.anyone or recipients.open_to
-        else None
-    )

@@ -19,10 +19,10 @@ from askback.runtime.turns import Advance, TurnScheduler
 from askback.store.notifications import LISTENING, Signal
 from askback.store.outage_log import REPEAT_SECONDS, is_outage_logged
 from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.connection import build_conninfo
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.dead_connections import BoundedConnection
 from askback.store.postgres.error_mapping import format_reason
-from askback.store.postgres.link import build_conninfo
 from askback.store.store import Store
 
 log = logging.getLogger("askback.worker")

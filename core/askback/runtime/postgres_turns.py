@@ -36,9 +36,9 @@ from askback.store.database import Database
 from askback.store.errors import StoreError
 from askback.store.outage_log import REPEAT_SECONDS, is_outage_logged
 from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.connection import build_conninfo
 from askback.store.postgres.dead_connections import BoundedConnection
 from askback.store.postgres.jobs import TURN, give_back, has_heartbeat, list_held_jobs, queue_of, sweep
-from askback.store.postgres.link import build_conninfo
 from askback.store.store import Store
 from askback.store.tables.platform_claims import STALLED_SECONDS, announce_platforms
 

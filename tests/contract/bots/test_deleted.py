@@ -280,7 +280,7 @@ async def test_a_card_that_cannot_be_looked_at_for_a_moment_is_looked_at_again(
 ) -> None:
     caplog.set_level(logging.INFO, "askback.cards")
     monkeypatch.setattr("askback.runtime.deleted_cards.AGAIN_SECONDS", 0.0)
-    monkeypatch.setattr("askback_discord.calls.CALL_SECONDS", 0.4)
+    monkeypatch.setattr("askback_discord.api_calls.CALL_SECONDS", 0.4)
     talk, first = await fruit(desk)
     await known(desk)
     await desk.lose(first)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from askback_discord import calls
+from askback_discord import api_calls
 from askback_sandbox.model.script import turn
 from askback_slack import app
 from support.clocks import DrivenTime
@@ -55,7 +55,7 @@ def outage(desk: Any, kind: str) -> End:
 @pytest.fixture
 def driven(request: pytest.FixtureRequest, stored: str, monkeypatch: pytest.MonkeyPatch) -> DrivenTime:
     monkeypatch.setattr(app, "CALL_SECONDS", 0.4)
-    monkeypatch.setattr(calls, "CALL_SECONDS", 0.4, raising=False)
+    monkeypatch.setattr(api_calls, "CALL_SECONDS", 0.4, raising=False)
     return DrivenTime(monkeypatch, request.getfixturevalue("postgres_url") if stored == "postgres" else None)
 
 

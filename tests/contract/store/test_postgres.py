@@ -32,8 +32,8 @@ from askback.internal.clock import utc_now
 from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 from askback.store.migrate import VERSION_TABLE
 from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.connection import ReconnectingConnection
 from askback.store.postgres.database import PostgresDatabase
-from askback.store.postgres.link import ReconnectingConnection
 from askback.store.schema import asks, calls, conversations, inbox, meta, outbox, transcript
 from askback.store.store import Store
 from faults.failover.proxy import proxy

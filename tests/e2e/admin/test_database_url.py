@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from askback.errors import OperatorError
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.link import build_conninfo
+from askback.store.postgres.connection import build_conninfo
 from support.processes import Launcher
 from support.stores import server
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from askback.domain.identity import MessageRef, Place
-from askback_discord.calls import DiscordRefusal
+from askback_discord.api_calls import DiscordRefusal
 from askback_discord.events import MessageListener
 from askback_discord.posting import DiscordPlatform
 

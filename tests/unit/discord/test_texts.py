@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from askback.text.literal import to_literal, utf16_length
 from askback_discord import texts
+from askback_discord.markdown import neutralize_markdown, split_markdown
 from support.discord_markdown import formats, read, seen
 
 SIGNS = "\\*_~|`[]()<>:@#+-.!/&1\n \ta"
@@ -114,22 +115,22 @@ def test_a_plain_text_can_be_sent(text: str) -> None:
     ],
 )  # fmt: skip
 def test_prose_mentions_nobody(prose: str, safe: str | None) -> None:
-    made = texts.neutralize_markdown(prose)
+    made = neutralize_markdown(prose)
     assert made == (prose if safe is None else safe)
     assert "mention" not in {*formats(read(made))}
 
 
 @given(st.text(st.sampled_from("<!@#&>1/a:id")) | MARKED)
 def test_harmless_stays_harmless(prose: str) -> None:
-    safe = texts.neutralize_markdown(prose)
+    safe = neutralize_markdown(prose)
     assert "mention" not in {*formats(read(safe))}
     assert safe.replace("\u2060", "") == prose
-    assert texts.neutralize_markdown(safe) == safe
+    assert neutralize_markdown(safe) == safe
 
 
 def test_prose_is_cut_at_two_thousand_characters_between_paragraphs() -> None:
     prose = "\n\n".join(f"Paragraph {n} " + "word " * 60 for n in range(20))
-    parts = texts.split_markdown(prose)
+    parts = split_markdown(prose)
     assert len(parts) == 4
     assert all(len(part) <= 2000 for part in parts)
     assert all(part.startswith("Paragraph") for part in parts)
@@ -138,7 +139,7 @@ def test_prose_is_cut_at_two_thousand_characters_between_paragraphs() -> None:
 
 def test_a_cut_fence_is_closed_and_opened_again() -> None:
     code = "\n".join(f"line {n}" for n in range(900))
-    parts = texts.split_markdown(f"Look:\n\n```python\n{code}\n```\n\nDone.")
+    parts = split_markdown(f"Look:\n\n```python\n{code}\n```\n\nDone.")
     assert len(parts) > 4
     assert all(len(part) <= 2000 and part.count("```") % 2 == 0 for part in parts)
     lines = [line for part in parts for line in part.split("\n") if line.startswith("line ")]
@@ -147,6 +148,6 @@ def test_a_cut_fence_is_closed_and_opened_again() -> None:
 
 @given(st.text(st.sampled_from("a \n\U0001f469")), st.integers(20, 60))
 def test_prose_parts_count_as_discord_may(prose: str, longest: int) -> None:
-    parts = texts.split_markdown(prose, longest)
+    parts = split_markdown(prose, longest)
     assert all(utf16_length(part) <= longest for part in parts)
     assert re.sub(r"\s", "", "".join(parts)) == re.sub(r"\s", "", prose)

@@ -18,7 +18,7 @@ from askback.domain.interview import LONGEST_REASON, Interview, settle
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.voting import apply_vote
 from askback.text.literal import replace_controls
-from askback_discord import bot_sentences, control_ids, limits, modal, render
+from askback_discord import bot_sentences, control_ids, limits, render, text_modal
 from askback_discord.details_modal import FILE, build_notice
 from askback_discord.layout import CONTINUED, GOES_ON
 from support.discord_cards import (
@@ -214,7 +214,7 @@ def test_many_long_reasons_go_on_in_further_messages() -> None:
 )
 def test_a_reason_is_asked_for_in_a_field_that_says_for_what(label: str) -> None:
     at = asked(Option(value="yes", label="Yes"), Option(value="no", label=label))
-    made = modal.build_modal(build_vote_field("a" * 22, at, 1, "because"))
+    made = text_modal.build_modal(build_vote_field("a" * 22, at, 1, "because"))
     accepted_modal(made)
     assert squeezed(str(made["title"])).startswith("Why“")
     assert control_ids.parse(made["custom_id"]) == control_ids.Control(kind="vote", ask_id="a" * 22, turn=0, arg=1)

@@ -9,8 +9,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from askback.domain.identity import MessageRef, Place
 from askback.errors import OperatorError
+from askback_slack.api_calls import SlackApi
 from askback_slack.app import _read_identity  # pyright: ignore[reportPrivateUsage]
-from askback_slack.calls import SlackApi
 from askback_slack.posting import SlackPlatform
 
 PLACE = Place(platform="slack", tenant="T1", channel="C1", thread="1.0")

@@ -15,7 +15,7 @@ from aiohttp import WSMsgType, web
 from askback.errors import OperatorError
 from askback.ports.platform import RetryableError
 from askback_slack import socket_mode as module
-from askback_slack.calls import SlackRefusal
+from askback_slack.api_calls import SlackRefusal
 from askback_slack.socket_mode import Ack, SocketModeClient
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from askback_slack import texts
 from askback_slack.limits import size
-from askback_slack.markdown import count_unfinished
+from askback_slack.markdown import count_unfinished, neutralize_markdown, split_markdown
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 WILD = st.text(st.one_of(st.characters(), st.sampled_from(BIDI + "\0\x1b\r\n <>&@\u0301\u200d\ufe0f\U0001f469a")))
@@ -127,15 +127,15 @@ def test_pieces_break_between_words() -> None:
     ],
 )
 def test_prose_mentions_nobody(prose: str, safe: str | None) -> None:
-    assert texts.neutralize_markdown(prose) == (prose if safe is None else safe)
+    assert neutralize_markdown(prose) == (prose if safe is None else safe)
 
 
 @given(st.text(st.sampled_from("<!@#&;lt\\^ah")) | st.text())
 def test_harmless_stays_harmless(prose: str) -> None:
-    safe = texts.neutralize_markdown(prose)
+    safe = neutralize_markdown(prose)
     assert not re.search(r"<[!@#]|@(?:channel|here|everyone)(?![^\W_])", safe)
     assert safe.replace("\u2060", "") == prose.replace("\u2060", "")
-    assert texts.neutralize_markdown(safe) == safe
+    assert neutralize_markdown(safe) == safe
 
 
 @given(st.sampled_from(["hi <!channel> there", "see <@U12345678>", "all @everyone!", "x &lt;!here&gt;", "y &#64;here"]))
@@ -143,7 +143,7 @@ def test_a_mention_that_is_being_written_is_kept_back(prose: str) -> None:
     sent = ""
     for at in range(len(prose) + 1):
         part = prose[:at]
-        ready = texts.neutralize_markdown(part[: len(part) - count_unfinished(part)])
+        ready = neutralize_markdown(part[: len(part) - count_unfinished(part)])
         assert ready.startswith(sent)
         sent = ready
 
@@ -154,7 +154,7 @@ def fences(part: str) -> int:
 
 def test_prose_is_cut_between_paragraphs() -> None:
     prose = "\n\n".join(f"Paragraph {n} " + "word " * 30 for n in range(20))
-    parts = texts.split_markdown(prose, 600)
+    parts = split_markdown(prose, 600)
     assert all(len(part) <= 600 for part in parts)
     assert all(part.startswith("Paragraph") for part in parts)
     assert "\n\n".join(part.strip() for part in parts).split() == prose.split()
@@ -162,7 +162,7 @@ def test_prose_is_cut_between_paragraphs() -> None:
 
 def test_a_cut_fence_is_closed_and_opened_again() -> None:
     code = "\n".join(f"line {n}" for n in range(200))
-    parts = texts.split_markdown(f"Look:\n\n```python\n{code}\n```\n\nDone.", 500)
+    parts = split_markdown(f"Look:\n\n```python\n{code}\n```\n\nDone.", 500)
     assert len(parts) > 3
     assert all(len(part) <= 500 for part in parts)
     assert all(fences(part) % 2 == 0 for part in parts)
@@ -172,8 +172,8 @@ def test_a_cut_fence_is_closed_and_opened_again() -> None:
 
 
 def test_short_prose_stays_whole_and_blank_prose_is_nothing() -> None:
-    assert texts.split_markdown("a\n\nb") == ["a\n\nb"]
-    assert texts.split_markdown(" \n ") == []
+    assert split_markdown("a\n\nb") == ["a\n\nb"]
+    assert split_markdown(" \n ") == []
 
 
 @given(
@@ -183,7 +183,7 @@ def test_short_prose_stays_whole_and_blank_prose_is_nothing() -> None:
     st.integers(40, 120),
 )
 def test_prose_parts_lose_no_word(prose: str, longest: int) -> None:
-    parts = texts.split_markdown(prose, longest)
+    parts = split_markdown(prose, longest)
     assert all(len(part) <= longest for part in parts)
     bare = re.compile(r"[`~]{3,}(?:py)?|\s+")
     assert bare.sub("", "".join(parts)) == bare.sub("", prose)

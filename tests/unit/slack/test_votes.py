@@ -15,7 +15,7 @@ from askback.domain.form import Option
 from askback.domain.identity import Actor
 from askback.domain.interview import LONGEST_REASON, Interview
 from askback.domain.voting import apply_vote
-from askback_slack import control_ids, details_modal, modal, render
+from askback_slack import control_ids, details_modal, render, text_modal
 from support.slack_cards import (
     ADA,
     ASK,
@@ -153,9 +153,11 @@ def test_what_the_question_quotes_of_its_details_stands_there_as_code() -> None:
 
 
 def test_which_option_a_reason_is_for_is_read_back() -> None:
-    reference = modal.FieldRef(ask_id=ASK, turn=0, channel="C1", message_ts="1.1", choice=0)
-    assert modal.FieldRef.parse(reference.model_dump(exclude_none=True)) == reference
-    assert modal.FieldRef(ask_id=ASK, turn=0, channel="C1", message_ts="1.1").choice is None, "the first is no none"
+    reference = text_modal.FieldRef(ask_id=ASK, turn=0, channel="C1", message_ts="1.1", choice=0)
+    assert text_modal.FieldRef.parse(reference.model_dump(exclude_none=True)) == reference
+    assert text_modal.FieldRef(ask_id=ASK, turn=0, channel="C1", message_ts="1.1").choice is None, (
+        "the first is no none"
+    )
 
 
 # -- everything ---------------------------------------------------------------------------------------

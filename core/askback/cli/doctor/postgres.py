@@ -22,9 +22,9 @@ from askback.store.external_access import is_older
 from askback.store.migrate import NEWEST, VERSION_TABLE
 from askback.store.notifications import CHANNEL
 from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.connection import connect
 from askback.store.postgres.database import CONNECTIONS
 from askback.store.postgres.error_mapping import find_remedy, format_message
-from askback.store.postgres.link import connect
 from askback.store.schema import metadata
 from askback.store.tables.platform_claims import SERVING, decode_platforms
 

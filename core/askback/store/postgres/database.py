@@ -31,6 +31,7 @@ from askback.store.error_mapping import closed_error, timeout_error
 from askback.store.errors import StoreBusy
 from askback.store.outage_log import Outage
 from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.connection import ReconnectingConnection, create_shared_engine
 from askback.store.postgres.error_mapping import (
     NotPrimary,
     format_reason,
@@ -41,7 +42,6 @@ from askback.store.postgres.error_mapping import (
     to_store_error,
     wants_another_try,
 )
-from askback.store.postgres.link import ReconnectingConnection, create_shared_engine
 from askback.store.postgres.prepare import prepare as prepare_database
 from askback.store.queued_transaction import AnyJob, Job, JobState, Queue, call, settle
 

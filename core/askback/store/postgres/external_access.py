@@ -16,9 +16,9 @@ from askback.internal.values import Value
 from askback.store.external_access import check_version
 from askback.store.notifications import LISTENING, Signal, send_signal
 from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.connection import ReconnectingConnection, create_shared_engine
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.error_mapping import format_reason
-from askback.store.postgres.link import ReconnectingConnection, create_shared_engine
 from askback.store.tables.platform_claims import ServedPlatforms, list_served_platforms
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from askback.domain.actions import SubmitText
 from askback.domain.card import TextField, build_text_field
-from askback_discord import control_ids, ephemeral, limits, modal
+from askback_discord import control_ids, ephemeral, limits, text_modal
 from support.discord_cards import ASK, accepted_modal, displays, do, elements, interview, options, question, said
 from support.discord_markdown import read, seen
 
@@ -23,7 +23,7 @@ FIELD = TextField(
 
 
 def shown(field: TextField) -> Any:
-    made: Any = modal.build_modal(field)
+    made: Any = text_modal.build_modal(field)
     accepted_modal(made)
     return made
 
@@ -77,7 +77,7 @@ def test_a_kept_text_that_is_too_long_says_so() -> None:
 
 
 def submitted(*components: Any, custom_id: Any = None) -> Any:
-    return {"custom_id": custom_id or modal.build_modal(FIELD)["custom_id"], "components": [*components]}
+    return {"custom_id": custom_id or text_modal.build_modal(FIELD)["custom_id"], "components": [*components]}
 
 
 def test_what_is_sent_is_read() -> None:
@@ -89,28 +89,30 @@ def test_what_is_sent_is_read() -> None:
             "component": {"type": 4, "id": 3, "custom_id": control_ids.TEXT, "value": "mine\nand more"},
         },
     )
-    assert modal.read_text(data) == "mine\nand more"
-    assert modal.parse_ref(data) == control_ids.Control(kind="field", ask_id=ASK, turn=3)
+    assert text_modal.read_text(data) == "mine\nand more"
+    assert text_modal.parse_ref(data) == control_ids.Control(kind="field", ask_id=ASK, turn=3)
 
 
 def test_what_comes_in_rows_is_read_too() -> None:
     data = submitted({"type": 1, "components": [{"type": 4, "custom_id": control_ids.TEXT, "value": "mine"}]})
-    assert modal.read_text(data) == "mine"
+    assert text_modal.read_text(data) == "mine"
 
 
 def test_a_recorded_modal_of_somebody_else_is_not_ours() -> None:
     if not RECORDED.exists():
         pytest.skip("the recorded payloads are not on this machine")
     data = json.loads(RECORDED.read_text())["data"]
-    assert modal.parse_ref(data) is None
-    assert modal.read_text(data) == ""
+    assert text_modal.parse_ref(data) is None
+    assert text_modal.read_text(data) == ""
     data["components"][1]["components"][0]["custom_id"] = control_ids.TEXT
-    assert modal.read_text(data) == "Longer Text"
+    assert text_modal.read_text(data) == "Longer Text"
 
 
 def test_another_control_is_no_field() -> None:
     assert (
-        modal.parse_ref({"custom_id": control_ids.to_custom_id(control_ids.Control(kind="next", ask_id=ASK, turn=3))})
+        text_modal.parse_ref(
+            {"custom_id": control_ids.to_custom_id(control_ids.Control(kind="next", ask_id=ASK, turn=3))}
+        )
         is None
     )
 
@@ -127,8 +129,8 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["components", "custom_id", "id"]), JSON))
 def test_reading_never_raises(data: Any) -> None:
-    assert isinstance(modal.read_text(data), str)
-    modal.parse_ref(data)
+    assert isinstance(text_modal.read_text(data), str)
+    text_modal.parse_ref(data)
 
 
 @given(st.text(min_size=1), st.text(), st.text(max_size=6000))

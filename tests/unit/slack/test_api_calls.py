@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from askback_slack.calls import SlackApi
+from askback_slack.api_calls import SlackApi
 
 WRITTEN: dict[str, dict[str, Any]] = {
     "auth.test": {},

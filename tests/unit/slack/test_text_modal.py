@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from askback.domain.actions import SubmitText
 from askback.domain.card import TextField, build_text_field
-from askback_slack import limits, modal
+from askback_slack import limits, text_modal
 from support.slack_cards import ASK, accepted_view, do, interview, options, question, strings
 
-REF = modal.FieldRef(ask_id=ASK, turn=3, channel="C1", message_ts="1700000000.000100")
+REF = text_modal.FieldRef(ask_id=ASK, turn=3, channel="C1", message_ts="1700000000.000100")
 FIELD = TextField(
     ask_id=ASK, turn=3, header="", prompt="Which one?", placeholder="Enter…", value="", longest=1000, multi=False
 )
 
 
 def shown(field: TextField) -> Any:
-    made: Any = modal.build_view(field, REF)
+    made: Any = text_modal.build_view(field, REF)
     accepted_view(made)
     return made
 
@@ -70,9 +70,9 @@ def test_any_field_is_accepted(prompt: str, placeholder: str, value: str) -> Non
 
 
 @pytest.mark.parametrize("reference", [REF, REF.evolve(declines=True)])
-def test_what_it_belongs_to_is_read_back(reference: modal.FieldRef) -> None:
-    view = modal.build_view(FIELD, reference)
-    assert modal.parse_ref(view) == reference
+def test_what_it_belongs_to_is_read_back(reference: text_modal.FieldRef) -> None:
+    view = text_modal.build_view(FIELD, reference)
+    assert text_modal.parse_ref(view) == reference
     assert limits.size(str(view["private_metadata"])) < limits.PRIVATE_METADATA
 
 
@@ -81,15 +81,15 @@ def test_what_it_belongs_to_is_read_back(reference: modal.FieldRef) -> None:
     ["", "{", "[]", "null", "7", '{"ask_id": 1}', '{"ask_id": "a", "turn": -1}', "[" * 100_000, None, 7, '"\ud800"'],
 )
 def test_foreign_metadata_belongs_to_nothing(metadata: Any) -> None:
-    assert modal.parse_ref({"private_metadata": metadata}) is None
-    assert modal.parse_ref({}) is None
+    assert text_modal.parse_ref({"private_metadata": metadata}) is None
+    assert text_modal.parse_ref({}) is None
 
 
 def test_the_text_is_read() -> None:
     view = shown(FIELD)
     block = view["blocks"][-1]
     values = {block["block_id"]: {block["element"]["action_id"]: {"type": "plain_text_input", "value": " hi\n"}}}
-    assert modal.read_text({"state": {"values": values}}) == " hi\n"
+    assert text_modal.read_text({"state": {"values": values}}) == " hi\n"
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,10 @@ def test_the_text_is_read() -> None:
     ],
 )
 def test_nothing_written_is_empty(state: Any) -> None:
-    assert modal.read_text({"state": state}) == ""
-    assert modal.read_text({}) == ""
+    assert text_modal.read_text({"state": state}) == ""
+    assert text_modal.read_text({}) == ""
 
 
 def test_errors_point_at_the_field() -> None:
     block_id = shown(FIELD)["blocks"][-1]["block_id"]
-    assert modal.build_errors("Please write an answer.") == {block_id: "Please write an answer."}
+    assert text_modal.build_errors("Please write an answer.") == {block_id: "Please write an answer."}

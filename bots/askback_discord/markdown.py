@@ -1,0 +1,25 @@
+"""Prepares the agent's own Markdown: disables mentions in it and splits it into messages."""
+
+from __future__ import annotations
+
+__all__ = ["neutralize_markdown", "split_markdown"]
+
+import re
+from typing import Final
+
+from askback.text import markdown
+from askback_discord.limits import CONTENT
+
+_BREAK: Final = "\u2060"
+"""Word joiner. It is invisible and interrupts a mention."""
+_MENTION: Final = re.compile(r"<(?=@[!&]?\d|#\d|id:|/[^<>:\n]{1,100}:\d)|@(?=everyone|here)", re.IGNORECASE)
+
+
+def neutralize_markdown(text: str) -> str:
+    """Return Markdown that cannot mention anyone or any channel; the rest of the text is unchanged."""
+    return _MENTION.sub(lambda match: match[0] + _BREAK, text)
+
+
+def split_markdown(text: str, longest: int = CONTENT) -> list[str]:
+    """Split Markdown into parts of at most `longest` characters; see `askback.text.markdown`."""
+    return markdown.split_markdown(text, longest)
