@@ -22,6 +22,7 @@ import mutations
 from askback.cli import main as cli
 from askback.domain import ask_policy
 from askback.internal import clock
+from askback.runtime import app as host
 from askback.runtime import maintenance
 from askback_discord import api_calls
 from askback_slack import app
@@ -52,6 +53,9 @@ def main() -> None:
         bad_disk.install(Path(os.environ["RIG_DISK"]))
     if "RIG_CLOCK" in os.environ:
         wind(Path(os.environ["RIG_CLOCK"]))
+    if "RIG_REST" in os.environ:
+        host.REST_SECONDS = float(os.environ["RIG_REST"])
+        host.LEAVE_SECONDS = host.REST_SECONDS + 3
     if order["halt"]:
         # Outages come every few seconds here, so a call must not wait half a minute for an answer that never comes.
         app.CALL_SECONDS, api_calls.CALL_SECONDS = CALL_SECONDS, float(CALL_SECONDS)

@@ -193,7 +193,11 @@ class _Count:
     def _approvals(self, story: Story, heard: dict[str, Heard]) -> None:
         order, requests = self._record.order, self._requests[story.tag]
         reminders = Reminders(
-            order.deadline, killed=bool(self._record.kills), held=order.store == "postgres", fails_over=order.failovers
+            order.deadline,
+            killed=bool(self._record.kills),
+            held=order.store == "postgres",
+            fails_over=order.failovers,
+            stalled=self._record.stalled,
         )
         approvals = votes.Approvals(self._record.released, self._shadowed, reminders)
         over = next((one.at for one in requests if one.turn > 0), None)

@@ -19,6 +19,7 @@ from askback_sandbox.model.model import Model
 from askback_sandbox.play.controls import Control, find
 from askback_sandbox.revisions import Revisions
 from askback_sandbox.services import Services
+from support.clocks import SharedClock
 from support.outage import End, of_discord
 from support.processes import Launcher
 
@@ -136,10 +137,10 @@ class DiscordRig(Rig):
 
 @asynccontextmanager
 async def rigged(folder: Path, launcher: Launcher) -> AsyncGenerator[Rig]:
-    before = discord_limits.RESPONSE_SECONDS
+    before, clock = discord_limits.RESPONSE_SECONDS, SharedClock()
     discord_limits.RESPONSE_SECONDS = ACK_SECONDS  # type: ignore[misc]
     try:
-        async with Services(port=0, guild=Guild(), model=Model()) as services:
+        async with clock.running(), Services(port=0, guild=Guild(clock=clock), model=Model()) as services:
             rig = DiscordRig(services, folder, launcher)
             try:
                 yield rig

@@ -110,6 +110,8 @@ class Record:
     seconds: float = 0.0
     killing: float = 0.0
     """Seconds until the last kill; the rest of the round finishes the remaining work."""
+    stalled: float = 0.0
+    """Seconds of the longest time for which the machine ran nothing."""
     output: str = ""
 
 

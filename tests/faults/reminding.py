@@ -44,6 +44,8 @@ class Reminders:
     """True if other replicas lived on, so that the killed process held its leases for a while."""
     fails_over: bool = False
     """True if the database failed over in the round."""
+    stalled: float = 0.0
+    """Seconds of the longest time in the round for which the machine ran nothing."""
 
     def wrong(
         self,
@@ -75,6 +77,7 @@ class Reminders:
         # The process that takes over may be killed in the middle of the same delivery.
         held = 2 * LEASE_SECONDS + TAKEN_SECONDS if self.killed and self.held else 0.0
         held += AWAY_SECONDS if self.fails_over else 0.0
+        held += self.stalled
         stood = stood and moments[-1] + held < asked + self.deadline  # the end stops all notifications
         if ending == "timed out" and stood and not any(f"<@{story.lead}>" in one.text for one in told):
             yield "unreminded", f"{token} timed out, and {story.lead} was never asked: {[one.text for one in told]}"

@@ -30,6 +30,7 @@ from askback_sandbox.slack.drawing import message_text
 from askback_sandbox.slack.socket import SlackSocket
 from askback_sandbox.slack.values import Message
 from askback_sandbox.slack.workspace import Workspace
+from support.clocks import SharedClock
 from support.outage import End, of_slack
 from support.processes import Launched, Launcher
 
@@ -490,9 +491,10 @@ class SlackRig(Rig):
 
 @asynccontextmanager
 async def rigged(folder: Path, launcher: Launcher) -> AsyncGenerator[Rig]:
-    workspace = Workspace()
+    clock = SharedClock()
+    workspace = Workspace(clock=clock)
     socket = SlackSocket(workspace, ack_seconds=ACK_SECONDS, event_retries=(0.1, 0.1, 0.1, 0.1, 0.1, 0.1))
-    async with Services(port=0, workspace=workspace, socket=socket, model=Model()) as services:
+    async with clock.running(), Services(port=0, workspace=workspace, socket=socket, model=Model()) as services:
         rig = SlackRig(services, folder, launcher)
         try:
             yield rig

@@ -17,6 +17,7 @@ from typing import Any
 
 from askback_sandbox.model.model import Answer, Exchange, Model
 from askback_sandbox.model.request import ReceivedRequest
+from support.clocks import SharedClock
 from support.processes import Launched
 
 from . import schedule
@@ -88,6 +89,7 @@ class Round:
         folder: Path,
         weather: Weather,
         model: Watched,
+        clock: SharedClock,
         failovers: Failovers | None = None,
     ) -> None:
         self._order = order
@@ -96,6 +98,7 @@ class Round:
         self._folder = folder
         self._weather = weather
         self._model = model
+        self._clock = clock
         self._dice = random.Random(order.seed)
         self._bots: list[Launched] = []
         self._noticed_deaths = 0
@@ -135,6 +138,7 @@ class Round:
             if not talk.cancelled() and (error := talk.exception()) is not None:
                 raise error
         self._collect()
+        self.record.stalled = self._clock.longest
         self.record.seconds = time.monotonic() - began
         return self.record
 
@@ -352,20 +356,21 @@ class Round:
         long, something is stuck.
         """
         quiet_since: float | None = None
+        now = self._clock.monotonic
         come = self._come()
         enough = QUIET_SECONDS if self._order.store == "sqlite" else TAKE_OVER_SECONDS
-        end = time.monotonic() + self._order.drain
-        while time.monotonic() < end:
+        end = now() + self._order.drain
+        while now() < end:
             if any(talk.done() and talk.exception() is not None for talk in talks):
                 return
             if all(talk.done() for talk in talks) and self._is_quiet():
-                quiet_since = quiet_since or time.monotonic()
-                if time.monotonic() - quiet_since > enough:
+                quiet_since = quiet_since or now()
+                if now() - quiet_since > enough:
                     return
             else:
                 quiet_since = None
-            if (now := self._come()) != come:
-                come, end = now, time.monotonic() + self._order.drain
+            if (newest := self._come()) != come:
+                come, end = newest, now() + self._order.drain
             await asyncio.sleep(0.05)
 
     def _come(self) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from askback_sandbox.discord import limits as discord_limits
 from askback_sandbox.discord.guild import Guild
 from askback_sandbox.services import Services
 from askback_sandbox.slack.workspace import Workspace
+from support.clocks import SharedClock
 from support.processes import Launcher
 
 from . import databases
@@ -102,6 +103,8 @@ async def rigged(order: Order, launcher: Launcher, folder: Path) -> AsyncGenerat
     try:
         async with AsyncExitStack() as stack:
             failovers: Failovers | None = None
+            clock = SharedClock()
+            await stack.enter_async_context(clock.running())
             if order.failovers:
                 dice = random.Random(order.seed + 2)
                 url, failovers = await stack.enter_async_context(failing_over(dice))
@@ -115,14 +118,14 @@ async def rigged(order: Order, launcher: Launcher, folder: Path) -> AsyncGenerat
                     Services(port=0, workspace=workspace, socket=socket, model=model) as services,
                     _outages(rig := SlackRig(services, folder, launcher), weather),
                 ):
-                    yield _round(order, rig, folder, weather, model, url, failovers)
+                    yield _round(order, rig, folder, weather, model, url, failovers, clock)
             else:
                 guild = Guild()
                 async with Services(port=0, guild=guild, model=model) as services:
                     doubling = asyncio.create_task(replays(guild, weather))
                     try:
                         async with _outages(rig := DiscordRig(services, folder, launcher), weather):
-                            yield _round(order, rig, folder, weather, model, url, failovers)
+                            yield _round(order, rig, folder, weather, model, url, failovers, clock)
                     finally:
                         doubling.cancel()
     finally:
@@ -140,10 +143,17 @@ async def _outages(rig: Rig, weather: Weather) -> AsyncGenerator[None]:
 
 
 def _round(
-    order: Order, rig: Rig, folder: Path, weather: Weather, model: Watched, url: str, failovers: Failovers | None
+    order: Order,
+    rig: Rig,
+    folder: Path,
+    weather: Weather,
+    model: Watched,
+    url: str,
+    failovers: Failovers | None,
+    clock: SharedClock,
 ) -> Round:
     rig.settings = {"ASKBACK_DATABASE_URL": url, "ASKBACK_TIMEOUT": str(order.deadline), "ASKBACK_LOG_LEVEL": "INFO"}
-    return Round(order, rig, folder, weather, model, failovers)
+    return Round(order, rig, folder, weather, model, clock, failovers)
 
 
 async def play(order: Order, launcher: Launcher, on_kill: Callable[[], None] = lambda: None) -> Record:

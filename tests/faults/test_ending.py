@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import time
 
 import pytest
 
@@ -16,6 +15,7 @@ from askback_sandbox.discord.faults import DiscordFault
 from askback_sandbox.model.script import Fault as ModelFault
 from askback_sandbox.model.script import turn
 from askback_sandbox.slack.faults import Fault
+from support.clocks import SharedClock
 
 from .on_discord import DiscordRig
 from .rig import Rig, SlackRig, question
@@ -27,18 +27,22 @@ HANGS = ModelFault(kind="stall")
 
 
 async def ends(rig: Rig, *signals: int) -> tuple[int, float]:
-    """Send the signals one after the other; return the exit code and the seconds until the exit."""
-    process = rig._process
+    """Send the signals one after the other; return the exit code and the seconds until the exit.
+
+    Seconds in which the machine runs no process do not count.
+    """
+    process, clock = rig._process, SharedClock()
     assert process is not None
-    began = time.monotonic()
-    for count, number in enumerate(signals):
-        if count:
-            # A pending signal is not queued twice; wait until the one before was handled.
-            await rig.until(lambda: "action=draining" in rig.log())
-        os.kill(process.pid, number)
-    async with asyncio.timeout(30):
-        code = await process.wait()
-    return code, time.monotonic() - began
+    async with clock.running():
+        began = clock.time()
+        for count, number in enumerate(signals):
+            if count:
+                # A pending signal is not queued twice; wait until the one before was handled.
+                await rig.until(lambda: "action=draining" in rig.log())
+            os.kill(process.pid, number)
+        async with asyncio.timeout(30):
+            code = await process.wait()
+        return code, clock.time() - began
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=["SIGTERM", "SIGINT", "SIGHUP"])
@@ -54,6 +58,7 @@ async def test_with_nothing_to_do_it_ends_at_once(rig: Rig, number: int) -> None
 async def test_a_turn_that_is_under_way_is_said_to_its_end(rig: Rig, number: int) -> None:
     rig.model.script(turn(WORDS), name="ship")
     rig.model.delay = 0.03
+    rig.settings["RIG_REST"] = "20"  # more than this turn takes, also where the machine stalls
     await rig.start()
     rig.write()
     await rig.until(lambda: rig.says("It takes"))

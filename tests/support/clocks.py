@@ -64,6 +64,8 @@ class SharedClock(SystemClock):
 
     def __init__(self) -> None:
         self._suspended = 0.0
+        self.longest = 0.0
+        """Seconds of the longest suspension so far."""
         self._last: tuple[float, float] | None = None
         """The time and the processor time of the last look, in seconds. None while nobody measures."""
 
@@ -72,8 +74,8 @@ class SharedClock(SystemClock):
         return super().time() - self._suspended
 
     async def sleep(self, seconds: float) -> None:
-        until = self._monotonic() + seconds
-        while (left := until - self._monotonic()) > 0:  # noqa: ASYNC110 - it may be suspended again
+        until = self.monotonic() + seconds
+        while (left := until - self.monotonic()) > 0:  # noqa: ASYNC110 - it may be suspended again
             await asyncio.sleep(left)
 
     @asynccontextmanager
@@ -93,7 +95,8 @@ class SharedClock(SystemClock):
             await asyncio.sleep(TICK)
             self._look()
 
-    def _monotonic(self) -> float:
+    def monotonic(self) -> float:
+        """Return seconds that only grow while the process runs."""
         self._look()
         return time.monotonic() - self._suspended
 
@@ -104,3 +107,4 @@ class SharedClock(SystemClock):
         suspended = self._last[0] - since - TICK - (self._last[1] - before)
         if suspended > SUSPENDED:
             self._suspended += suspended
+            self.longest = max(self.longest, suspended)

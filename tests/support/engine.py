@@ -300,12 +300,19 @@ class Engine:
         message: MessageRef | None = None,
         *,
         draw: bool = True,
+        delivery: str | None = None,
     ) -> Any:
         """Handle a click as a bot does: commit, then draw."""
         known = [number for number, posted in self.board.messages.items() if posted.name == ask.id]
         message = message or (MessageRef(channel=ask.place.channel, id=known[0]) if known else None)
         action = Action(
-            ask_id=ask.id, actor=actor, at=utc_now(), turn=ask.interview.turn, operation=operation, message=message
+            ask_id=ask.id,
+            actor=actor,
+            at=utc_now(),
+            turn=ask.interview.turn,
+            operation=operation,
+            message=message,
+            delivery=delivery,
         )
         response = await insisting(lambda: self.manager.act(action))
         if draw and (not isinstance(response, Notice) or response.card is not None):

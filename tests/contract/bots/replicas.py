@@ -17,6 +17,7 @@ from askback_sandbox.services import Services
 from askback_sandbox.slack.http import SlackHttp
 from askback_sandbox.slack.socket import SlackSocket
 from askback_sandbox.slack.workspace import Workspace
+from support.clocks import SharedClock
 from support.free_port import free_port
 from support.processes import Launched, Launcher
 
@@ -136,12 +137,13 @@ async def open_offices(
     folder: Path, database: str, launcher: Launcher, *, http: bool = False
 ) -> AsyncGenerator[dict[str, Office]]:
     """Yield all platforms, with one model and one database."""
-    workspace, guild = Workspace(), Guild()
+    clock = SharedClock()
+    workspace, guild = Workspace(clock=clock), Guild(clock=clock)
     for person in guild.people.values():
         guild.people[person.id] = replace(person, global_name=person.name)
     kind = SlackHttp if http else SlackSocket
     delivery = kind(workspace, event_retries=(0.2,) * 5)
-    async with Services(port=0, workspace=workspace, guild=guild, socket=delivery) as services:
+    async with clock.running(), Services(port=0, workspace=workspace, guild=guild, socket=delivery) as services:
         environment = {
             name: value
             for name, value in os.environ.items()

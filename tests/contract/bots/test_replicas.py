@@ -29,7 +29,9 @@ async def office(platform: str, tmp_path: Path, postgres_url: str, launcher: Lau
     async with open_office(platform, tmp_path, postgres_url, launcher) as opened:
         yield opened
         for replica in () if opened.may_fail else opened.replicas:
-            assert " ERROR " not in replica.said, replica.said
+            # On a machine that stalls, the database ends transactions that rest for too long.
+            errors = [one for one in replica.said.splitlines() if " ERROR " in one and "database_away" not in one]
+            assert not errors, replica.said
             assert "Traceback" not in replica.said, replica.said
 
 

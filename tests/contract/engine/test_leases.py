@@ -10,6 +10,7 @@ import pytest
 from askback.domain.incoming_message import IncomingMessage
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.clock import utc_now
+from askback.store import leases
 from askback.store.leases import LeaseLost, keep_lease
 from askback.store.store import Store
 from askback.store.tables.outbox_leases import LEASE_SECONDS
@@ -50,7 +51,10 @@ async def test_a_text_that_takes_longer_than_a_lease_is_delivered_once(tmp_path:
         assert board.calls.count("post") == 1
 
 
-async def test_who_cannot_renew_a_lease_lets_go_before_somebody_else_may_take_it(tmp_path: Path, board: Board) -> None:
+async def test_who_cannot_renew_a_lease_lets_go_before_somebody_else_may_take_it(
+    tmp_path: Path, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "MARGIN_SECONDS", LEASE_SECONDS - leases.RENEW_SECONDS - 1)
     async with engine(tmp_path, board, work=False) as one, engine(tmp_path, board, work=False) as other:
         await queued(one.store)
         began = asyncio.get_running_loop().time()

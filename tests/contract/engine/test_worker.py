@@ -188,9 +188,8 @@ async def test_a_platform_that_does_not_answer_is_probed_and_not_stormed(
 
 async def put_off(one: Engine, board: Board, count: int) -> list[asyncio.Task[Outcome]]:
     """Ask in several threads while the platform fails; return when each card waits for twenty seconds."""
-    board.faults["show"] = deque(RetryableError("down") for _ in range(count))
+    board.faults["show"] = deque(RetryableError("down") for _ in range(1000))
     tasks = [asking_in(one, f"down {number}") for number in range(count)]
-    await board.until(lambda: not board.faults["show"])
 
     waiting = select(func.count()).where(outbox.c.first_failed_at.is_not(None), outbox.c.leased_until.is_(None))
 
@@ -198,6 +197,7 @@ async def put_off(one: Engine, board: Board, count: int) -> list[asyncio.Task[Ou
         return await one.store._database.read(lambda connection: connection.scalar(waiting)) == count
 
     await eventually(all_wait)
+    board.faults["show"].clear()
     return tasks
 
 

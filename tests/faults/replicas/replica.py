@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import sys
@@ -97,26 +98,28 @@ class Replica:
     def __init__(self, one: Engine, board: SharedBoard) -> None:
         self._one = one
         self._board = board
+        self._clicks = itertools.count()
 
     async def do(self, order: dict[str, Any]) -> dict[str, Any]:
         return await getattr(self, order.pop("do"))(**order)
 
-    async def answer(self, ids: list[str], by: str, index: int, again: bool = False) -> dict[str, Any]:
-        """Answer these asks. With `again`, retry answers that the database refused, as people do."""
+    async def answer(self, ids: list[str], by: str, index: int) -> dict[str, Any]:
+        """Answer these asks. A click that the database refused is delivered again, as the platforms do."""
         free, won, told, refused = asyncio.Semaphore(AT_ONCE), list[str](), list[str](), 0
         began = time.perf_counter()
 
         async def one(ask_id: str) -> None:
             nonlocal refused
             async with free:
+                click = f"{os.getpid()}:{next(self._clicks)}"
                 while True:
                     ask = await self._kept(ask_id)
                     try:
-                        response = await self._one.press(ask, Choose(index=index), PEOPLE[by], draw=False)
+                        response = await self._one.press(
+                            ask, Choose(index=index), PEOPLE[by], draw=False, delivery=click
+                        )
                     except StoreError:
                         refused += 1
-                        if not again:
-                            raise
                         await asyncio.sleep(0.05)
                     else:
                         (told if isinstance(response, Notice) else won).append(ask_id)
