@@ -27,7 +27,7 @@ from askback.manager.deadlines import Deadlines
 from askback.manager.new_asks import build_ask, build_policy
 from askback.manager.refusals import RefusalThrottle
 from askback.observability import telemetry
-from askback.store.events import AskSettled, AskUncertain, Event
+from askback.store.events import AskSettled, CommitUncertain, Event
 from askback.store.store import Store
 
 log = logging.getLogger("askback.manager")
@@ -204,8 +204,8 @@ class QuestionManager:
             case AskSettled(ask=ask, action=action):
                 with nullcontext() if action is None else _open_click_span(action, ask):
                     self._announce(ask)
-            case AskUncertain(ask_id=ask_id):
-                self._in_doubt.add(ask_id)
+            case CommitUncertain(ask_ids=ask_ids):
+                self._in_doubt.update(ask_ids)
             case _:
                 pass
 

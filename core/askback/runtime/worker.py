@@ -17,7 +17,7 @@ from askback.runtime.outbox_worker import OutboxWorker
 from askback.runtime.periodic import LOOK_AGAIN, STORE_PAUSE, repeat
 from askback.runtime.turns import TurnScheduler
 from askback.store.errors import StoreError
-from askback.store.events import AskUncertain, Event, TurnRequested, WorkEnqueued
+from askback.store.events import CommitUncertain, Event, TurnRequested, WorkEnqueued
 from askback.store.store import Store
 
 log = logging.getLogger("askback.worker")
@@ -53,6 +53,8 @@ class Worker:
         retries = DeliveryRetries(store, manager, give_up=give_up, first_pause=first_pause)
         self._outbox = OutboxWorker(store, manager, platforms, retries, look_again)
         self._maintenance = Maintenance(store, self.wake, retention)
+        self._has_doubts = False
+        """True if it is unknown for some commit if it succeeded."""
         store.subscribe(self._on_event)
 
     def wake(self) -> None:
@@ -64,8 +66,11 @@ class Worker:
 
     def _on_event(self, event: Event) -> None:
         match event:
-            case WorkEnqueued() | AskUncertain():
+            case WorkEnqueued():
                 self._outbox.wake()
+                self._deadlines.set()
+            case CommitUncertain():
+                self._has_doubts = True
                 self._deadlines.set()
             case TurnRequested() if self._turns is not None:
                 self._turns.wake()
@@ -105,7 +110,10 @@ class Worker:
                 await asyncio.sleep(STORE_PAUSE)
 
     async def _apply_deadlines(self) -> timedelta | None:
-        await self._manager.resolve_doubts()
+        if self._has_doubts:
+            await self._manager.resolve_doubts()
+            self._has_doubts = False
+            self.wake()  # no event told of the work that was committed
         while due := await self._store.list_due():
             for ask_id in due:
                 await self._manager.deadlines.apply(ask_id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 __all__ = [
     "AskChanged",
     "AskSettled",
-    "AskUncertain",
+    "CommitUncertain",
     "ConversationStopped",
     "Event",
     "TurnRequested",
@@ -64,13 +64,14 @@ class ConversationStopped:
 
 
 @dataclass(frozen=True, slots=True)
-class AskUncertain:
-    """A decision about an ask took too long. It is unknown here if it was committed."""
+class CommitUncertain:
+    """A commit took too long, or lost its connection. It is unknown here if it succeeded."""
 
-    ask_id: str
+    ask_ids: tuple[str, ...]
+    """The asks that the transaction decided about. It may have had other effects."""
 
 
-Event: TypeAlias = AskChanged | AskSettled | AskUncertain | ConversationStopped | TurnRequested | WorkEnqueued
+Event: TypeAlias = AskChanged | AskSettled | CommitUncertain | ConversationStopped | TurnRequested | WorkEnqueued
 
 # The transaction runs in a thread of the database, and sees the variable of that caller only.
 _events: ContextVar[list[Event] | None] = ContextVar("askback_events", default=None)

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from askback.store.database import Database
 from askback.store.errors import StoreError
-from askback.store.events import AskChanged, AskUncertain, Event, collect_events
+from askback.store.events import AskChanged, CommitUncertain, Event, collect_events
 from askback.store.tables.platform_claims import ServedPlatforms
 from askback.store.unreadable_rows import SkippedRows
 
@@ -66,8 +66,9 @@ class Transactions:
         try:
             result = await self._database.run(recorded, within=within)
         except StoreError as error:
-            if error.in_doubt:
-                self._publish_soon([AskUncertain(event.ask_id) for event in events if isinstance(event, AskChanged)])
+            if error.in_doubt and events:
+                ask_ids = tuple(event.ask_id for event in events if isinstance(event, AskChanged))
+                self._publish_soon([CommitUncertain(ask_ids)])
             raise
         self._publish_soon(events)
         return result

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sqlite3
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Literal
@@ -324,8 +325,10 @@ async def test_a_commit_that_comes_too_late_is_said_to_be_uncertain_and_counts_i
         await notice(desk, ADA, "not certain")
     finally:
         gate.set()
+    began = time.monotonic()
     await settled(desk, talk, "Pear")
     assert '"Pear"' in (await turn_of(desk, "fruit", 2)).result
+    assert time.monotonic() - began < 20, "not when the process looks for work anyway"
 
 
 async def test_a_text_while_the_database_is_locked_keeps_the_field_open(desk: Desk, tmp_path: Path) -> None:
