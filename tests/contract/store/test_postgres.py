@@ -177,6 +177,31 @@ async def test_a_transaction_that_the_server_ended_while_it_computed_is_run_agai
     assert await database.read(lambda connection: connection.execute(query).scalar_one()) == "yes"
 
 
+@pytest.mark.parametrize("within", [None, 30.0], ids=["a work", "a click"])
+async def test_a_transaction_that_the_server_ended_before_its_commit_is_not_in_doubt(
+    database: PostgresDatabase, postgres_url: str, within: float | None
+) -> None:
+    """A machine that stalls makes the server count a session as idle. Then it never reads the COMMIT."""
+    runs = 0
+
+    def work(connection: Connection) -> None:
+        nonlocal runs
+        runs += 1
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = '50ms'")
+        add("kept")(connection)
+        if runs == 1:
+            time.sleep(0.5)
+
+    if within is None:
+        await database.run(work)
+        assert (runs, names(postgres_url)) == (2, {"kept"})
+    else:
+        with pytest.raises(StoreUnavailable) as refusal:
+            await database.run(work, within=within)
+        assert not refusal.value.in_doubt
+        assert (runs, names(postgres_url)) == (1, set())
+
+
 async def test_a_long_transaction_whose_connection_was_lost_is_run_again(postgres_url: str) -> None:
     """A machine that stalls can make one try longer than the patience, which counts from the first loss."""
     runs = 0

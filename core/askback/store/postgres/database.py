@@ -6,7 +6,8 @@ In addition to the rules of `Database`, these hold for a *work*:
   its place (`askback.store.tables.locks`).
 - A work runs again if it conflicted with another transaction (a deadlock, the same new row), or if the connection was
   lost before its COMMIT.
-- If the connection is lost during the COMMIT, its outcome is unknown here, and the error is `in_doubt`.
+- If the connection is lost during the COMMIT, its outcome is unknown here, and the error is `in_doubt`. An exception is
+  a server that ended the session before it read the COMMIT.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from askback.store.postgres.error_mapping import (
     is_lost,
     is_of_the_database,
     is_silent,
+    is_unread,
     may_be_standby,
     to_store_error,
     wants_another_try,
@@ -260,12 +262,12 @@ class PostgresDatabase:
             link.commit()
         except (psycopg.Error, SQLAlchemyError) as error:
             job.result, job.error = None, error
-            lost = is_lost(error)
+            lost, unread = is_lost(error), is_unread(error)
             if not lost:
                 link.roll_back()
-                if wants_another_try(error) and job.deadline is None:
-                    return False
-            job.error = to_store_error(error, in_doubt=lost)
+            if job.deadline is None and (unread or wants_another_try(error)):
+                return False
+            job.error = to_store_error(error, in_doubt=lost and not unread)
             link.drop()
             self._log_failure(error)
             return True

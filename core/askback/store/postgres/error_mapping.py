@@ -12,6 +12,7 @@ __all__ = [
     "is_lost",
     "is_of_the_database",
     "is_silent",
+    "is_unread",
     "may_be_standby",
     "to_store_error",
     "wants_another_try",
@@ -104,6 +105,14 @@ class ServerSilent(psycopg.OperationalError):
 def is_silent(error: BaseException) -> bool:
     """Return True if the server stopped answering without an error. That affects more than one connection."""
     return isinstance(_get_origin(error), ServerSilent)
+
+
+def is_unread(error: BaseException) -> bool:
+    """Return True if the server ended the session because it was idle in a transaction.
+
+    So it has not read what was sent last, and committed nothing.
+    """
+    return get_sqlstate(error) == "25P03"
 
 
 def may_be_standby(error: BaseException) -> bool:
