@@ -90,7 +90,9 @@ class Clicks:
         try:
             await self._handle_click(reply, interaction)
         except StoreError as error:
-            log.exception("A click could not be committed; the person was told.", extra={"action": "click_refused"})
+            log.error(
+                "A click could not be committed; the person was told: %s", error, extra={"action": "click_refused"}
+            )
             await self._refuse(reply, interaction, describe_failure(error))
         except Exception:
             log.exception("A click failed; the person was told.", extra={"action": "click_failed"})

@@ -147,8 +147,8 @@ class MessageListener:
         """
         try:
             await _store_or_raise(take, what)
-        except StoreError:
-            log.exception("%s could not be stored; it is lost.", what, extra={"action": "message_lost"})
+        except StoreError as error:
+            log.error("%s could not be stored; it is lost: %s", what, error, extra={"action": "message_lost"})
 
     async def _follow_up(
         self, incoming: IncomingMessage, taken: MessageResult, message: discord.Message, *, is_missed: bool
@@ -239,8 +239,8 @@ class MessageListener:
         """Pass a message on, and retry for a while if it cannot be stored."""
         try:
             return await _store_or_raise(lambda: self._receive(incoming, begin=begin), "A message")
-        except StoreError:
-            log.exception("A message could not be stored; it is lost.", extra={"action": "message_lost"})
+        except StoreError as error:
+            log.error("A message could not be stored; it is lost: %s", error, extra={"action": "message_lost"})
             outgoing = OutgoingMessage(target=f"lost:{incoming.dedupe_key}", text=NOT_HEARD, markdown=False)
             await self._post(incoming.place, outgoing)
             return MessageResult(new=False)
@@ -284,7 +284,7 @@ async def _store_or_raise(take: Callable[[], Awaitable[T]], what: str) -> T:
     def log_failure(state: RetryCallState) -> None:
         error = None if state.outcome is None else state.outcome.exception()
         extra = {"action": "message_refused"}
-        log.error("%s could not be stored; trying again.", what, exc_info=error, extra=extra)
+        log.error("%s could not be stored; trying again: %s", what, error, extra=extra)
 
     return await AsyncRetrying(
         retry=retry_if_exception_type(StoreError),

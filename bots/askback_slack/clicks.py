@@ -89,7 +89,9 @@ class Clicks:
             if pressed is not None:
                 await self._commit_click(pressed)
         except StoreError as error:
-            log.exception("A click could not be committed; the person was told.", extra={"action": "click_refused"})
+            log.error(
+                "A click could not be committed; the person was told: %s", error, extra={"action": "click_refused"}
+            )
             self._behind.start_soon(self._notify(pressed, describe_failure(error)), "click")
         except Exception:
             log.exception("A click failed; the person was told.", extra={"action": "click_failed"})
@@ -210,7 +212,9 @@ class Clicks:
         try:
             problem = await self._submit(body)
         except StoreError as error:
-            log.exception("A text could not be committed; the person was told.", extra={"action": "click_refused"})
+            log.error(
+                "A text could not be committed; the person was told: %s", error, extra={"action": "click_refused"}
+            )
             problem = describe_failure(error)
         except Exception:
             log.exception("A text failed; the person was told.", extra={"action": "click_failed"})

@@ -83,8 +83,10 @@ class MessageListener:
         """Handle a message or a mention. It is stored before the ack, since Slack redelivers only unacked events."""
         try:
             await self._handle_event(body)
-        except StoreError:
-            log.exception("A message could not be stored; Slack sends it again.", extra={"action": "message_refused"})
+        except StoreError as error:
+            log.error(
+                "A message could not be stored; Slack sends it again: %s", error, extra={"action": "message_refused"}
+            )
             return BoltResponse(status=503)
         except _Early:
             log.info(
@@ -178,8 +180,10 @@ class MessageListener:
                     *(m.channel for m in ask.messages),
                 }:
                     await self._services.manager.cancel(ask.id, reason=reason, undeliverable=True)
-        except StoreError:
-            log.exception("An end could not be stored; Slack sends it again.", extra={"action": "message_refused"})
+        except StoreError as error:
+            log.error(
+                "An end could not be stored; Slack sends it again: %s", error, extra={"action": "message_refused"}
+            )
             return BoltResponse(status=503)
         return None
 
@@ -252,8 +256,10 @@ class MessageListener:
             order = f"order:{place.key}"
             async with self._once.enter(f"stop:{name}") as first, self._once.wait_for(order):
                 refusal = await self._services.stop(place, person, key=name) if first else None
-        except StoreError:
-            log.exception("A stop could not be stored; Slack sends it again.", extra={"action": "message_refused"})
+        except StoreError as error:
+            log.error(
+                "A stop could not be stored; Slack sends it again: %s", error, extra={"action": "message_refused"}
+            )
             return BoltResponse(status=503)
         if refusal is not None:
             self._platform.refresh_status(place, nothing=refusal.nothing)

@@ -59,8 +59,8 @@ class Maintenance:
         while True:
             try:
                 count = await self._store.repair_due_times()
-            except StoreError:
-                log.exception("The outbox could not be looked through.", extra={"action": "store_failed"})
+            except StoreError as error:
+                log.error("The outbox could not be looked through: %s", error, extra={"action": "store_failed"})
             else:
                 if count:
                     log.warning(
@@ -78,8 +78,8 @@ class Maintenance:
             await asyncio.sleep(UNSERVED_SECONDS)
             try:
                 unserved = await self._store.list_unserved_platforms(timedelta(seconds=UNSERVED_SECONDS))
-            except StoreError:
-                log.exception("Could not check for unserved work.", extra={"action": "store_failed"})
+            except StoreError as error:
+                log.error("Could not check for unserved work: %s", error, extra={"action": "store_failed"})
                 continue
             for platform in sorted(unserved - reported):
                 log.warning(
@@ -102,8 +102,10 @@ class Maintenance:
                     await asyncio.sleep(0)
                 if count:
                     log.info("Old conversations were deleted: %d.", count, extra={"action": "pruned", "count": count})
-            except StoreError:
-                log.exception("Old conversations could not be deleted; trying again.", extra={"action": "store_failed"})
+            except StoreError as error:
+                log.error(
+                    "Old conversations could not be deleted; trying again: %s", error, extra={"action": "store_failed"}
+                )
             await asyncio.sleep(PRUNE_SECONDS)
             while (ahead := (utc_now() - wall).total_seconds() - (time.monotonic() - began)) > PRUNE_SECONDS:
                 # Deleted data does not come back when the clock is set back.

@@ -125,17 +125,19 @@ class OutboxWorker:
                 await self._store.release_lease(item.target)
         except UnreadableRow as error:
             await self._skip_unreadable(item, error)
-        except StoreError:
+        except StoreError as error:
             # The item is delivered again when the lease runs out. The name of a posted message finds it again.
-            log.exception("A delivery could not be recorded.", extra={"action": "store_failed", "target": item.target})
+            log.error(
+                "A delivery could not be recorded: %s", error, extra={"action": "store_failed", "target": item.target}
+            )
         finally:
             self._wakeup.set()
 
     async def _skip_unreadable(self, item: OutboxItem, error: UnreadableRow) -> None:
         try:
             await self._store.skip_unreadable(item, error)
-        except StoreError:
-            log.exception("A delivery could not be left to others.", extra={"action": "store_failed"})
+        except StoreError as error:
+            log.error("A delivery could not be left to others: %s", error, extra={"action": "store_failed"})
 
     async def _deliver(self, item: OutboxItem, platform: str) -> None:
         try:

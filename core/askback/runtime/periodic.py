@@ -27,8 +27,8 @@ async def repeat(
         wakeup.clear()
         try:
             pause = await work()
-        except StoreError:
-            log.exception("The %s could not be read; trying again.", what, extra={"action": "store_failed"})
+        except StoreError as error:
+            log.error("The %s could not be read; trying again: %s", what, error, extra={"action": "store_failed"})
             pause = timedelta(seconds=STORE_PAUSE)
         await sleep(wakeup, pause, longest)
 

@@ -85,9 +85,9 @@ class TurnRunner:
         except UnreadableRow as error:
             self._store.leave_turn(conversation_id, error)
             await self._put_off(conversation_id, LEFT_PAUSE)
-        except StoreError:
+        except StoreError as error:
             # The turn itself is fine, and is taken again as soon as the database is back.
-            log.exception("A turn of the agent could not be committed.", extra={"action": "store_failed"})
+            log.error("A turn of the agent could not be committed: %s", error, extra={"action": "store_failed"})
             await asyncio.sleep(STORE_PAUSE)
         except Exception:
             failures = self._failures[conversation_id] = self._failures.get(conversation_id, 0) + 1
@@ -123,8 +123,8 @@ class TurnRunner:
     async def _put_off(self, conversation_id: str, pause: float) -> None:
         try:
             await self._store.postpone(conversation_id, timedelta(seconds=pause))
-        except StoreError:
-            log.exception("It could not be put off.", extra={"action": "store_failed"})
+        except StoreError as error:
+            log.error("It could not be put off: %s", error, extra={"action": "store_failed"})
             await asyncio.sleep(pause)
 
     async def rest(self, seconds: float) -> None:
@@ -179,8 +179,8 @@ class LocalTurnScheduler:
                     runnable = await self._store.list_runnable(now)
                     until = await self._store.get_next_turn_at(now)
                     pause = None if until is None else until - now
-                except StoreError:
-                    log.exception("The conversations could not be read.", extra={"action": "store_failed"})
+                except StoreError as error:
+                    log.error("The conversations could not be read: %s", error, extra={"action": "store_failed"})
                     runnable, pause = (), timedelta(seconds=STORE_PAUSE)
                 for conversation_id in runnable:
                     if conversation_id not in waiting and not self._advancing.is_resting:

@@ -105,8 +105,10 @@ class Worker:
         while True:
             try:
                 return await self._store.end_all_leases()
-            except StoreError:
-                log.exception("The outbox could not be taken over; trying again.", extra={"action": "store_failed"})
+            except StoreError as error:
+                log.error(
+                    "The outbox could not be taken over; trying again: %s", error, extra={"action": "store_failed"}
+                )
                 await asyncio.sleep(STORE_PAUSE)
 
     async def _apply_deadlines(self) -> timedelta | None:
