@@ -24,6 +24,7 @@ from askback_sandbox.slack.clicks import Target
 from askback_sandbox.slack.controls import controls
 from askback_sandbox.slack.drawing import message_text
 from askback_sandbox.slack.values import UserGroup
+from support.clocks import SharedClock
 from support.processes import Launched, Launcher
 
 WITHIN = 40.0
@@ -387,7 +388,8 @@ OFFICES: dict[str, type[Office]] = {"discord": DiscordOffice, "slack": SlackOffi
 
 @asynccontextmanager
 async def opened(platform: str, folder: Path, launcher: Launcher) -> AsyncGenerator[Office]:
-    async with Services(port=0) as services:
+    clock = SharedClock()
+    async with clock.running(), Services(port=0, clock=clock) as services:
         office = OFFICES[platform](services, folder, launcher)
         try:
             yield office

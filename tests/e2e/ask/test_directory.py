@@ -18,12 +18,14 @@ from askback_sandbox.discord.values import Member, Neighbour, Permission, Role
 from askback_sandbox.discord.values import Place as DiscordPlace
 from askback_sandbox.services import Services
 from askback_sandbox.slack.values import Channel, Person, UserGroup
+from support.clocks import SharedClock
 
 
 @pytest.fixture
 async def services(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Services]:
     monkeypatch.chdir(tmp_path)
-    async with Services(port=0) as services:
+    clock = SharedClock()
+    async with clock.running(), Services(port=0, clock=clock) as services:
         for name, value in services.environment.items():
             monkeypatch.setenv(name, value)
         yield services

@@ -15,6 +15,7 @@ from askback.runtime.app import running
 from askback.tools import TOOLS
 from askback_sandbox.services import Services
 from support.browser import Opener, browsing
+from support.clocks import SharedClock
 
 SCREENSHOTS = os.environ.get("ASKBACK_SCREENSHOTS")
 
@@ -26,7 +27,8 @@ async def services(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIter
     """The services, with the settings that point to them."""
     for name in [name for name in os.environ if name.startswith(("ASKBACK_", "SLACK_", "ANTHROPIC_"))]:
         monkeypatch.delenv(name)
-    async with Services(port=0) as services:
+    clock = SharedClock()
+    async with clock.running(), Services(port=0, clock=clock) as services:
         for name, value in services.environment.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("ASKBACK_TOOLS", ",".join(TOOLS))

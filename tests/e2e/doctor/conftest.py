@@ -17,6 +17,7 @@ from askback.cli.doctor.report import exit_code, report
 from askback.ports.findings import Finding, Scene
 from askback.store.sqlite.database import SqliteDatabase
 from askback_sandbox.services import Services
+from support.clocks import SharedClock
 
 PATIENT = Scene(seconds=30)
 """A patient timeout: healthy services answer at once, and a slow machine must not count as broken."""
@@ -94,7 +95,8 @@ async def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     monkeypatch.setenv("ASKBACK_DATABASE_URL", "askback.db")
     database = tmp_path / "askback.db"
     await SqliteDatabase(database).close()
-    async with Services(port=0) as services:
+    clock = SharedClock()
+    async with clock.running(), Services(port=0, clock=clock) as services:
         for name, value in services.environment.items():
             monkeypatch.setenv(name, value)
         yield Ward(services, database, monkeypatch)
