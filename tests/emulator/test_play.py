@@ -15,6 +15,7 @@ from askback_sandbox.play.scenario import Scenario, parse
 from askback_sandbox.services import Services
 from askback_sandbox.slack.faults import Fault
 from emulator.conftest import Bot, bot_for
+from support.clocks import SharedClock
 
 TOOL = {"name": "AskUserQuestion", "description": "Ask.", "input_schema": {"type": "object", "properties": {}}}
 SINGLE = """
@@ -298,7 +299,8 @@ class SmallBot:
 
 @pytest.fixture
 async def real_services() -> AsyncIterator[Services]:
-    async with Services(port=0) as services:
+    clock = SharedClock()
+    async with clock.running(), Services(port=0, clock=clock) as services:
         yield services
 
 

@@ -13,6 +13,7 @@ from askback_sandbox.play.play import play
 from askback_sandbox.play.scenario import parse
 from askback_sandbox.services import Services
 from emulator.test_play import GOOD, IN_VAIN, SINGLE, TOOL, WRITTEN
+from support.clocks import SharedClock
 
 discord = pytest.importorskip("discord", reason="discord.py is not installed")
 
@@ -168,7 +169,8 @@ class SmallBot(DiscordBot):
 
 @pytest.fixture
 async def real_services() -> AsyncIterator[Services]:
-    async with Services(port=0) as services:
+    clock = SharedClock()
+    async with clock.running(), Services(port=0, clock=clock) as services:
         yield services
 
 

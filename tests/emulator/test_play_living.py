@@ -16,6 +16,7 @@ from askback_sandbox.play.scene import Place, Work
 from askback_sandbox.services import Services
 from askback_sandbox.slack.scene import scene as slack_scene
 from emulator.conftest import Bot, bot_for
+from support.clocks import SharedClock
 
 discord = pytest.importorskip("discord", reason="discord.py is not installed")
 
@@ -141,7 +142,13 @@ class ButtonBot(DiscordBot):
 @pytest.fixture
 async def living() -> AsyncIterator[Services]:
     """Services in real time, with both bots."""
-    async with Services(port=0) as services, aiohttp.ClientSession() as session, bot_for(services, session) as bot:
+    clock = SharedClock()
+    async with (
+        clock.running(),
+        Services(port=0, clock=clock) as services,
+        aiohttp.ClientSession() as session,
+        bot_for(services, session) as bot,
+    ):
         SlackBot(bot)
         await bot.connect()
         with pointed_at(services):

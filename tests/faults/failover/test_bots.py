@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from itertools import count
@@ -19,6 +18,7 @@ from faults import on_discord
 from faults import rig as on_slack
 from faults.rig import Rig, question
 from faults.test_restore import told as private_notices
+from support.clocks import SharedClock
 from support.free_port import free_port
 from support.postgres_servers import Pair, server_pair
 from support.processes import Launcher
@@ -108,26 +108,31 @@ class Office:
 
     async def weathers(self, away: Callable[[], Awaitable[None]], *, alive: bool = True) -> float:
         """Let a person wait for an answer while the database is away; return the seconds until it serves again."""
+        clock = SharedClock()
+        async with clock.running():
+            return await self._weathers(away, clock.monotonic, alive=alive)
+
+    async def _weathers(self, away: Callable[[], Awaitable[None]], now: Callable[[], float], *, alive: bool) -> float:
         # Measure the machine's own time for all that, under its current load.
-        began = time.monotonic()
+        began = now()
         await self.answer(await self.ask())
-        usual = time.monotonic() - began
+        usual = now() - began
         prompt = await self.ask()
-        lines, began = self.lines(), time.monotonic()
+        lines, began = self.lines(), now()
         impatient = asyncio.create_task(self.answer(prompt))
         try:
             await away()
             await self.commits()
-            back = time.monotonic()
+            back = now()
             await impatient
-            seconds = time.monotonic() - back
+            seconds = now() - back
         finally:
             impatient.cancel()
             await asyncio.gather(impatient, return_exceptions=True)
         # A person who writes from now on is served as well, by every part of the bot.
         await self.answer(await self.ask())
-        logged, minutes = self.lines() - lines, max(1.0, (time.monotonic() - began) / 60)
-        print(f"served again after {seconds:.1f} s; {logged} lines in {time.monotonic() - began:.0f} s")
+        logged, minutes = self.lines() - lines, max(1.0, (now() - began) / 60)
+        print(f"served again after {seconds:.1f} s; {logged} lines in {now() - began:.0f} s")
         assert seconds - usual < SERVES_WITHIN, self.rig.log()
         assert logged <= LINES_A_MINUTE * minutes, self.rig.log()
         if alive:
