@@ -123,8 +123,8 @@ class OutboxWorker:
             if again:
                 # The target changed, or its lease ran out, during the delivery. No one holds the lease now.
                 await self._store.release_lease(item.target)
-        except UnreadableRow as error:
-            await self._skip_unreadable(item, error)
+        except UnreadableRow as unreadable:
+            await self._skip_unreadable(item, unreadable)
         except StoreError as error:
             # The item is delivered again when the lease runs out. The name of a posted message finds it again.
             log.error(
@@ -133,9 +133,9 @@ class OutboxWorker:
         finally:
             self._wakeup.set()
 
-    async def _skip_unreadable(self, item: OutboxItem, error: UnreadableRow) -> None:
+    async def _skip_unreadable(self, item: OutboxItem, unreadable: UnreadableRow) -> None:
         try:
-            await self._store.skip_unreadable(item, error)
+            await self._store.skip_unreadable(item, unreadable)
         except StoreError as error:
             log.error("A delivery could not be left to others: %s", error, extra={"action": "store_failed"})
 
