@@ -13,7 +13,7 @@ import discord
 from cachetools import FIFOCache
 
 from askback.domain.identity import MessageRef, Place
-from askback.domain.outgoing_message import OFFER, PROSE, OutgoingMessage
+from askback.domain.outgoing_message import OFFER, TURN_TEXT, OutgoingMessage
 from askback.ports.platform import Messages
 from askback_discord import control_ids
 from askback_discord.api_calls import NO_CHANNEL, DiscordApi, DiscordRefusal, Json
@@ -77,7 +77,7 @@ class MessageSearch:
             if refusal.code == NO_CHANNEL:
                 return ()  # the thread has not started yet
             raise
-        if name.startswith(PROSE):
+        if name.startswith(TURN_TEXT):
             # There may be several, because Discord may accept a call whose answer never arrived.
             unfinished = tuple(
                 MessageRef(channel=where, id=str(_get_id(one)))

@@ -112,7 +112,7 @@ class DiscordPlatform:
     async def write_text(
         self, place: Place, markdown: str, messages: Messages, nonce: str, *, being_written: bool = False
     ) -> Messages:
-        """Write the agent's prose into these messages, and post further ones if it needs more.
+        """Write the agent's text into these messages, and post further ones if it needs more.
 
         If `being_written`, it has a button below it that stops the work; otherwise the button is removed.
         """

@@ -36,14 +36,14 @@ PART = 1_900
 
 
 class DiscordTextStream:
-    """One text of the agent. See `askback.ports.platform.Prose`.
+    """One text of the agent. See `askback.ports.platform.TextStream`.
 
     While it is written, the Stop button is below it. If there is nothing to read for a while, a "Working…" message is
     posted first. The last edit removes the button.
     """
 
     def __init__(self, platform: DiscordPlatform, place: Place, name: str, messages: Messages | None) -> None:
-        """See `askback.ports.platform.Platform.prose`."""
+        """See `askback.ports.platform.Platform.open_stream`."""
         self._platform = platform
         self._place = place
         self._name = name
@@ -91,7 +91,7 @@ class DiscordTextStream:
                     self._place, shown, self._messages, self._name, being_written=True
                 )
             except (MessageNotFound, RetryableError, DeliveryError) as error:
-                log.warning("A text is held back: %s", error, extra={"action": "prose_held"})
+                log.warning("A text is held back: %s", error, extra={"action": "text_held"})
                 self._has_stray = self._has_stray or not self._messages
                 self._quiet_until = now + (
                     error.seconds if isinstance(error, RetryableError) and error.seconds else 5.0

@@ -13,7 +13,7 @@ from html import unescape
 from askback.agent.history import MAX_MESSAGES, select_newest
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import HistoryMessage
-from askback.domain.outgoing_message import PROSE
+from askback.domain.outgoing_message import TURN_TEXT
 from askback.ports.platform import DeliveryError
 from askback_slack import control_ids
 from askback_slack.api_calls import SlackApi, SlackRefusal
@@ -154,7 +154,7 @@ def _is_ours_alone(message: object, me: str) -> bool:
         return False
     nonce = get_text(message, "metadata", "event_payload", "nonce")
     if nonce is not None:
-        return not nonce.startswith(PROSE)
+        return not nonce.startswith(TURN_TEXT)
     return any(
         control_ids.parse_revision(get_value(block, "block_id")) is not None for block in get_list(message, "blocks")
     )

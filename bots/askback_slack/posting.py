@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from askback.domain.ask import Ask
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.outgoing_message import PROSE, REMINDER, OutgoingMessage
+from askback.domain.outgoing_message import REMINDER, TURN_TEXT, OutgoingMessage
 from askback.inbound.message_parts import sync_messages
 from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, Messages, RetryableError, TextStream
 from askback_slack import answer_offers, bot_sentences, render, texts
@@ -109,7 +109,7 @@ class SlackPlatform:
         )
 
     async def write_text(self, place: Place, markdown: str, messages: Messages, nonce: str) -> Messages:
-        """Write the agent's prose into these messages, and post further ones if it needs more.
+        """Write the agent's text into these messages, and post further ones if it needs more.
 
         The first message may still be an open stream.
         """
@@ -160,7 +160,7 @@ class SlackPlatform:
                 card = ts
         if card is not None and place.thread is None:
             return await self.find_posted(place.evolve(thread=card), name)  # the reminder is in the card's own thread
-        if begun is not None and name.startswith(PROSE):
+        if begun is not None and name.startswith(TURN_TEXT):
             # Slack takes no name for a stream before its end. But each conversation has only one open stream.
             found.setdefault(0, begun)
         return tuple(found[number] for number in range(len(found)) if number in found)

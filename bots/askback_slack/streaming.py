@@ -38,12 +38,12 @@ PART = 11_000
 
 
 class SlackTextStream:
-    """One text of the agent. See `askback.ports.platform.Prose`."""
+    """One text of the agent. See `askback.ports.platform.TextStream`."""
 
     def __init__(
         self, platform: SlackPlatform, api: SlackApi, place: Place, name: str, reader: Actor, messages: Messages | None
     ) -> None:
-        """See `askback.ports.platform.Platform.prose`."""
+        """See `askback.ports.platform.Platform.open_stream`."""
         self._platform = platform
         self._api = api
         self._place = place
@@ -78,7 +78,7 @@ class SlackTextStream:
         try:
             await self._show(safe)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("A text is held back: %s", error, extra={"action": "prose_held"})
+            log.warning("A text is held back: %s", error, extra={"action": "text_held"})
             if isinstance(error, RetryableError) and error.seconds is None:
                 # Slack may have accepted it all the same: look for it, or continue with edits of the whole text.
                 self._unsure, self._streaming = not self._messages, False

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Sequence
 
 WORKS = (
-    "receive", "begin_turn", "set_prose", "end_turn", "delete_text", "lease", "mark_rendered", "delete_item",
+    "receive", "begin_turn", "set_text_messages", "end_turn", "delete_text", "lease", "mark_rendered", "delete_item",
     "end_all_leases", "decide", "start_call", "end_call", "choose", "stop", "mark_message_missing", "edit",
 )  # fmt: skip
 TIMES = ("reminder", "escalation", "deadline")

@@ -162,7 +162,7 @@ class Board:
         return where
 
     def open_stream(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
-        return _Prose(self, place, name, messages)
+        return _TextStream(self, place, name, messages)
 
     async def find_posted(
         self, place: Place, name: str, *, message: OutgoingMessage | None = None, since: Any = None, after: Any = None
@@ -221,7 +221,7 @@ class BoardGroups:
         return person if place.channel.startswith("D") else None
 
 
-class _Prose:
+class _TextStream:
     def __init__(self, board: Board, place: Place, name: str, messages: Messages | None) -> None:
         self._board, self._place, self._name, self._text = board, place, name, ""
         self._messages, self._unsure = messages or (), messages is None

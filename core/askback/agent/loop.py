@@ -220,7 +220,7 @@ class Agent:
         self._set_status(conversation, "working")
         status: AgentStatus = "idle"
         try:
-            begun = conversation.prose or (await self._find_posted(platform, turn) if turn.resumed else ())
+            begun = conversation.text_messages or (await self._find_posted(platform, turn) if turn.resumed else ())
             stream = self._open_stream(platform, turn, begun)
             text = TurnText(self._store, turn, stream, reservation.adjust)
             try:
@@ -266,7 +266,7 @@ class Agent:
         try:
             return await platform.find_posted(turn.conversation.place, turn.text_target)
         except (DeliveryError, MessageNotFound, RetryableError) as error:
-            log.warning("A text cannot be looked up: %s", error, extra={"action": "no_prose"})
+            log.warning("A text cannot be looked up: %s", error, extra={"action": "text_not_found"})
             return None if isinstance(error, RetryableError) else ()
 
     def _open_stream(self, platform: Platform, turn: Turn, begun: Messages | None) -> TextStream:

@@ -29,7 +29,7 @@ class QueuedTextStream:
         """`waiting` is True if an earlier text is pending now."""
         self._waits = is_waiting
         self._begin = open_stream
-        self._prose: TextStream | None = None if waiting else open_stream()
+        self._stream: TextStream | None = None if waiting else open_stream()
         self._text = ""
         self._look_at = clock.monotonic() + LOOK_SECONDS
 
@@ -37,13 +37,13 @@ class QueuedTextStream:
         """Begin the text if no earlier one is pending. Return None if one is."""
         self._look_at = clock.monotonic() + LOOK_SECONDS
         if not await self._waits():
-            self._prose = self._begin()
-        return self._prose
+            self._stream = self._begin()
+        return self._stream
 
     async def append(self, text: str) -> None:
         """Show more of the text, or buffer it while an earlier text is pending."""
-        if self._prose is not None:
-            await self._prose.append(text)
+        if self._stream is not None:
+            await self._stream.append(text)
             return
         self._text += text
         if clock.monotonic() >= self._look_at:
@@ -53,20 +53,20 @@ class QueuedTextStream:
 
     async def finish(self, text: str) -> Messages:
         """Show the complete text. Raises `EarlierTextPending`, and the errors of the platform."""
-        if self._prose is None:
+        if self._stream is None:
             if await self._waits():
                 raise EarlierTextPending
-            self._prose = self._begin()
-        elif not self._prose.messages and await self._waits():
+            self._stream = self._begin()
+        elif not self._stream.messages and await self._waits():
             raise EarlierTextPending
-        return await self._prose.finish(text)
+        return await self._stream.finish(text)
 
     async def abandon(self, keep: Remainder = "text") -> None:
         """Accept no further text."""
-        if self._prose is not None:
-            await self._prose.abandon(keep)
+        if self._stream is not None:
+            await self._stream.abandon(keep)
 
     @property
     def messages(self) -> Messages:
         """The messages that hold the text so far."""
-        return () if self._prose is None else self._prose.messages
+        return () if self._stream is None else self._stream.messages

@@ -28,13 +28,13 @@ A process that was suspended, or cut off from the database, may have lost its tu
 class TurnText:
     """Writes the text of a turn while the model streams it, and records where it is posted."""
 
-    def __init__(self, store: Store, turn: Turn, prose: TextStream, on_begin: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, store: Store, turn: Turn, stream: TextStream, on_begin: Callable[[], Awaitable[None]]) -> None:
         """`on_begin` is called once, with the first piece of text."""
         self._store = store
         self._turn = turn
-        self._prose = prose
+        self._stream = stream
         self._on_begin: Callable[[], Awaitable[None]] | None = on_begin
-        self._recorded: Messages = turn.conversation.prose
+        self._recorded: Messages = turn.conversation.text_messages
         self._checked_at = asyncio.get_running_loop().time()
         self._held_until = float("-inf")
         self._unwritten = ""
@@ -55,17 +55,17 @@ class TurnText:
         if now < self._held_until or (now - self._checked_at > CHECK_SECONDS and not await self._check()):
             return
         text, self._unwritten = self._unwritten, ""
-        await self._prose.append(text)
-        if self._prose.messages != self._recorded:
+        await self._stream.append(text)
+        if self._stream.messages != self._recorded:
             await self._check()
 
     async def _check(self) -> bool:
         """Record where the text is posted. Return False if the database cannot be reached. Raises `TurnTakenOver`."""
-        messages, before = self._prose.messages, self._recorded
+        messages, before = self._stream.messages, self._recorded
         # If this is cancelled, or its result is in doubt, it may still be committed.
         self._recorded = messages
         try:
-            await self._store.set_prose(self._turn, messages)
+            await self._store.set_text_messages(self._turn, messages)
         except StoreError as error:
             self._is_uncertain = error.in_doubt
             if not error.in_doubt:
@@ -73,7 +73,7 @@ class TurnText:
             if isinstance(error, TurnTakenOver):
                 self._is_taken_over = True
                 raise
-            log.warning("A text is held back: %s", error, extra={"action": "prose_held"})
+            log.warning("A text is held back: %s", error, extra={"action": "text_held"})
             self._held_until = asyncio.get_running_loop().time() + CHECK_SECONDS
             return False
         self._is_uncertain = False
@@ -86,15 +86,15 @@ class TurnText:
         An unfinished message whose place may not be recorded stays open if the turn will be retried: the next try looks
         it up. It is deleted if nobody would end it, or if another process may have begun the text in its own message.
         """
-        if not self._prose.messages and will_retry and not self._is_taken_over:
+        if not self._stream.messages and will_retry and not self._is_taken_over:
             # A message whose posting was not confirmed may exist. Only an open one can be looked up.
-            await self._prose.abandon("stream")
-        elif self._prose.messages[:1] == self._recorded[:1] and not self._is_uncertain:
-            await self._prose.abandon()
+            await self._stream.abandon("stream")
+        elif self._stream.messages[:1] == self._recorded[:1] and not self._is_uncertain:
+            await self._stream.abandon()
         elif will_retry and not self._is_taken_over and (self._is_uncertain or not self._store.is_shared):
-            await self._prose.abandon("stream")
+            await self._stream.abandon("stream")
         else:
-            await self._prose.abandon("nothing")
+            await self._stream.abandon("nothing")
 
     async def finish(self, outgoing: OutgoingMessage, taken_at: float) -> None:
         """Post the complete text under the lease taken at `taken_at`, a time of the running loop.
@@ -103,14 +103,14 @@ class TurnText:
         """
         try:
             async with keep_lease(self._store, outgoing.target, taken_at):
-                messages = await self._prose.finish(outgoing.text)
+                messages = await self._stream.finish(outgoing.text)
         except LeaseLost:
-            await self._prose.abandon()
+            await self._stream.abandon()
             raise
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             # To wait for an earlier text is no failure.
             level = logging.INFO if isinstance(error, EarlierTextPending) else logging.WARNING
-            log.log(level, "A text is left to the outbox: %s", error, extra={"action": "prose_left"})
+            log.log(level, "A text is left to the outbox: %s", error, extra={"action": "text_left"})
             await self._store.release_lease(outgoing.target)
         except asyncio.CancelledError:
             await asyncio.shield(self._store.release_lease(outgoing.target))

@@ -18,7 +18,7 @@ class Conversation(Value):
     place: Place
     starter: Actor
     """The person who began it. The agent asks this person unless the policy says otherwise."""
-    prose: tuple[MessageRef, ...] = ()
+    text_messages: tuple[MessageRef, ...] = ()
     """The messages that show the text of the running turn so far. A restarted turn continues in them."""
     stops: int = 0
     """Number of times it was stopped. A turn that began before the last stop commits nothing."""

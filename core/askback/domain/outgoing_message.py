@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["OFFER", "PROSE", "REMINDER", "Offer", "OfferResult", "OutgoingMessage"]
+__all__ = ["OFFER", "REMINDER", "TURN_TEXT", "Offer", "OfferResult", "OutgoingMessage"]
 
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from askback.internal.values import Value
 
 OFFER = "offer:"
 """Prefix of `OutgoingMessage.target` for offers. The offer's id follows."""
-PROSE = "say:"
+TURN_TEXT = "say:"
 """Prefix of `OutgoingMessage.target` for the agent's own texts. Only these may be shown while they are streaming."""
 REMINDER = "remind:"
 """Prefix of `OutgoingMessage.target` for reminders. The ask's id and a colon follow."""
@@ -25,7 +25,7 @@ class OutgoingMessage(Value):
     """Its unique name. A text with the same name is never queued twice."""
     text: str
     markdown: bool
-    """True for the agent's own prose, False for the bot's plain words."""
+    """True for the agent's own text, False for the bot's plain words."""
     mention: Who | None = None
     """The people to mention in front of the text. Only the bot's own words may mention people."""
     messages: tuple[MessageRef, ...] = ()

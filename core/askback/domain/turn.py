@@ -26,7 +26,7 @@ from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation, StopRecord
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import InboxMessage
-from askback.domain.outgoing_message import PROSE, OutgoingMessage
+from askback.domain.outgoing_message import TURN_TEXT, OutgoingMessage
 from askback.internal.values import Value
 
 Blocks = tuple[dict[str, JsonValue], ...]
@@ -153,7 +153,7 @@ class Turn(Value):
     @property
     def text_target(self) -> str:
         """The target of the model's own text in the outbox."""
-        return f"{PROSE}{self.text_name}"
+        return f"{TURN_TEXT}{self.text_name}"
 
 
 class TokenUsage(Value):

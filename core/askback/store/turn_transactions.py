@@ -183,7 +183,7 @@ class TurnTransactions(Transactions):
                         is_error=call.is_error,
                     ),
                 )
-            conversations.set_stream_messages(connection, end.conversation_id, ())
+            conversations.set_text_messages(connection, end.conversation_id, ())
             waits = bool(stored)
             unheard = inbox.has_unread(connection, end.conversation_id)
             goes_on = any(call.ask is None for call in end.calls) and not end.rest
@@ -194,7 +194,7 @@ class TurnTransactions(Transactions):
 
         return await self._run(work)
 
-    async def set_prose(self, turn: Turn, messages: tuple[MessageRef, ...]) -> None:
+    async def set_text_messages(self, turn: Turn, messages: tuple[MessageRef, ...]) -> None:
         """Store the messages in which the text of the running turn is posted, unless somebody stopped the turn.
 
         Raises `TurnTakenOver` if another process has ended this turn, or writes its text into other messages.
@@ -209,15 +209,15 @@ class TurnTransactions(Transactions):
             last = transcript.get_last(connection, conversation_id)
             if now is None or last is None or last.seq != turn.history[-1].seq or _is_elsewhere(now, messages):
                 raise TurnTakenOver("Another process works on this turn.")
-            if messages and now.prose != messages:
-                conversations.set_stream_messages(connection, conversation_id, messages)
+            if messages and now.text_messages != messages:
+                conversations.set_text_messages(connection, conversation_id, messages)
 
         await self._run(work)
 
 
 def _is_elsewhere(conversation: Conversation, messages: tuple[MessageRef, ...]) -> bool:
     """Return True if another process has recorded other messages for the text of the running turn."""
-    return bool(conversation.prose) and conversation.prose[:1] != messages[:1]
+    return bool(conversation.text_messages) and conversation.text_messages[:1] != messages[:1]
 
 
 def _restore_text(connection: Connection, end: TurnEnd) -> None:

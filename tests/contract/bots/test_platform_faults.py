@@ -193,7 +193,7 @@ async def test_a_text_whose_answer_got_lost_stands_there_once(desk: Desk) -> Non
     desk.lose_answer("post")
     talk = await desk.mention(ADA, "short")
     await line(desk, talk, "Short.")
-    await until(lambda: "prose_left" in desk.journal.actions(), "it is left to the outbox")
+    await until(lambda: "text_left" in desk.journal.actions(), "it is left to the outbox")
     await desk.say(ADA, "again", talk)
     await line(desk, talk, "And again.")
     assert [one.text for one in desk.lines(talk) if one.bot] == ["Short.", "And again."]
@@ -209,14 +209,14 @@ async def test_a_text_whose_recording_is_in_doubt_stands_there_once(
     desk.model.delay = 0.02
     desk.model.script(turn(STORY), turn(STORY), when="story")
 
-    async def set_prose(*_: object) -> None:
+    async def set_text_messages(*_: object) -> None:
         raise StoreUnavailable("The connection was lost.", in_doubt=True)
 
     async def end_turn(*_: object) -> None:
         raise StoreUnavailable("There is no connection.")
 
     with monkeypatch.context() as away:
-        away.setattr(desk.host.store, "set_prose", set_prose)
+        away.setattr(desk.host.store, "set_text_messages", set_text_messages)
         away.setattr(desk.host.store, "end_turn", end_turn)
         talk = await desk.mention(ADA, "story")
         await line(desk, talk, "It begins")

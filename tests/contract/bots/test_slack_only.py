@@ -155,7 +155,7 @@ async def test_too_many_additions_to_a_stream_lose_nothing(workspace: SlackDesk)
     await line(workspace, talk, "Here it ends.")
     (whole,) = (one for one in workspace.lines(talk) if one.bot)
     assert whole.text.strip() == PROSE
-    assert "prose_held" in workspace.journal.actions()
+    assert "text_held" in workspace.journal.actions()
 
 
 # Places and tokens

@@ -354,7 +354,7 @@ async def test_a_text_whose_place_nobody_recorded_is_gone_on_with_although_peopl
         desk.model.script(turn(PROSE, SILENT), when="story")
         with monkeypatch.context() as dead, suppress(KilledError):
             dead.setattr(DiscordTextStream, "abandon", nothing)
-            dead.setattr("askback.store.store.Store.set_prose", nothing)
+            dead.setattr("askback.store.store.Store.set_text_messages", nothing)
             async with desk.bot():
                 talk = await desk.mention(ADA, "story")
                 await line(desk, talk, "It begins")

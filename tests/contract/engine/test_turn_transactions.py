@@ -108,10 +108,10 @@ class Thread:
     async def is_runnable(self) -> bool:
         return self.id in await self.store.list_runnable(utc_now())
 
-    async def prose(self) -> tuple[MessageRef, ...]:
+    async def text_messages(self) -> tuple[MessageRef, ...]:
         conversation = await self.store.find_conversation(HERE)
         assert conversation is not None
-        return conversation.prose
+        return conversation.text_messages
 
     async def due(self) -> list[str]:
         """Return the names of the deliveries that are due and not leased."""
@@ -449,32 +449,32 @@ async def test_results_of_a_turn_that_rests_wait_for_a_word_from_people(thread: 
 
 async def test_a_restarted_turn_knows_where_its_text_stands_until_the_turn_ends(thread: Thread) -> None:
     turn = await thread.begun()
-    await thread.store.set_prose(turn, (PART,))
+    await thread.store.set_text_messages(turn, (PART,))
     again = await thread.begun()
-    assert again.conversation.prose == (PART,)
+    assert again.conversation.text_messages == (PART,)
     await thread.ends(again)
-    assert await thread.prose() == ()
+    assert await thread.text_messages() == ()
 
 
 async def test_only_the_first_of_two_processes_writes_the_text_of_a_turn(thread: Thread) -> None:
     turn, other = await thread.begun(), MessageRef(channel="C1", id="other")
     again = await thread.begun()
-    await thread.store.set_prose(turn, ())
-    await thread.store.set_prose(turn, (PART,))
-    await thread.store.set_prose(turn, (PART, other))  # the text may grow
+    await thread.store.set_text_messages(turn, ())
+    await thread.store.set_text_messages(turn, (PART,))
+    await thread.store.set_text_messages(turn, (PART, other))  # the text may grow
     for messages in ((other,), ()):
         with pytest.raises(TurnTakenOver):
-            await thread.store.set_prose(again, messages)
+            await thread.store.set_text_messages(again, messages)
     text = OutgoingMessage(target="text", text="Mine.", markdown=True, messages=(other,))
     assert await thread.ends(again, outgoing=text) is None
     assert await thread.ends(turn, outgoing=text.evolve(messages=(PART,))) is not None
     with pytest.raises(TurnTakenOver):
-        await thread.store.set_prose(again, (PART,))
+        await thread.store.set_text_messages(again, (PART,))
 
 
 async def test_a_text_that_a_slower_process_wrote_over_is_posted_again(thread: Thread) -> None:
     turn = await thread.begun()
-    await thread.store.set_prose(turn, (PART,))
+    await thread.store.set_text_messages(turn, (PART,))
     text = OutgoingMessage(target="text", text="Half", markdown=True, messages=(PART,))
     content = ({"type": "text", "text": "The whole."}, {"type": "text", "text": "Of it."})
     assert await thread.ends(turn, content=content, outgoing=text.evolve(text="The whole.\n\nOf it.")) is not None
@@ -487,8 +487,8 @@ async def test_a_text_that_a_slower_process_wrote_over_is_posted_again(thread: T
 async def test_the_text_of_a_turn_that_somebody_stopped_is_no_text_of_the_next_one(thread: Thread) -> None:
     turn = await thread.begun()
     assert await thread.store.stop(thread.id, ANN) is not None
-    await thread.store.set_prose(turn, (PART,))
-    assert await thread.prose() == ()
+    await thread.store.set_text_messages(turn, (PART,))
+    assert await thread.text_messages() == ()
 
 
 async def test_where_a_text_stands_is_nothing_to_a_conversation_that_was_deleted(thread: Thread) -> None:
@@ -496,5 +496,5 @@ async def test_where_a_text_stands_is_nothing_to_a_conversation_that_was_deleted
     await thread.ends(turn)
     await thread.store.prune(utc_now() + timedelta(seconds=1), 10)
     with pytest.raises(TurnTakenOver):
-        await thread.store.set_prose(turn, (PART,))
+        await thread.store.set_text_messages(turn, (PART,))
     assert await thread.store.find_conversation(HERE) is None

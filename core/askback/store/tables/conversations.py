@@ -16,7 +16,7 @@ __all__ = [
     "record_stop",
     "set_last_text",
     "set_notified_seq",
-    "set_stream_messages",
+    "set_text_messages",
     "set_trace",
     "set_wants_turn",
     "start",
@@ -159,7 +159,7 @@ def postpone_turn(connection: Connection, conversation_id: str, pause: timedelta
     )
 
 
-def set_stream_messages(connection: Connection, conversation_id: str, messages: tuple[MessageRef, ...]) -> None:
+def set_text_messages(connection: Connection, conversation_id: str, messages: tuple[MessageRef, ...]) -> None:
     _CHANGE.change(connection, of=conversation_id, prose=_REFS.dump_json(messages).decode() if messages else None)
 
 
@@ -226,7 +226,7 @@ def _to_conversation(row: Row | RowMapping) -> Conversation:
             id=row["id"],
             place=Place.model_validate_json(row["place"]),
             starter=Actor.model_validate_json(row["starter"]),
-            prose=() if row["prose"] is None else _REFS.validate_json(row["prose"]),
+            text_messages=() if row["prose"] is None else _REFS.validate_json(row["prose"]),
             stops=row["stops"],
             midway=row["midway"],
             trace=row["trace"],
