@@ -2,7 +2,9 @@
 
 import asyncio
 import time
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 class Clock(Protocol):
@@ -70,7 +72,7 @@ class ManualClock:
             await arrival
 
 
-async def done_within(clock: Clock, future: asyncio.Future[bool], seconds: float) -> bool:
+async def done_within(clock: Clock, future: asyncio.Future[T], seconds: float) -> bool:
     """Return True if `future` was done before the clock advanced by `seconds`."""
     if not future.done():
         sleeper = asyncio.ensure_future(clock.sleep(seconds))

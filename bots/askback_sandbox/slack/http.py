@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import aiohttp
 from pydantic import JsonValue
 
+from askback_sandbox.clock import done_within
 from askback_sandbox.json_values import JsonObject, as_object, as_text
 
 from . import limits
@@ -127,11 +128,15 @@ class SlackHttp(SlackSocket):
             self._session = aiohttp.ClientSession()
         headers = {"Content-Type": kind, **(more or {}), **signed(self.secret, body, self._workspace.clock.time())}
         status, text = None, ""
+        posting = asyncio.create_task(self._balanced(self._session, path, body, headers))
         try:
-            async with asyncio.timeout(self._ack_seconds):
-                status, text = await self._balanced(self._session, path, body, headers)
-        except (TimeoutError, aiohttp.ClientError):
+            if await done_within(self._workspace.clock, posting, self._ack_seconds):
+                status, text = posting.result()
+        except aiohttp.ClientError:
             status = None
+        finally:
+            posting.cancel()
+            await asyncio.gather(posting, return_exceptions=True)
         self.sent.append((path, headers, status))
         return status, text
 

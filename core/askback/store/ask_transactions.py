@@ -25,7 +25,7 @@ from askback.store.errors import StoreError
 from askback.store.notifications import Signal, send_signal
 from askback.store.tables import asks, card_messages, decisions, locks, outbox, participants
 from askback.store.tables.new_asks import store_asks
-from askback.store.transactions import CLICK_SECONDS, Transactions
+from askback.store.transactions import Transactions
 
 log = logging.getLogger("askback.store")
 
@@ -125,7 +125,7 @@ class AskTransactions(Transactions):
             logged = action if is_audited(answer) else None
             return DecisionResult(after, answer, self._change(connection, before, after, logged), kept)
 
-        return await self._run(work, within=CLICK_SECONDS)
+        return await self._run_click(work)
 
     async def run_due(
         self, ask_id: str, decision: Callable[[Ask, datetime], tuple[Ask | None, OutgoingMessage | None]]

@@ -31,7 +31,7 @@ from askback.store.tables import (
 )
 from askback.store.tables.offers import StoredOffer
 from askback.store.tables.turns import request_turn
-from askback.store.transactions import CLICK_SECONDS, Transactions
+from askback.store.transactions import Transactions
 from askback.store.unreadable_rows import SkippedRows
 
 T = TypeVar("T")
@@ -140,7 +140,7 @@ class ConversationTransactions(Transactions):
             decisions.save_steps(connection, steps)
             return answer, steps[-1].after if steps else None
 
-        return await self._run(work, within=CLICK_SECONDS)
+        return await self._run_click(work)
 
     async def get_offer_ask(self, offer_id: str) -> Ask | None:
         """Return the ask that an offer is about. None if the offer or the ask does not exist."""

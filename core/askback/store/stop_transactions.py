@@ -19,7 +19,7 @@ from askback.internal.clock import utc_now
 from askback.store.events import AskSettled, ConversationStopped, record_event
 from askback.store.notifications import Signal, send_signal
 from askback.store.tables import approvals, asks, conversations, inbox, locks, offers, outbox, tool_calls, transcript
-from askback.store.transactions import CLICK_SECONDS, Transactions
+from askback.store.transactions import Transactions
 
 STOPPED = "Somebody stopped this before it was done. If it had begun, its outcome is unknown."
 """Result of a call that a stop ended."""
@@ -73,7 +73,7 @@ class StopTransactions(Transactions):
             outbox.enqueue_message(connection, outgoing, conversation_id)
             return Stopped(conversation=conversation, asks=ended)
 
-        return await self._run(work, within=CLICK_SECONDS)
+        return await self._run_click(work)
 
 
 def is_working(connection: Connection, conversation: Conversation) -> bool:

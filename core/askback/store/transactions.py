@@ -73,6 +73,10 @@ class Transactions:
         self._publish_soon(events)
         return result
 
+    async def _run_click(self, work: Callable[[Connection], T]) -> T:
+        """Run a transaction for whose commit a person waits. Raises `StoreBusy` after `CLICK_SECONDS`."""
+        return await self._run(work, within=CLICK_SECONDS)
+
     def _publish_soon(self, events: Sequence[Event]) -> None:
         if events and self._listeners:
             asyncio.get_running_loop().call_soon(self._publish, tuple(events))

@@ -24,6 +24,7 @@ from askback.ports.installed_bots import get_bot
 from askback.runtime.app import Host, running
 from askback.settings.core import Settings
 from askback.settings.loader import load
+from askback.store import transactions
 from askback_discord import control_ids
 from askback_discord.clicks import TAKEN, Clicks
 from askback_discord.layout import CONTINUED
@@ -44,7 +45,22 @@ from support.clocks import SharedClock
 from support.discord_markdown import read, seen
 from support.stores import url_in
 
-from .driver import ACK_MS, GENERAL, GROUPS, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
+from .driver import (
+    ACK_MS,
+    COMMIT_SECONDS,
+    GENERAL,
+    GROUPS,
+    Card,
+    Choice,
+    Clicked,
+    Control,
+    Journal,
+    Line,
+    Talk,
+    TextField,
+    What,
+    until,
+)
 
 OPENAPI = Path(__file__).parents[4] / "shared" / "schemas" / "discord-openapi.json"
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
@@ -106,6 +122,7 @@ async def open_desk(
         handled.append(one.id)
 
     monkeypatch.setattr(Clicks, "handle_interaction", counted)
+    monkeypatch.setattr(transactions, "CLICK_SECONDS", COMMIT_SECONDS)
     try:
         async with (
             clock.running(),

@@ -29,6 +29,8 @@ T = TypeVar("T")
 WITHIN = 30.0
 """Seconds that any step may take before a scenario fails; waits end as soon as they can."""
 ACK_MS = 3_000.0
+COMMIT_SECONDS = 60.0
+"""Seconds within which a click must be committed here. A machine that stalls would make the bot refuse it after 2 s."""
 
 ADA, BEN, CY = "ada", "ben", "cy"
 """The people at the desk."""

@@ -22,6 +22,7 @@ from askback.ports.installed_bots import get_bot
 from askback.runtime.app import Host, running
 from askback.settings.core import Settings
 from askback.settings.loader import load
+from askback.store import transactions
 from askback_sandbox.attached import Attached
 from askback_sandbox.json_values import JsonObject, as_object, copied, objects
 from askback_sandbox.model.model import Model
@@ -42,7 +43,22 @@ from support import slack_cards as cards
 from support.clocks import SharedClock
 from support.stores import url_in
 
-from .driver import ACK_MS, GENERAL, GROUPS, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
+from .driver import (
+    ACK_MS,
+    COMMIT_SECONDS,
+    GENERAL,
+    GROUPS,
+    Card,
+    Choice,
+    Clicked,
+    Control,
+    Journal,
+    Line,
+    Talk,
+    TextField,
+    What,
+    until,
+)
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
 TOOLS = "AskUserQuestion,question,askQuestion"
@@ -80,6 +96,7 @@ async def open_desk(
     """
     for name in (*PROXIES, "SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET", "ASKBACK_CONFIG"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(transactions, "CLICK_SECONDS", COMMIT_SECONDS)
     journal = Journal()
     logging.getLogger().addHandler(journal)
     try:

@@ -17,7 +17,9 @@ from sqlalchemy import Connection
 from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
 from askback.manager.refusals import RefusalThrottle
+from askback.store import transactions
 from askback.store.tables import audit
+from askback.store.transactions import CLICK_SECONDS
 from askback_sandbox.model.script import turn
 
 from .driver import (
@@ -283,6 +285,14 @@ async def test_conditional_questions_come_and_go_with_the_answers(desk: Desk) ->
         assert [answer.question_id for answer in outcome.answers] == ["pet", "last"]
 
 
+@pytest.fixture
+def impatient(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the bot wait for a commit for as long as it does for people."""
+    del desk
+    monkeypatch.setattr(transactions, "CLICK_SECONDS", CLICK_SECONDS)
+
+
+@pytest.mark.usefixtures("impatient")
 async def test_a_click_while_the_database_is_locked_is_refused_in_time_and_visibly(desk: Desk, tmp_path: Path) -> None:
     talk, shown = await fruit(desk)
     lines = len(desk.lines(talk))
@@ -301,6 +311,7 @@ async def test_a_click_while_the_database_is_locked_is_refused_in_time_and_visib
     await unchanged(desk, talk, shown, lines)
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_commit_that_comes_too_late_is_said_to_be_uncertain_and_counts_if_it_was_made(desk: Desk) -> None:
     talk, shown = await fruit(desk)
     desk.journal.announce("click_refused", "askback.store")
@@ -331,6 +342,7 @@ async def test_a_commit_that_comes_too_late_is_said_to_be_uncertain_and_counts_i
     assert time.monotonic() - began < 20, "not when the process looks for work anyway"
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_text_while_the_database_is_locked_keeps_the_field_open(desk: Desk, tmp_path: Path) -> None:
     talk, shown = await fruit(desk)
     await desk.open_field(ADA, shown)
