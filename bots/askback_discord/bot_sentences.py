@@ -15,9 +15,9 @@ from askback.domain.identity import Place
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.text.literal import utf16_length
 from askback_discord import limits
+from askback_discord.card_parts import PLATFORM
 from askback_discord.components import Component, moment, person, role
-from askback_discord.content_parts import PLATFORM
-from askback_discord.texts import plain
+from askback_discord.escaping import plain
 
 _MESSAGE: Final = re.compile(r"https://discord\.com/channels/(?:\d+|@me)/\d+/\d+")
 """An address that Discord turns into a link, unless a part of it is escaped."""

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from pydantic import JsonValue
 
 from askback_discord import control_ids, limits
-from askback_discord.texts import fit_line
+from askback_discord.escaping import fit_line
 
 Component: TypeAlias = dict[str, JsonValue]
 """A component, or a part of one."""

@@ -11,7 +11,7 @@ from askback.domain.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, 
 from askback.text.literal import utf16_length
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, Style, button, menu, option, row
-from askback_discord.texts import fit_line, to_single_line
+from askback_discord.escaping import fit_line, to_single_line
 
 BUTTONS = limits.ROW_BUTTONS
 """Most controls of a single choice, including "Something else…", that are shown as buttons. More become a menu."""

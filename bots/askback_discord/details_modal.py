@@ -11,8 +11,8 @@ from askback.domain.card import Details
 from askback.text.literal import fit_line, replace_controls, utf16_length
 from askback_discord import limits
 from askback_discord.api_calls import File
+from askback_discord.card_parts import Text, strong
 from askback_discord.components import Component
-from askback_discord.content_parts import Text, strong
 
 FILE: Final = "everything.txt"
 MOST: Final = 8

@@ -12,7 +12,7 @@ from askback.domain.card import TextField
 from askback.text.literal import find_break, truncate, utf16_length
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, button, row
-from askback_discord.texts import plain
+from askback_discord.escaping import plain
 
 
 def build_notice(words: str) -> Component:

@@ -10,7 +10,7 @@ from typing import cast
 
 import discord
 
-from askback.agent.history import MAX_MESSAGES, select_newest
+from askback.agent.thread_history import MAX_MESSAGES, select_newest
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import HistoryMessage
 from askback.ports.platform import DeliveryError, MessageNotFound

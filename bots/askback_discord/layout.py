@@ -10,8 +10,8 @@ from typing import Final
 
 from askback.text.literal import utf16_length
 from askback_discord import limits
+from askback_discord.card_parts import Block, Part, Text, Unit
 from askback_discord.components import Component, display
-from askback_discord.content_parts import Block, Part, Text, Unit
 
 GOES_ON: Final = "-# Goes on in the next message ↓"
 CONTINUED: Final = "-# (continued)"

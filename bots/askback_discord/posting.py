@@ -19,7 +19,7 @@ from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.inbound.message_parts import sync_messages
 from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, Messages, RetryableError, TextStream
-from askback_discord import answer_offers, control_ids, limits, render, texts
+from askback_discord import answer_offers, control_ids, escaping, limits, render
 from askback_discord.api_calls import (
     MESSAGE,
     NO_CHANNEL,
@@ -106,7 +106,7 @@ class DiscordPlatform:
         Without a click, a bot cannot send an ephemeral message to one person.
         """
         reference: dict[str, JsonValue] = {"message_id": message.id, "fail_if_not_exists": False}
-        body = _build_text(texts.plain(text)) | {"message_reference": reference}
+        body = _build_text(escaping.plain(text)) | {"message_reference": reference}
         await self.post_message(Place(platform=self.name, channel=message.channel), body, f"tell:{message.id}", 0)
 
     async def write_text(

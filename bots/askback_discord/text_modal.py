@@ -11,7 +11,7 @@ from askback.domain.card import TextField
 from askback.text.literal import replace_controls, utf16_length
 from askback_discord import control_ids, limits
 from askback_discord.components import Component
-from askback_discord.texts import bold, fit_line, plain, truncate
+from askback_discord.escaping import bold, fit_line, plain, truncate
 
 LONG: Final = 300
 """Longest prompt, in characters, that is shown in bold."""

@@ -12,7 +12,7 @@ from cachetools import FIFOCache
 
 from askback.domain.identity import Place
 from askback.ports.platform import MessageNotFound
-from askback_discord import texts
+from askback_discord import escaping
 from askback_discord.api_calls import ARCHIVED, INVALID, NO_CHANNEL, THREAD_EXISTS, DiscordApi, DiscordRefusal, Json
 
 log = logging.getLogger("askback.discord")
@@ -49,7 +49,7 @@ class ThreadApi:
         """
         if place.thread is None:
             return
-        for name in dict.fromkeys((texts.fit_line(_to_printable(title), MAX_TITLE) or UNTITLED, UNTITLED)):
+        for name in dict.fromkeys((escaping.fit_line(_to_printable(title), MAX_TITLE) or UNTITLED, UNTITLED)):
             try:
                 await self._api.call(
                     "POST",

@@ -14,8 +14,8 @@ from askback.domain.card import LONGEST_NAMED, Card, Ending
 from askback.domain.form import Vote
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
+from askback_discord.card_parts import Text, Unit, everybody, plain, quoted, strong
 from askback_discord.components import moment
-from askback_discord.content_parts import Text, Unit, everybody, plain, quoted, strong
 
 ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
 VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from pydantic import JsonValue
 
 from askback_slack import control_ids, limits
-from askback_slack.texts import fit_line, isolate_direction, replace_controls, split_text
+from askback_slack.escaping import fit_line, isolate_direction, replace_controls, split_text
 
 Block: TypeAlias = dict[str, JsonValue]
 """A Slack block, element or object."""

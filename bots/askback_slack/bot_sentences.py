@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from askback.domain.outgoing_message import OutgoingMessage
 from askback_slack.blocks import Block, date, link, rich_text, runs, section, text
-from askback_slack.content_parts import list_addressees
-from askback_slack.texts import escape, to_literal
+from askback_slack.card_parts import list_addressees
+from askback_slack.escaping import escape, to_literal
 
 
 @dataclass(frozen=True, slots=True)

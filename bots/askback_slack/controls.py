@@ -12,7 +12,7 @@ from askback.domain import vote_summary
 from askback.domain.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, Card, Item
 from askback_slack import control_ids, limits
 from askback_slack.blocks import Block, actions, button, option, plain
-from askback_slack.texts import fit_line, replace_controls, to_single_line
+from askback_slack.escaping import fit_line, replace_controls, to_single_line
 
 BUTTONS = 5
 """Most controls of a single choice, including "Something else…", that are shown as buttons. More become a menu."""

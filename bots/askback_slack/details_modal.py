@@ -11,7 +11,7 @@ from typing import Final
 from askback.domain.card import Details
 from askback_slack import control_ids, limits
 from askback_slack.blocks import Block, actions, button, context, plain
-from askback_slack.texts import find_break, fit_line, isolate_direction, replace_controls, split_text
+from askback_slack.escaping import find_break, fit_line, isolate_direction, replace_controls, split_text
 
 CALLBACK: Final = "askback:whole"
 _BLOCKS: Final = limits.VIEW_BLOCKS - 2

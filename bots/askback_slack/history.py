@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
 
-from askback.agent.history import MAX_MESSAGES, select_newest
+from askback.agent.thread_history import MAX_MESSAGES, select_newest
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import HistoryMessage
 from askback.domain.outgoing_message import TURN_TEXT

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from askback_slack import limits
 from askback_slack.blocks import Block, rich_text
-from askback_slack.content_parts import Part, Unit
+from askback_slack.card_parts import Part, Unit
 
 
 @dataclass

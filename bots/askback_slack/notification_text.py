@@ -12,7 +12,7 @@ from askback.domain.form import Vote
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback_slack import limits
-from askback_slack.texts import escape, to_literal
+from askback_slack.escaping import escape, to_literal
 
 ROOM = limits.MESSAGE_TEXT_BYTES - 100
 """Bytes for the summary. The rest is kept for the sentence that says what was left out."""

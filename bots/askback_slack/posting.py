@@ -17,7 +17,7 @@ from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.outgoing_message import REMINDER, TURN_TEXT, OutgoingMessage
 from askback.inbound.message_parts import sync_messages
 from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, Messages, RetryableError, TextStream
-from askback_slack import answer_offers, bot_sentences, render, texts
+from askback_slack import answer_offers, bot_sentences, escaping, render
 from askback_slack.api_calls import SlackApi, StreamOpen
 from askback_slack.history import iterate_messages
 from askback_slack.json_access import get_list, get_text, get_value
@@ -116,7 +116,7 @@ class SlackPlatform:
         written: list[MessageRef] = []
         for number, part in enumerate(split_markdown(neutralize_markdown(markdown))):
             blocks: Blocks = [{"type": "markdown", "text": part}]
-            fallback = texts.to_notification(part)
+            fallback = escaping.to_notification(part)
             if number < len(messages):
                 try:
                     await self.edit_message(messages[number], fallback, blocks, nonce, number)

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from askback.domain.card import Card
 from askback_slack import limits
 from askback_slack.blocks import Block, context
-from askback_slack.content import build_content
+from askback_slack.card_content import build_content
 from askback_slack.controls import build_controls, list_suggestions
 from askback_slack.layout import split_pages
 from askback_slack.notification_text import format_continuation, summarize

@@ -15,8 +15,8 @@ from askback.errors import InvalidValue
 from askback.internal.values import Value
 from askback_slack import limits
 from askback_slack.blocks import Block, context, plain, rich_text, runs, section
+from askback_slack.escaping import fit_line, isolate_direction, replace_controls, to_single_line, truncate
 from askback_slack.json_access import get_object, get_text
-from askback_slack.texts import fit_line, isolate_direction, replace_controls, to_single_line, truncate
 
 CALLBACK: Final = "askback:answer"
 _BLOCK: Final = "askback:answer"

@@ -15,7 +15,7 @@ from askback.domain.identity import Actor
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback_slack.blocks import Block, bold, runs, section, text, usergroup
-from askback_slack.content_parts import Part, Unit, list_addressees, paragraph, person, quoted
+from askback_slack.card_parts import Part, Unit, list_addressees, paragraph, person, quoted
 
 ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
 VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}

@@ -14,7 +14,7 @@ from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import start_interview
 from askback.internal.clock import utc_now
 from askback.store import schema
-from askback.store.tables import asks
+from askback.store.queries import asks
 
 ADA = Actor(platform="slack", tenant="T0LOCAL", id="U0ADA", name="Ada")
 OPTIONS = tuple(

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from askback.manager.refusals import NOT_SAVED, UNCERTAIN
-from askback.store.tables.outbox_leases import LEASE_SECONDS
+from askback.store.queries.outbox_leases import LEASE_SECONDS
 from askback_sandbox.model.call_results import list_calls, refusals
 
 from . import votes

@@ -35,11 +35,11 @@ from askback.domain.incoming_message import EditResult
 from askback.domain.outgoing_message import REMINDER
 from askback.inbound.deduplication import Deduplicator
 from askback.runtime.delivery import Delivery
+from askback.store.queries import inbox, outbox, tool_calls
+from askback.store.queries.edits import StoredMessage
+from askback.store.queries.outbox import enqueue_card
+from askback.store.queries.outbox_leases import OutboxItem
 from askback.store.store import Store
-from askback.store.tables import inbox, outbox, tool_calls
-from askback.store.tables.edits import StoredMessage
-from askback.store.tables.outbox import enqueue_card
-from askback.store.tables.outbox_leases import OutboxItem
 from askback_discord.clicks import Clicks as DiscordClicks
 from askback_discord.interaction_response import LATER
 from askback_discord.posting import DiscordPlatform

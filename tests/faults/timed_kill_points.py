@@ -13,7 +13,7 @@ from typing import Any
 
 from askback.domain.ask import Ask
 from askback.domain.outgoing_message import REMINDER, OutgoingMessage
-from askback.domain.reminders import ESCALATED
+from askback.domain.reminder_messages import ESCALATED
 from askback.store.store import Store
 from askback_discord.posting import DiscordPlatform
 from askback_slack.posting import SlackPlatform

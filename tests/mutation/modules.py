@@ -21,7 +21,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "askback.domain.requesters": ("contract/engine/test_requesters.py", "contract/engine/test_requesters_property.py"),
     "askback.agent.budget": ("unit/agent/test_budget.py",),
     "askback.agent.concurrency_slots": ("unit/agent/test_concurrency_slots.py",),
-    "askback.store.tables.usage": ("contract/engine/test_usage.py",),
+    "askback.store.queries.usage": ("contract/engine/test_usage.py",),
     "askback.store.turn_transactions": ("contract/engine/test_turn_transactions.py",),
 }
 """The tests of each module, relative to `tests/`, with those that fail first at the front."""

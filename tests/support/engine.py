@@ -46,7 +46,7 @@ from askback.store.errors import StoreBusy
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 from askback.tools import get_tool
-from askback.user_tools.function import UserTool
+from askback.user_tools.function_tool import UserTool
 from askback_sandbox.model.script import ToolCall, call
 from askback_sandbox.services import Services
 from support.stores import url_in

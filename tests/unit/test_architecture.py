@@ -23,7 +23,7 @@ ABOVE_BOTS = ("runtime", "client", "cli")
 """The layers that run the bots. A bot imports only from the layers below."""
 PURE = {
     "errors", "domain", "tools",
-    "agent.answer", "agent.audience", "agent.budget", "agent.compaction", "agent.history", "agent.names",
+    "agent.model_response", "agent.audience", "agent.budget", "agent.compaction", "agent.thread_history", "agent.names",
     "agent.prompt", "agent.approver_shortage",
     "inbound.commands", "inbound.answer_parser", "internal.values", "ports.clock_check", "ports.findings",
     "settings.address", "settings.approvers", "settings.durations", "settings.id_list",

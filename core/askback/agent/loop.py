@@ -16,12 +16,12 @@ from datetime import timedelta
 from askback.agent.anthropic_client import Client
 from askback.agent.cancellation import CancellableRunner
 from askback.agent.concurrency_slots import Slot
-from askback.agent.history import EMPTY_HISTORY, ThreadHistory
+from askback.agent.history_reader import fetch_thread_history
 from askback.agent.messages_api import ModelRequest, stream_response
 from askback.agent.queued_text import QueuedTextStream
 from askback.agent.reservation import Reservation
 from askback.agent.settings import AgentSettings
-from askback.agent.thread_history import fetch_thread_history
+from askback.agent.thread_history import EMPTY_HISTORY, ThreadHistory
 from askback.agent.tool_calls import ToolCallHandler, fail_excess_questions
 from askback.agent.tool_runner import ToolRunner
 from askback.agent.transcript import (
@@ -50,9 +50,9 @@ from askback.ports.platform import (
     TextStream,
 )
 from askback.store.errors import TurnTakenOver
-from askback.store.events import ConversationStopped, Event
+from askback.store.queries.new_asks import TooManyOpenAsks
 from askback.store.store import Store
-from askback.store.tables.new_asks import TooManyOpenAsks
+from askback.store.transaction_events import ConversationStopped, Event
 
 log = logging.getLogger("askback.agent")
 

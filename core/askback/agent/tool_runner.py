@@ -32,9 +32,9 @@ from askback.store.store import Store
 from askback.user_tools import event_loops
 from askback.user_tools.decorator import ToolContext
 from askback.user_tools.event_loops import AsyncCall, ToolLoops
-from askback.user_tools.function import UserTool
+from askback.user_tools.function_tool import UserTool
 from askback.user_tools.results import ToolOutput, format_error, to_output
-from askback.user_tools.threads import NoCapacityError, ToolThreadPool
+from askback.user_tools.worker_threads import NoCapacityError, ToolThreadPool
 
 log = logging.getLogger("askback.toolbox")
 

@@ -23,9 +23,9 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from askback.agent.history import ThreadHistory
 from askback.agent.messages_api import ModelResponse
 from askback.agent.names import NameFormatter, indent_body
+from askback.agent.thread_history import ThreadHistory
 from askback.domain.conversation import StopRecord
 from askback.domain.incoming_message import HistoryMessage, InboxMessage
 from askback.domain.turn import Blocks, Message

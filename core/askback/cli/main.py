@@ -187,7 +187,7 @@ def run(config: Config = None) -> None:
     """
     from askback.ports.installed_bots import load_configured_bots
     from askback.runtime.serve import serve
-    from askback.settings.untrusted_files import check_file
+    from askback.settings.working_directory import check_file
 
     check_file("askback run")
     raise typer.Exit(run_to_end(serve(load_configured_bots())))
@@ -207,7 +207,7 @@ def _get_bot(name: str, http: str | None, shard: str | None) -> Bot:
 
 def _serve(bot: Bot) -> None:
     from askback.runtime.serve import serve
-    from askback.settings.untrusted_files import check_file
+    from askback.settings.working_directory import check_file
 
     check_file(f"askback {bot.name}")
     raise typer.Exit(run_to_end(serve([bot])))

@@ -25,8 +25,7 @@ from askback.runtime.app import running
 from askback.runtime.wakeup import wake_worker
 from askback.settings.core import Settings
 from askback.settings.loader import load
-from askback.settings.untrusted_files import describe_unread_database, describe_unread_file
-from askback.store.events import AskSettled, Event
+from askback.settings.working_directory import describe_unread_database, describe_unread_file
 from askback.store.external_access import (
     DatabaseLocation,
     DatabaseNotFound,
@@ -39,9 +38,10 @@ from askback.store.external_access import (
 )
 from askback.store.notifications import LISTENING_BESIDE, Signal
 from askback.store.postgres.address import PostgresAddress
+from askback.store.queries import asks
 from askback.store.sqlite.lockfile import ASKING, DatabaseInUse
 from askback.store.store import Store
-from askback.store.tables import asks
+from askback.store.transaction_events import AskSettled, Event
 from askback.store.url import parse_database_url
 
 log = logging.getLogger("askback.ask")

@@ -27,7 +27,7 @@ from askback.domain.identity import Actor
 from askback.domain.vote_summary import OPEN_TO
 from askback.domain.voting import VoteCount, count_votes
 from askback.errors import OperatorError
-from askback.store.tables import asks, audit
+from askback.store.queries import asks, audit
 from askback.text.literal import fit_line
 from askback.text.terminal import to_terminal_text
 

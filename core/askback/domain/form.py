@@ -4,8 +4,6 @@ from __future__ import annotations
 
 __all__ = [
     "DEFAULT_PLACEHOLDER",
-    "MAX_OPTIONS",
-    "MAX_QUESTIONS",
     "Answer",
     "Choice",
     "Condition",
@@ -36,11 +34,24 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails
 
+from askback.domain.form_limits import (
+    MAX_ANSWER,
+    MAX_DESCRIPTION,
+    MAX_DETAILS,
+    MAX_HEADER,
+    MAX_ID,
+    MAX_IMAGE_URL,
+    MAX_LABEL,
+    MAX_OPTIONS,
+    MAX_PLACEHOLDER,
+    MAX_PREVIEW,
+    MAX_PROMPT,
+    MAX_QUESTIONS,
+    MAX_VALUE,
+)
 from askback.domain.identity import Actor
 from askback.internal.values import PersonText, Value
 
-MAX_QUESTIONS = 20
-MAX_OPTIONS = 1000
 DEFAULT_PLACEHOLDER = "Enter your answer…"
 
 
@@ -58,8 +69,8 @@ def _limit_text(what: str, longest: int) -> AfterValidator:
 
 
 def _check_https(value: str) -> str:
-    if not re.match(r"https://[^\s<>|\"]+\Z", value) or len(value) > 3000:
-        raise ValueError("is not an https address: give a full https:// URL of at most 3,000 characters")
+    if not re.match(r"https://[^\s<>|\"]+\Z", value) or len(value) > MAX_IMAGE_URL:
+        raise ValueError(f"is not an https address: give a full https:// URL of at most {MAX_IMAGE_URL:,} characters")
     return value
 
 
@@ -77,10 +88,10 @@ def _find_repeats(what: str, ids: Sequence[str]) -> str | None:
 class Option(Value):
     """One of the options of a question."""
 
-    value: Annotated[str, _limit_text("a value for the program", 2000)]
-    label: Annotated[str, _limit_text("the label that people read", 2000)]
-    description: Annotated[str, _limit_text("what choosing it means", 4000)] | None = None
-    preview: Annotated[str, _limit_text("the preview", 10_000)] | None = None
+    value: Annotated[str, _limit_text("a value for the program", MAX_VALUE)]
+    label: Annotated[str, _limit_text("the label that people read", MAX_LABEL)]
+    description: Annotated[str, _limit_text("what choosing it means", MAX_DESCRIPTION)] | None = None
+    preview: Annotated[str, _limit_text("the preview", MAX_PREVIEW)] | None = None
     image: Annotated[str, AfterValidator(_check_https)] | None = None
 
     @property
@@ -92,8 +103,8 @@ class Option(Value):
 class TextRules(Value):
     """The rules for a written answer. Lengths are in characters, after trimming."""
 
-    min_length: int = Field(default=1, ge=1, le=1000)
-    max_length: int = Field(default=1000, ge=1, le=1000)
+    min_length: int = Field(default=1, ge=1, le=MAX_ANSWER)
+    max_length: int = Field(default=MAX_ANSWER, ge=1, le=MAX_ANSWER)
     pattern: str | None = Field(default=None, min_length=1)
     """A regular expression that the whole text must match. From trusted code only, never from a model."""
     hint: str | None = None
@@ -141,18 +152,18 @@ class Condition(Value):
 class Question(Value):
     """One question. Without options it asks for a text."""
 
-    id: Annotated[str, _limit_text("an id", 200)]
-    prompt: Annotated[str, _limit_text("the question", 10_000)]
-    header: Annotated[str, _limit_text("a short header", 200)] | None = None
+    id: Annotated[str, _limit_text("an id", MAX_ID)]
+    prompt: Annotated[str, _limit_text("the question", MAX_PROMPT)]
+    header: Annotated[str, _limit_text("a short header", MAX_HEADER)] | None = None
     options: tuple[Option, ...] = ()
     multi_select: bool = False
     allow_custom: bool = True
-    placeholder: Annotated[str, _limit_text("a hint for the text field", 150)] = DEFAULT_PLACEHOLDER
+    placeholder: Annotated[str, _limit_text("a hint for the text field", MAX_PLACEHOLDER)] = DEFAULT_PLACEHOLDER
     rules: TextRules = TextRules()
     default: tuple[str, ...] = ()
     """The values that are chosen at the start."""
     show_if: Condition | None = None
-    details: Annotated[str, _limit_text("the details", 1_000_000)] | None = None
+    details: Annotated[str, _limit_text("the details", MAX_DETAILS)] | None = None
     """The full text of what the prompt is about, such as a tool's arguments. Shown to anyone who asks to see it."""
 
     @field_validator("options")

@@ -13,7 +13,7 @@ from askback.domain.form import Outcome
 from askback.domain.identity import Actor
 from askback.domain.interview import settle
 from askback.domain.outgoing_message import OutgoingMessage
-from askback.domain.reminders import build_reminder
+from askback.domain.reminder_messages import build_reminder
 from askback.domain.voting import list_done
 
 NOTHING_KNOWN: Mapping[str, tuple[Actor, ...]] = MappingProxyType({})

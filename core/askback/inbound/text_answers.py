@@ -29,8 +29,8 @@ from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.quoting import quote_question
 from askback.internal.clock import utc_now
 from askback.manager import AccessControl
+from askback.store.queries.offers import StoredOffer
 from askback.store.store import Store
-from askback.store.tables.offers import StoredOffer
 
 log = logging.getLogger("askback.replies")
 

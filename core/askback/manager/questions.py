@@ -27,8 +27,8 @@ from askback.manager.deadlines import Deadlines
 from askback.manager.new_asks import build_ask, build_policy
 from askback.manager.refusals import RefusalThrottle
 from askback.observability import telemetry
-from askback.store.events import AskSettled, CommitUncertain, Event
 from askback.store.store import Store
+from askback.store.transaction_events import AskSettled, CommitUncertain, Event
 
 log = logging.getLogger("askback.manager")
 

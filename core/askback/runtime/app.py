@@ -44,7 +44,7 @@ from askback.runtime.worker import Worker
 from askback.settings.address import Address
 from askback.settings.core import Settings
 from askback.settings.loader import load
-from askback.settings.untrusted_files import check_database, check_file
+from askback.settings.working_directory import check_database, check_file
 from askback.store.store import Store
 from askback.user_tools.loader import LoadedTools, load_tools
 

@@ -18,10 +18,10 @@ from askback.runtime.wakeup import listen_for_wakeups
 from askback.store.database import Database
 from askback.store.notifications import Signal
 from askback.store.postgres.address import PostgresAddress
+from askback.store.queries.platform_claims import ServedPlatforms
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.sqlite.lockfile import WorkerLock
 from askback.store.store import Store
-from askback.store.tables.platform_claims import ServedPlatforms
 from askback.store.url import parse_database_url
 
 if TYPE_CHECKING:

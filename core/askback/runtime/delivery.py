@@ -13,8 +13,8 @@ from askback.inbound.card_recovery import CardGone
 from askback.manager import QuestionManager
 from askback.observability import telemetry
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Platform
+from askback.store.queries.outbox_leases import OutboxItem
 from askback.store.store import Store
-from askback.store.tables.outbox_leases import OutboxItem
 
 log = logging.getLogger("askback.worker")
 

@@ -10,8 +10,8 @@ from datetime import timedelta
 
 from askback.internal import clock
 from askback.manager import QuestionManager
+from askback.store.queries.outbox_leases import MAX_PAUSE, OutboxItem
 from askback.store.store import Store
-from askback.store.tables.outbox_leases import MAX_PAUSE, OutboxItem
 
 log = logging.getLogger("askback.worker")
 

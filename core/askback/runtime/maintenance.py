@@ -12,8 +12,8 @@ from datetime import timedelta
 
 from askback.internal.clock import utc_now
 from askback.store.errors import StoreError
+from askback.store.queries.retention import PruneCounts
 from askback.store.store import Store
-from askback.store.tables.retention import PruneCounts
 
 log = logging.getLogger("askback.worker")
 

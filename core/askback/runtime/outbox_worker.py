@@ -21,8 +21,8 @@ from askback.runtime.delivery_retries import DeliveryRetries
 from askback.runtime.periodic import repeat
 from askback.store.errors import StoreError
 from askback.store.leases import keep_lease
+from askback.store.queries.outbox_leases import OutboxItem
 from askback.store.store import Store
-from askback.store.tables.outbox_leases import OutboxItem
 from askback.store.unreadable_rows import UnreadableRow
 
 log = logging.getLogger("askback.worker")

@@ -1,6 +1,6 @@
 """Let any free process of several advance the agent's turns, through procrastinate's jobs on PostgreSQL.
 
-A commit that gives a conversation something to do defers its job, too (`store/tables/turns.py`). The job has the
+A commit that gives a conversation something to do defers its job, too (`store/queries/turns.py`). The job has the
 conversation's own lock and its platform's queue. So no two processes advance one conversation at once, and only a
 process that serves the platform takes it. A missing heartbeat reveals a dead process, and others take its jobs. A
 process that was only slow may return later. Its commits are then refused, because the conversation has continued
@@ -39,8 +39,8 @@ from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.connection import build_conninfo
 from askback.store.postgres.dead_connections import BoundedConnection
 from askback.store.postgres.jobs import TURN, give_back, has_heartbeat, list_held_jobs, queue_of, sweep
+from askback.store.queries.platform_claims import STALLED_SECONDS, announce_platforms
 from askback.store.store import Store
-from askback.store.tables.platform_claims import STALLED_SECONDS, announce_platforms
 
 log = logging.getLogger("askback.worker")
 

@@ -15,7 +15,7 @@ from askback.runtime.app import running
 from askback.runtime.shutdown import ShutdownHandler
 from askback.settings.core import Settings
 from askback.settings.loader import load
-from askback.settings.untrusted_files import check_database
+from askback.settings.working_directory import check_database
 from askback.user_tools.loader import load_tools
 
 log = logging.getLogger("askback.serve")

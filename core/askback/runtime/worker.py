@@ -17,8 +17,8 @@ from askback.runtime.outbox_worker import OutboxWorker
 from askback.runtime.periodic import LOOK_AGAIN, STORE_PAUSE, repeat
 from askback.runtime.turns import TurnScheduler
 from askback.store.errors import StoreError
-from askback.store.events import CommitUncertain, Event, TurnRequested, WorkEnqueued
 from askback.store.store import Store
+from askback.store.transaction_events import CommitUncertain, Event, TurnRequested, WorkEnqueued
 
 log = logging.getLogger("askback.worker")
 

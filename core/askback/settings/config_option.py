@@ -35,7 +35,7 @@ def report_unread(command: str) -> None:
     from askback.errors import OperatorError
     from askback.settings.core import Settings
     from askback.settings.loader import load
-    from askback.settings.untrusted_files import describe_unread_database, describe_unread_file
+    from askback.settings.working_directory import describe_unread_database, describe_unread_file
 
     sentences = [describe_unread_file(command)]
     with contextlib.suppress(OperatorError):  # the command itself reports wrong settings

@@ -23,8 +23,8 @@ from askback.internal.clock import from_micros
 from askback.store.database_clock import read_now
 from askback.store.errors import StoreError
 from askback.store.notifications import Signal, send_signal
-from askback.store.tables import asks, card_messages, decisions, locks, outbox, participants
-from askback.store.tables.new_asks import store_asks
+from askback.store.queries import asks, card_messages, decisions, locks, outbox, participants
+from askback.store.queries.new_asks import store_asks
 from askback.store.transactions import Transactions
 
 log = logging.getLogger("askback.store")

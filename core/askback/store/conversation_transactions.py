@@ -16,8 +16,7 @@ from askback.domain.identity import MessageRef, Place
 from askback.domain.incoming_message import IncomingMessage, Received, Step, TextReading
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.clock import utc_now
-from askback.store.stop_transactions import end_all, is_working
-from askback.store.tables import (
+from askback.store.queries import (
     asks,
     conversations,
     decisions,
@@ -29,8 +28,9 @@ from askback.store.tables import (
     tool_calls,
     transcript,
 )
-from askback.store.tables.offers import StoredOffer
-from askback.store.tables.turns import request_turn
+from askback.store.queries.offers import StoredOffer
+from askback.store.queries.turns import request_turn
+from askback.store.stop_transactions import end_all, is_working
 from askback.store.transactions import Transactions
 from askback.store.unreadable_rows import SkippedRows
 

@@ -15,9 +15,9 @@ from askback.domain.incoming_message import DeletedMessages, EditedMessage, Edit
 from askback.internal.clock import from_micros, to_micros
 from askback.store.conversation_transactions import AnswerMatcher
 from askback.store.database_clock import read_now
-from askback.store.tables import asks, card_messages, conversations, decisions, edits, inbox, locks, offers, outbox
-from askback.store.tables.edits import StoredMessage
-from askback.store.tables.turns import request_turn
+from askback.store.queries import asks, card_messages, conversations, decisions, edits, inbox, locks, offers, outbox
+from askback.store.queries.edits import StoredMessage
+from askback.store.queries.turns import request_turn
 from askback.store.transactions import Transactions
 
 

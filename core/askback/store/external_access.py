@@ -36,10 +36,10 @@ from askback.internal.extras import import_extra
 from askback.store.database import Database
 from askback.store.migrate import NEWEST, VERSION_TABLE
 from askback.store.postgres.address import PostgresAddress
+from askback.store.queries.platform_claims import ServedPlatforms, decode_platforms
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.sqlite.files import check_files, open_beside
 from askback.store.sqlite.lockfile import lock_path, read_lock
-from askback.store.tables.platform_claims import ServedPlatforms, decode_platforms
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 
 from askback.store.errors import StoreError
 from askback.store.outbox_transactions import OutboxTransactions
-from askback.store.tables.outbox_leases import LEASE_SECONDS
+from askback.store.queries.outbox_leases import LEASE_SECONDS
 
 log = logging.getLogger("askback.store")
 

@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 
 from askback.domain.identity import MessageRef
 from askback.domain.outgoing_message import OutgoingMessage
-from askback.store.tables import conversations, locks, outbox, outbox_leases
-from askback.store.tables.outbox_leases import LEASE_SECONDS, OutboxItem
+from askback.store.queries import conversations, locks, outbox, outbox_leases
+from askback.store.queries.outbox_leases import LEASE_SECONDS, OutboxItem
 from askback.store.transactions import Transactions
 from askback.store.unreadable_rows import UnreadableRow
 

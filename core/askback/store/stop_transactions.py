@@ -16,9 +16,9 @@ from askback.domain.incoming_message import IncomingMessage
 from askback.domain.interview import settle
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.clock import utc_now
-from askback.store.events import AskSettled, ConversationStopped, record_event
 from askback.store.notifications import Signal, send_signal
-from askback.store.tables import approvals, asks, conversations, inbox, locks, offers, outbox, tool_calls, transcript
+from askback.store.queries import approvals, asks, conversations, inbox, locks, offers, outbox, tool_calls, transcript
+from askback.store.transaction_events import AskSettled, ConversationStopped, record_event
 from askback.store.transactions import Transactions
 
 STOPPED = "Somebody stopped this before it was done. If it had begun, its outcome is unknown."

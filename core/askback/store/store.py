@@ -10,9 +10,9 @@ from askback.store.ask_transactions import AskTransactions, DecisionResult
 from askback.store.conversation_transactions import ConversationTransactions
 from askback.store.edit_transactions import EditTransactions
 from askback.store.outbox_transactions import OutboxTransactions
+from askback.store.queries import retention, unserved_work
+from askback.store.queries.retention import PruneCounts
 from askback.store.stop_transactions import StopTransactions
-from askback.store.tables import retention, unserved_work
-from askback.store.tables.retention import PruneCounts
 from askback.store.tool_call_transactions import ToolCallTransactions
 from askback.store.turn_transactions import TurnTransactions
 from askback.store.usage_transactions import UsageTransactions

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.requesters import find_requesters
 from askback.domain.turn import ApprovalContext, Blocks, CallsToRun, NextStep
-from askback.store.tables import approvals, asks, conversations, outbox, tool_calls, transcript
+from askback.store.queries import approvals, asks, conversations, outbox, tool_calls, transcript
 from askback.store.transactions import Transactions
 
 log = logging.getLogger("askback.store")

@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 
 from askback.store.database import Database
 from askback.store.errors import StoreError
-from askback.store.events import AskChanged, CommitUncertain, Event, collect_events
-from askback.store.tables.platform_claims import ServedPlatforms
+from askback.store.queries.platform_claims import ServedPlatforms
+from askback.store.transaction_events import AskChanged, CommitUncertain, Event, collect_events
 from askback.store.unreadable_rows import SkippedRows
 
 T = TypeVar("T")

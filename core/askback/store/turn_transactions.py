@@ -17,7 +17,7 @@ from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, Message, Turn, TurnEnd, TurnInput, get_text
 from askback.internal.clock import utc_now
 from askback.store.errors import TurnTakenOver
-from askback.store.tables import (
+from askback.store.queries import (
     approvals,
     conversations,
     inbox,
@@ -28,7 +28,7 @@ from askback.store.tables import (
     transcript,
     usage,
 )
-from askback.store.tables.new_asks import store_asks
+from askback.store.queries.new_asks import store_asks
 from askback.store.transactions import Transactions
 from askback.store.unreadable_rows import UnreadableRow
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from askback.domain.turn import TokenUsage
 from askback.internal.clock import utc_now
-from askback.store.tables import locks, usage
+from askback.store.queries import locks, usage
 from askback.store.transactions import Transactions
 
 

@@ -10,7 +10,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from askback.domain.form import MAX_OPTIONS, MAX_QUESTIONS, Form, Outcome
+from askback.domain.form import Form, Outcome
+from askback.domain.form_limits import MAX_OPTIONS, MAX_QUESTIONS
 from askback.errors import ModelError
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
 from askback.tools.lenient_parser import (

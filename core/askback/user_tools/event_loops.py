@@ -19,7 +19,7 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from askback.user_tools.threads import NoCapacityError, ToolThreadPool
+from askback.user_tools.worker_threads import NoCapacityError, ToolThreadPool
 
 log = logging.getLogger("askback.toolbox")
 

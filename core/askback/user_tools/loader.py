@@ -17,7 +17,7 @@ from typing import Final, cast
 
 from askback.errors import CallerError, OperatorError
 from askback.tools import TOOLS, QuestionTool, ToolInput, is_import_path
-from askback.user_tools.function import UserTool
+from askback.user_tools.function_tool import UserTool
 
 MATCH_ALL_PATTERN: Final = "*"
 """The one pattern that may match nothing: it cannot be misspelt."""

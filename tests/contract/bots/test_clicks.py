@@ -18,7 +18,7 @@ from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
 from askback.manager.refusals import RefusalThrottle
 from askback.store import transactions
-from askback.store.tables import audit
+from askback.store.queries import audit
 from askback.store.transactions import CLICK_SECONDS
 from askback_sandbox.model.script import turn
 

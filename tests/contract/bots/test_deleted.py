@@ -90,7 +90,7 @@ async def test_a_card_of_a_program_comes_back_where_no_agent_talks(desk: Desk) -
 async def test_a_card_that_is_deleted_again_comes_back_after_a_pause(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("askback.store.tables.card_messages.PAUSES", (0.0, 1.5))
+    monkeypatch.setattr("askback.store.queries.card_messages.PAUSES", (0.0, 1.5))
     talk, first = await fruit(desk)
     await known(desk)
     await desk.delete(first)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.agent.history import MAX_MESSAGES
+from askback.agent.thread_history import MAX_MESSAGES
 from askback.domain.ask_policy import Who
 from askback_sandbox.discord.values import Intent, Permission
 from askback_sandbox.model.script import turn
@@ -134,7 +134,7 @@ async def test_stopping_in_the_thread_of_others_is_no_beginning(desk: Desk) -> N
 
 
 async def test_a_platform_that_is_busy_for_a_moment_is_asked_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("askback.agent.thread_history.PAUSE", 0.01)
+    monkeypatch.setattr("askback.agent.history_reader.PAUSE", 0.01)
     desk.model.script(turn("I see the whole of it now."))
     talk = await desk.thread(ADA, "the build is red")
     if isinstance(desk, SlackDesk):

@@ -12,8 +12,8 @@ from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.clock import utc_now
 from askback.store import leases
 from askback.store.leases import LeaseLost, keep_lease
+from askback.store.queries.outbox_leases import LEASE_SECONDS
 from askback.store.store import Store
-from askback.store.tables.outbox_leases import LEASE_SECONDS
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from support.engine import ANN, HERE, Board, engine

@@ -19,8 +19,8 @@ from askback.domain.identity import Actor
 from askback.domain.interview import settle, start_interview
 from askback.domain.requesters import PastCall, ReadMessage, find_authors, find_requesters
 from askback.manager import build_ask, build_policy
+from askback.store.queries import asks, transcript
 from askback.store.schema import transcript as transcript_table
-from askback.store.tables import asks, transcript
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from support.approvals import APPROVE, CID, DENY, TEAM, Deploying, to

@@ -20,8 +20,8 @@ from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, Message, ToolCall, Turn, TurnEnd, TurnInput
 from askback.internal.clock import utc_now
 from askback.store.errors import TurnTakenOver
+from askback.store.queries.outbox_leases import LEASE_SECONDS
 from askback.store.store import Store
-from askback.store.tables.outbox_leases import LEASE_SECONDS
 from support.cases import form, question
 
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="1")

@@ -8,8 +8,8 @@ import pytest
 
 from askback.domain.turn import TokenUsage
 from askback.store.database import Database
+from askback.store.queries import usage
 from askback.store.store import Store
-from askback.store.tables import usage
 
 MORNING = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 11, 21, tzinfo=UTC)

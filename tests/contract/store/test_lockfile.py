@@ -18,10 +18,10 @@ import pytest
 
 from askback.errors import OperatorError
 from askback.store.external_access import list_worker_platforms
+from askback.store.queries.platform_claims import ServedPlatforms
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.sqlite.files import create_private
 from askback.store.sqlite.lockfile import DatabaseInUse, WorkerLock
-from askback.store.tables.platform_claims import ServedPlatforms
 
 
 def mode(path: Path) -> int:

@@ -28,8 +28,7 @@ from askback.errors import OperatorError
 from askback.internal.clock import utc_now
 from askback.store import schema
 from askback.store.migrate import NEWEST, VERSION_TABLE, prepare
-from askback.store.sqlite.database import SqliteDatabase
-from askback.store.tables import (
+from askback.store.queries import (
     asks,
     conversations,
     inbox,
@@ -42,6 +41,7 @@ from askback.store.tables import (
     unserved_work,
     usage,
 )
+from askback.store.sqlite.database import SqliteDatabase
 
 
 class NotingCursor(sqlite3.Cursor):

@@ -16,7 +16,7 @@ from askback.domain.interview import Interview, apply_action, start_interview
 from askback.errors import PersonError
 from askback.inbound import answer_parser
 from askback.inbound.text_answers import classify_text, decide_offer
-from askback.store.tables.offers import StoredOffer
+from askback.store.queries.offers import StoredOffer
 from support.cases import ANN, BEN, NOON, Story, form, question
 
 PLACE = Place(platform="local", channel="C1", thread="1")

@@ -13,7 +13,12 @@ from askback.errors import OperatorError
 from askback.settings.address import Address
 from askback.settings.core import Settings
 from askback.settings.loader import load
-from askback.settings.untrusted_files import check_database, check_file, describe_unread_database, describe_unread_file
+from askback.settings.working_directory import (
+    check_database,
+    check_file,
+    describe_unread_database,
+    describe_unread_file,
+)
 from askback_slack.app import SlackBot
 from askback_slack.settings import SlackSettings, load_settings
 

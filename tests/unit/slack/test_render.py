@@ -19,7 +19,7 @@ from askback.domain.interview import Interview, settle, start_interview
 from askback.errors import ModelError
 from askback.tools import TOOLS
 from askback_slack import control_ids, limits, render
-from askback_slack.texts import to_literal
+from askback_slack.escaping import to_literal
 from support.slack_cards import (
     ADA,
     ASK,

@@ -10,7 +10,7 @@ SECONDS = 60
 
 HANGS = """
 import asyncio
-from askback.user_tools import event_loops, threads
+from askback.user_tools import event_loops, worker_threads
 
 event_loops.END_SECONDS = 0.01
 begun = asyncio.Event()
@@ -26,7 +26,7 @@ async def hang():
 
 
 async def main():
-    tools = event_loops.ToolLoops(threads.ToolThreadPool(1))
+    tools = event_loops.ToolLoops(worker_threads.ToolThreadPool(1))
     tools.submit(event_loops.AsyncCall("hang", None, hang))
     waits = event_loops.AsyncCall("wait", None, begun.wait)
     tools.submit(waits)

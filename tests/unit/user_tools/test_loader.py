@@ -12,7 +12,7 @@ import pytest
 
 from askback import CallerError, OperatorError, ToolContext, tool
 from askback.domain.identity import Actor, Place
-from askback.user_tools.function import UserTool
+from askback.user_tools.function_tool import UserTool
 from askback.user_tools.loader import LoadedTools, load_tools
 
 

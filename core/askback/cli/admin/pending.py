@@ -23,7 +23,7 @@ from askback.client.summary import (
 from askback.domain.ask import Ask
 from askback.internal.clock import utc_now
 from askback.store.external_access import DatabaseLocation, DatabaseNotFound, read_snapshot
-from askback.store.tables import asks, audit
+from askback.store.queries import asks, audit
 from askback.text.terminal import to_json_line, to_terminal_text
 
 

@@ -30,8 +30,8 @@ from askback.domain.interview import Interview
 from askback.domain.voting import VoteCount
 from askback.internal.clock import utc_now
 from askback.store.external_access import DatabaseLocation, read_snapshot
-from askback.store.tables import audit
-from askback.store.tables.audit import ActionRecord, PendingUpdate
+from askback.store.queries import audit
+from askback.store.queries.audit import ActionRecord, PendingUpdate
 from askback.text.terminal import to_json_line, to_terminal_text
 
 

@@ -25,7 +25,7 @@ from askback.ports.installed_bots import get_bot, list_bot_names, load_bots
 from askback.settings.core import Settings
 from askback.store.external_access import DatabaseLocation, find_worker_pid, list_worker_platforms, read_snapshot
 from askback.store.postgres.address import PostgresAddress
-from askback.store.tables import asks
+from askback.store.queries import asks
 from askback.store.url import parse_database_url
 
 log = logging.getLogger("askback.doctor")

@@ -25,8 +25,8 @@ from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.connection import connect
 from askback.store.postgres.database import CONNECTIONS
 from askback.store.postgres.error_mapping import find_remedy, format_message
+from askback.store.queries.platform_claims import SERVING, decode_platforms
 from askback.store.schema import metadata
-from askback.store.tables.platform_claims import SERVING, decode_platforms
 
 OLDEST = 13
 TESTED = 15

@@ -15,7 +15,7 @@ from askback.errors import OperatorError
 from askback.ports.findings import Finding, findings_from_error, good, warning
 from askback.settings.core import Settings
 from askback.settings.loader import find_file, get_environment_variable, load
-from askback.settings.untrusted_files import describe_unread_database, describe_unread_file
+from askback.settings.working_directory import describe_unread_database, describe_unread_file
 from askback.user_tools.loader import load_tools
 
 PREFIX = "ASKBACK_"

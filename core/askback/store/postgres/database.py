@@ -3,7 +3,7 @@
 In addition to the rules of `Database`, these hold for a *work*:
 
 - Works run concurrently, in this process and in others. A work that decides by what it reads first takes the lock of
-  its place (`askback.store.tables.locks`).
+  its place (`askback.store.queries.locks`).
 - A work runs again if it conflicted with another transaction (a deadlock, the same new row), or if the connection was
   lost before its COMMIT.
 - If the connection is lost during the COMMIT, its outcome is unknown here, and the error is `in_doubt`. An exception is

@@ -19,7 +19,7 @@ from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.connection import ReconnectingConnection, create_shared_engine
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.error_mapping import format_reason
-from askback.store.tables.platform_claims import ServedPlatforms, list_served_platforms
+from askback.store.queries.platform_claims import ServedPlatforms, list_served_platforms
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from procrastinate import App, SyncPsycopgConnector
 from procrastinate.exceptions import ConnectorException
 from sqlalchemy import Connection, text
 
-from askback.store.tables.platform_claims import STALLED_SECONDS, parse_platform, to_key_prefix
+from askback.store.queries.platform_claims import STALLED_SECONDS, parse_platform, to_key_prefix
 
 TURN = "askback.turn"
 _QUEUE = "askback_turns"

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import TracebackType
 
 from askback.errors import OperatorError
+from askback.store.queries.platform_claims import ServedPlatforms, encode_platforms
 from askback.store.sqlite.files import ELSEWHERE, create_private, make_directories, open_beside
-from askback.store.tables.platform_claims import ServedPlatforms, encode_platforms
 
 log = logging.getLogger("askback.store")
 

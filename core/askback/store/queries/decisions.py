@@ -11,10 +11,10 @@ from sqlalchemy import Connection
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
 from askback.domain.incoming_message import IncomingMessage, Step
-from askback.store.events import AskChanged, AskSettled, record_event
 from askback.store.notifications import Signal, send_signal
-from askback.store.tables import asks, conversations, inbox, offers, outbox, outbox_leases
-from askback.store.tables.turns import request_turn
+from askback.store.queries import asks, conversations, inbox, offers, outbox, outbox_leases
+from askback.store.queries.turns import request_turn
+from askback.store.transaction_events import AskChanged, AskSettled, record_event
 
 
 def save_change(connection: Connection, before: Ask, after: Ask, action: Action | None) -> bool:

@@ -34,9 +34,9 @@ from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import STOP_KEY_PREFIX
 from askback.internal.clock import from_micros, now, to_micros
 from askback.store.database_clock import NOW, get_now_parameter
+from askback.store.queries.platform_claims import ServedPlatforms, is_served
 from askback.store.schema import conversations, inbox
 from askback.store.statement import Row, Statement
-from askback.store.tables.platform_claims import ServedPlatforms, is_served
 from askback.store.unreadable_rows import mark_unreadable
 
 _REFS = TypeAdapter(tuple[MessageRef, ...])

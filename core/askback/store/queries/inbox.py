@@ -19,9 +19,9 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import InboxMessage, IncomingMessage
 from askback.internal.clock import to_micros
+from askback.store.queries import edits
 from askback.store.schema import conversations, inbox
 from askback.store.statement import Statement
-from askback.store.tables import edits
 from askback.store.unreadable_rows import mark_unreadable
 
 # Compiled once, since each turn of the model needs these.

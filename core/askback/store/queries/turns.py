@@ -7,8 +7,8 @@ __all__ = ["request_turn"]
 from sqlalchemy import Connection
 
 from askback.domain.identity import Place
-from askback.store.events import TurnRequested, record_event
-from askback.store.tables import conversations
+from askback.store.queries import conversations
+from askback.store.transaction_events import TurnRequested, record_event
 
 
 def request_turn(connection: Connection, conversation_id: str, place: Place) -> None:

@@ -22,9 +22,9 @@ from askback.domain.identity import Actor, MessageRef
 from askback.domain.outgoing_message import OFFER, Offer, OutgoingMessage
 from askback.internal.clock import now
 from askback.internal.values import Value
+from askback.store.queries import outbox
 from askback.store.schema import inbox, offers
 from askback.store.statement import Row, Statement
-from askback.store.tables import outbox
 from askback.store.unreadable_rows import mark_unreadable
 
 State = Literal["open", "answer", "message"]

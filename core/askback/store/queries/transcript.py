@@ -20,9 +20,9 @@ from askback.domain.identity import Actor, deduplicate_accounts
 from askback.domain.requesters import ReadMessage
 from askback.domain.turn import Blocks, Message
 from askback.internal.clock import now
+from askback.store.queries import inbox
 from askback.store.schema import transcript
 from askback.store.statement import Row, Statement
-from askback.store.tables import inbox
 from askback.store.unreadable_rows import mark_unreadable
 
 _BLOCKS = TypeAdapter(tuple[dict[str, JsonValue], ...])

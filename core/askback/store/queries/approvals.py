@@ -13,7 +13,7 @@ from askback.domain.ask import Ask
 from askback.domain.identity import Actor
 from askback.domain.requesters import PastCall, ReadMessage, find_authors
 from askback.domain.turn import Call
-from askback.store.tables import asks, tool_calls, transcript
+from askback.store.queries import asks, tool_calls, transcript
 
 
 def list_calls_with_asks(connection: Connection, conversation_id: str, seq: int) -> tuple[tuple[Call, Ask | None], ...]:

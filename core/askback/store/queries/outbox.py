@@ -26,10 +26,10 @@ from askback.domain.ask import Ask
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.clock import to_micros
 from askback.store.database_clock import NOW, get_now_parameter
-from askback.store.events import WorkEnqueued, record_event
+from askback.store.queries.outbox_leases import HOLDER, LEASED_UNTIL, MICROSECOND, get_holder
 from askback.store.schema import asks, outbox
 from askback.store.statement import Statement
-from askback.store.tables.outbox_leases import HOLDER, LEASED_UNTIL, MICROSECOND, get_holder
+from askback.store.transaction_events import WorkEnqueued, record_event
 from askback.store.unreadable_rows import mark_unreadable
 
 MAX_ID = 2**63 - 1

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from askback.domain.card import Card, Ending, Item, ReviewLine
 from askback_slack import votes
 from askback_slack.blocks import Block, bold, code, context, date, image, runs, section, text
-from askback_slack.content_parts import Part, Unit, list_addressees, paragraph, person, quoted
+from askback_slack.card_parts import Part, Unit, list_addressees, paragraph, person, quoted
 from askback_slack.controls import build_tabs
 
 LONG = 300

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Select, Table, delete, select
 
 from askback.internal.clock import to_micros
 from askback.internal.values import Value
+from askback.store.queries import card_messages, locks
+from askback.store.queries.usage import get_day
 from askback.store.schema import actions, asks, calls, conversations, inbox, offers, outbox, transcript, usage
-from askback.store.tables import card_messages, locks
-from askback.store.tables.usage import get_day
 
 
 class PruneCounts(Value):

@@ -39,11 +39,11 @@ from askback.domain.identity import Actor, MessageRef, Place, deduplicate_accoun
 from askback.domain.interview import Interview
 from askback.internal.clock import from_micros, to_micros
 from askback.store.database_clock import NOW, get_now_parameter
-from askback.store.events import WorkEnqueued, record_event
+from askback.store.queries import card_messages
+from askback.store.queries.platform_claims import ServedPlatforms, is_served
 from askback.store.schema import actions, asks
 from askback.store.statement import Row, Statement
-from askback.store.tables import card_messages
-from askback.store.tables.platform_claims import ServedPlatforms, is_served
+from askback.store.transaction_events import WorkEnqueued, record_event
 from askback.store.unreadable_rows import SkippedRows, UnreadableRow, mark_unreadable
 
 _MESSAGES = TypeAdapter(tuple[MessageRef, ...])

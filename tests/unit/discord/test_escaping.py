@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from askback.text.literal import to_literal, utf16_length
-from askback_discord import texts
+from askback_discord import escaping
 from askback_discord.markdown import neutralize_markdown, split_markdown
 from support.discord_markdown import formats, read, seen
 
@@ -31,23 +31,23 @@ MARKED = st.lists(
 @example("# a\n- b\n1. c\n> d\n-# e")
 @example("a :b: https://c.d")
 def test_an_escaped_text_is_shown_as_it_is_written(text: str) -> None:
-    nodes = read(texts.escape(text))
+    nodes = read(escaping.escape(text))
     assert [*formats(nodes)] == []
     assert seen(nodes) == text
 
 
 @given(WILD | MARKED)
 def test_an_escaped_text_can_be_read_back(text: str) -> None:
-    assert re.sub(r"\\([^0-9A-Za-z\s])", r"\1", texts.escape(text)) == text
+    assert re.sub(r"\\([^0-9A-Za-z\s])", r"\1", escaping.escape(text)) == text
 
 
 @given(WILD | MARKED)
 @example("Which fruit ")
 @example("\n # a\t")
 def test_a_bold_text_is_shown_whole_and_its_asterisks_stand_at_words(text: str) -> None:
-    made = texts.bold(text)
-    assert seen(read(made)).strip() == to_literal(texts.replace_controls(text).strip())
-    if texts.replace_controls(text).strip():
+    made = escaping.bold(text)
+    assert seen(read(made)).strip() == to_literal(escaping.replace_controls(text).strip())
+    if escaping.replace_controls(text).strip():
         inside = made.strip()
         assert (inside[:2], inside[-2:]) == ("**", "**")
         assert not re.search(r"^\*\*\s|\s\*\*$", inside)
@@ -55,11 +55,11 @@ def test_a_bold_text_is_shown_whole_and_its_asterisks_stand_at_words(text: str) 
 
 @given(MARKED.filter(bool), st.sampled_from(["**{}**", "a {} b", "> {}", "-# {}", "**1\\. {}**  ★"]))
 def test_nothing_gets_out_of_our_own_format(text: str, ours: str) -> None:
-    inside = texts.escape(text)
+    inside = escaping.escape(text)
     if ours == "> {}":
         inside = inside.replace("\n", "\n> ")
     elif ours == "-# {}":
-        text, inside = text.replace("\n", " "), texts.escape(text.replace("\n", " "))
+        text, inside = text.replace("\n", " "), escaping.escape(text.replace("\n", " "))
         if not text.strip():
             return
     nodes = read(ours.replace("{}", inside))
@@ -77,7 +77,7 @@ def test_nothing_gets_out_of_our_own_format(text: str, ours: str) -> None:
     ],
 )
 def test_what_needs_no_escape_stays_short(text: str) -> None:
-    assert utf16_length(texts.escape(text)) <= utf16_length(text) + text.count("~")
+    assert utf16_length(escaping.escape(text)) <= utf16_length(text) + text.count("~")
 
 
 def test_the_reader_of_the_tests_sees_formats() -> None:
@@ -92,13 +92,13 @@ def test_the_reader_of_the_tests_sees_formats() -> None:
 
 
 def test_plain_shows_what_is_hidden() -> None:
-    assert texts.plain("a\0*b\x1b\u202ec") == "\u2068a␀\\*b␛\u202ec\u202c\u2069"
-    assert texts.plain("x\ud800") == "x\ufffd"
+    assert escaping.plain("a\0*b\x1b\u202ec") == "\u2068a␀\\*b␛\u202ec\u202c\u2069"
+    assert escaping.plain("x\ud800") == "x\ufffd"
 
 
 @given(st.text())
 def test_a_plain_text_can_be_sent(text: str) -> None:
-    made = texts.plain(text)
+    made = escaping.plain(text)
     made.encode()
     assert seen(read(made)) == to_literal(text)
 

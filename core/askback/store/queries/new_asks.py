@@ -13,7 +13,7 @@ from askback.domain.ask_policy import Limits
 from askback.errors import CallerError
 from askback.internal.clock import from_micros, utc_now
 from askback.store.database_clock import read_now
-from askback.store.tables import asks, outbox
+from askback.store.queries import asks, outbox
 
 SKEW = timedelta(seconds=1)
 """Smallest difference between this machine's clock and the database's for which times are translated."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback_slack import texts
+from askback_slack import escaping
 from askback_slack.limits import size
 from askback_slack.markdown import count_unfinished, neutralize_markdown, split_markdown
 
@@ -18,33 +18,33 @@ WILD = st.text(st.one_of(st.characters(), st.sampled_from(BIDI + "\0\x1b\r\n <>&
 
 
 def test_escaping() -> None:
-    assert texts.escape("<!here> & <@U1>") == "&lt;!here&gt; &amp; &lt;@U1&gt;"
-    assert texts.escape("&lt;") == "&amp;lt;"
+    assert escaping.escape("<!here> & <@U1>") == "&lt;!here&gt; &amp; &lt;@U1&gt;"
+    assert escaping.escape("&lt;") == "&amp;lt;"
 
 
 def test_the_notification_of_prose_says_what_it_leaves_off() -> None:
-    assert texts.to_notification("a < b") == "a &lt; b"
+    assert escaping.to_notification("a < b") == "a &lt; b"
     for prose in ("ü" * 9000, "<&>" * 2000, "\u202e" * 5000):
-        made = texts.to_notification(prose)
+        made = escaping.to_notification(prose)
         assert 3_500 < len(made.encode()) <= 4_000
         assert made.endswith("… (goes on in the message)")
 
 
 def test_control_characters_are_shown() -> None:
-    assert texts.replace_controls("a\0b\x1b[31m\x7f\tc\nd\r\ne\rf") == "a␀b␛[31m␡\tc\nd\ne␍f"
-    assert texts.replace_controls("a\ud800b\udfff") == "a\ufffdb\ufffd"
-    assert texts.replace_controls("Grüße 👋🏽 مرحبا") == "Grüße 👋🏽 مرحبا"
+    assert escaping.replace_controls("a\0b\x1b[31m\x7f\tc\nd\r\ne\rf") == "a␀b␛[31m␡\tc\nd\ne␍f"
+    assert escaping.replace_controls("a\ud800b\udfff") == "a\ufffdb\ufffd"
+    assert escaping.replace_controls("Grüße 👋🏽 مرحبا") == "Grüße 👋🏽 مرحبا"
 
 
 @given(WILD)
 def test_a_visible_text_can_be_sent(text: str) -> None:
-    made = texts.to_literal(text)
+    made = escaping.to_literal(text)
     made.encode()
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", made)
 
 
 def test_a_text_without_direction_controls_is_left_alone() -> None:
-    assert texts.isolate_direction("plain שלום") == "plain שלום"
+    assert escaping.isolate_direction("plain שלום") == "plain שלום"
 
 
 def leaks(text: str) -> bool:
@@ -64,7 +64,7 @@ def leaks(text: str) -> bool:
 
 @given(st.text(st.sampled_from(BIDI + "ab א\n")))
 def test_directions_end_with_the_text(text: str) -> None:
-    made = texts.isolate_direction(text)
+    made = escaping.isolate_direction(text)
     assert text in made
     assert not leaks(made)
 
@@ -72,7 +72,7 @@ def test_directions_end_with_the_text(text: str) -> None:
 @given(st.text(st.sampled_from(BIDI + "ab א")))
 def test_nothing_leaves_its_isolation(text: str) -> None:
     """On one line, the first isolation must end with the very last character, and not before."""
-    made = texts.isolate_direction(text)
+    made = escaping.isolate_direction(text)
     if made == text:
         return
     depth = 0
@@ -84,29 +84,29 @@ def test_nothing_leaves_its_isolation(text: str) -> None:
 
 @given(WILD, st.integers(12, 80))
 def test_a_label_fits(text: str, longest: int) -> None:
-    made = texts.fit_line(text, longest)
+    made = escaping.fit_line(text, longest)
     assert size(made) <= longest
     assert "\n" not in made
-    whole = texts.isolate_direction(texts.to_single_line(text))
+    whole = escaping.isolate_direction(escaping.to_single_line(text))
     assert made == whole or "…" in made
 
 
 def test_a_label_is_not_cut_inside_a_character() -> None:
     family = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
-    assert texts.fit_line("ab" + family, 9) == "ab…"
-    assert texts.fit_line("e\u0301" * 9, 10) == "e\u0301" * 4 + "…"
+    assert escaping.fit_line("ab" + family, 9) == "ab…"
+    assert escaping.fit_line("e\u0301" * 9, 10) == "e\u0301" * 4 + "…"
 
 
 @given(WILD | st.text("ab \n", max_size=400), st.integers(8, 60))
 def test_pieces_lose_nothing(text: str, longest: int) -> None:
-    text = texts.replace_controls(text)
-    made = list(texts.split_text(text, longest))
+    text = escaping.replace_controls(text)
+    made = list(escaping.split_text(text, longest))
     assert "".join(made) == text
     assert all(0 < size(piece) <= longest for piece in made)
 
 
 def test_pieces_break_between_words() -> None:
-    assert list(texts.split_text("aaa bbb ccc ddd", 9)) == ["aaa bbb ", "ccc ddd"]
+    assert list(escaping.split_text("aaa bbb ccc ddd", 9)) == ["aaa bbb ", "ccc ddd"]
 
 
 @pytest.mark.parametrize(

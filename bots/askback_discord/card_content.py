@@ -12,8 +12,8 @@ from askback.domain.card import Card, Ending, Item, ReviewLine
 from askback.domain.vote_summary import OPEN_TO
 from askback.text.literal import replace_controls
 from askback_discord import limits, votes
+from askback_discord.card_parts import Block, Part, Text, Unit, everybody, plain, quoted, strong
 from askback_discord.components import gallery, moment
-from askback_discord.content_parts import Block, Part, Text, Unit, everybody, plain, quoted, strong
 from askback_discord.controls import build_tabs
 
 CROWD: Final = 60

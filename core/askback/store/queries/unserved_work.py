@@ -9,8 +9,8 @@ from datetime import timedelta
 from sqlalchemy import Connection, Select, and_, select
 
 from askback.store.database_clock import read_now
+from askback.store.queries.platform_claims import is_served, list_served_platforms, parse_platform
 from askback.store.schema import asks, conversations, outbox
-from askback.store.tables.platform_claims import is_served, list_served_platforms, parse_platform
 
 
 def list_unserved_platforms(connection: Connection, for_long: timedelta, served: frozenset[str]) -> frozenset[str]:

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 from askback.domain.identity import Actor
 from askback.text.literal import find_break, isolate_direction, replace_controls, utf16_length
 from askback_discord.components import Component, person, role
-from askback_discord.texts import bold, escape
+from askback_discord.escaping import bold, escape
 
 PLATFORM = "discord"
 LONG: Final = 300

@@ -55,9 +55,9 @@ from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.clock import from_micros
 from askback.internal.values import Value
 from askback.store.database_clock import NOW, get_now_parameter
-from askback.store.events import WorkEnqueued, record_event
+from askback.store.queries.platform_claims import ServedPlatforms, is_served
 from askback.store.schema import asks, conversations, outbox
-from askback.store.tables.platform_claims import ServedPlatforms, is_served
+from askback.store.transaction_events import WorkEnqueued, record_event
 from askback.store.unreadable_rows import SkippedRows, UnreadableRow, mark_unreadable
 
 LEASE_SECONDS = 10
