@@ -103,7 +103,10 @@ class SharedClock(SystemClock):
     def _look(self) -> None:
         if self._last is None:
             return
-        (since, before), self._last = self._last, (time.monotonic(), time.process_time())
+        since, before = self._last
+        if time.monotonic() - since < TICK:
+            return  # too short for a suspension; the processor time takes microseconds to read
+        self._last = time.monotonic(), time.process_time()
         suspended = self._last[0] - since - TICK - (self._last[1] - before)
         if suspended > SUSPENDED:
             self._suspended += suspended

@@ -18,6 +18,7 @@ import typer
 from askback.cli.admin.cli import commands
 from askback.cli.ask import commands as asking
 from askback.errors import AskbackError
+from askback.internal.collector import pause_collector
 from askback.ports.installed_bots import list_bot_names
 from askback.runtime.process import end_quietly_on_interrupt, run_to_end
 from askback.settings.config_option import Config, report_unread
@@ -253,6 +254,7 @@ def main() -> None:
             # The caller closed it, as `2>&-` does. Otherwise `print` would write to the other stream.
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     end_quietly_on_interrupt()
+    pause_collector()
     try:
         build_command_line()()
     except AskbackError as error:

@@ -30,6 +30,7 @@ from askback.inbound.edits import EditRouter
 from askback.inbound.message_router import NOT_HERE, MessageRouter
 from askback.inbound.text_answers import UNKNOWN
 from askback.internal.clock import utc_now
+from askback.internal.collector import resume_collector
 from askback.manager import QuestionManager
 from askback.network.http_server import serve_http as serving
 from askback.observability import telemetry
@@ -220,7 +221,7 @@ async def _run_bots(
             for connection in connections
         ]
         started.append(tasks.create_task(sweep.run(), name="askback sweep"))
-        loading = [] if model is None else [tasks.create_task(model.load(), name="askback model")]
+        loading = [tasks.create_task(_finish_loading(model), name="askback model")]
         by_name = {connection.platform.name: connection for connection in connections}
         health.watch((*started, *kept.parts), by_name, None if toolbox is None else toolbox.check_state)
         leave_at: float | None = None
@@ -250,6 +251,15 @@ async def _run_bots(
                     await toolbox.finish(TOOL_SECONDS)
             finally:
                 await end_tasks((*started, *loading))
+
+
+async def _finish_loading(model: ModelClient | None) -> None:
+    """Load what the bot can listen without."""
+    try:
+        if model is not None:
+            await model.load()
+    finally:
+        resume_collector()
 
 
 def _build_agent_settings(settings: Settings, tools: LoadedTools) -> AgentSettings:

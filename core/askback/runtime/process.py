@@ -10,7 +10,10 @@ from collections.abc import Coroutine
 from types import FrameType
 
 from askback.errors import AskbackError
+from askback.internal.collector import resume_collector
 
+LOADED_SECONDS = 10.0
+"""Seconds after which the garbage collector resumes in a command that loads nothing."""
 LOST_SECONDS = 1.0
 """Seconds after which a signal's cancellation is repeated if the task has not ended."""
 
@@ -47,6 +50,8 @@ def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0
                 cancelling(number, frame)  # asyncio's own handler raises at once on the second signal
 
         loop.add_signal_handler(signal.SIGTERM, on_sigterm)
+        # At the latest; `running` resumes it as soon as everything is loaded.
+        loop.call_later(LOADED_SECONDS, resume_collector)
         if callable(cancelling):
             signal.signal(signal.SIGINT, on_sigint)
         try:

@@ -49,7 +49,6 @@ from sqlalchemy import (
     true,
     update,
 )
-from sqlalchemy.orm import aliased
 
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.clock import from_micros
@@ -116,7 +115,7 @@ def _overtakes() -> ColumnElement[bool]:
     That is a text that was queued earlier. It is also the card of an open ask that no one has seen, if the card is due
     or was tried.
     """
-    earlier = aliased(outbox)
+    earlier = outbox.alias()
     unseen = (
         select(asks.c.id)
         .where(asks.c.id == earlier.c.ask_id, asks.c.status == "open", asks.c.messages == "[]")
