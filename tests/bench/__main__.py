@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import subprocess
 import sys
 import tempfile
 import time
 import traceback
 from pathlib import Path
 
+from .compare import format_table, run_in_turn
 from .runner import BENCHES, Bench, Unavailable, module
 from .table import placed, table
 
@@ -25,6 +27,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="say what there is, and end")
     parser.add_argument("--table", type=Path, metavar="FILE", help="make a table of such lines, and end")
     parser.add_argument("--into", type=Path, metavar="PAGE", help="with --table: put it between the page's marks")
+    parser.add_argument(
+        "--compare", nargs=2, metavar=("BASE", "HEAD"), help="measure two commits in turn; end with 1 if HEAD is slower"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="with --compare: how often each is measured (3)")
     parser.add_argument(
         "--folder",
         type=Path,
@@ -60,6 +66,24 @@ async def measure(names: list[str], folder: Path, *, quick: bool) -> int:
     return 1 if failed else 0
 
 
+def compare_commits(base: str, head: str, options: argparse.Namespace) -> int:
+    """Print what differs between two commits. Return 1 if the second is slower in anything."""
+    passed_on = ["--folder", str(options.folder), *(["--quick"] if options.quick else [])]
+    passed_on += ["--only", *options.only] if options.only else []
+    try:
+        found = run_in_turn(base, head, rounds=options.rounds, options=passed_on, folder=options.folder, say=say)
+    except subprocess.CalledProcessError as error:
+        say(f"failed, with exit code {error.returncode}: {' '.join(error.cmd)}")
+        return 2
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
+    print(format_table(found))
+    slower = [one for one in found if one.verdict == "slower"]
+    say(f"{len(found)} figures compared; slower beyond the noise: {len(slower)}.")
+    return 1 if slower else 0
+
+
 def main() -> int:
     options = arguments()
     if options.list:
@@ -73,6 +97,8 @@ def main() -> int:
         else:
             options.into.write_text(placed(made, options.into.read_text(encoding="utf-8")), encoding="utf-8")
         return 0
+    if options.compare is not None:
+        return compare_commits(*options.compare, options)
     try:
         return asyncio.run(measure(options.only or [*BENCHES], options.folder, quick=options.quick))
     except KeyboardInterrupt:

@@ -34,9 +34,15 @@ async def running_bot(name: str, stage: Stage, folder: Path, **settings: str) ->
 
 
 @asynccontextmanager
-async def empty_bot(name: str, stage: Stage, folder: Path, *, documented: bool) -> AsyncGenerator[Process]:
-    """Run the framework with an empty handler, set up as askback does it, or as its documentation does."""
+async def empty_bot(
+    name: str, stage: Stage, folder: Path, *, documented: bool = False, durable: bool = False
+) -> AsyncGenerator[Process]:
+    """Run the framework with an empty handler, set up as askback does it, or as its documentation does.
+
+    `durable`: the handler commits one row before it acks.
+    """
     program = [sys.executable, "-m", "tests.bench.empty", name, *(["--documented"] if documented else [])]
+    program += ["--durable", str(folder / "clicks.db")] if durable else []
     async with _running(program, name, stage, folder) as process:
         yield process
 

@@ -1,7 +1,8 @@
-"""The frameworks' own time: `python -m tests.bench.empty slack|slack-http|discord [--documented]`.
+"""The frameworks' own time: `python -m tests.bench.empty slack|slack-http|discord [--documented|--durable FILE]`.
 
 A bot whose handler acks a click and does nothing. With `--documented` it is set up as in the framework's
-documentation, otherwise with the same options as askback.
+documentation, otherwise with the same options as askback. With `--durable` its handler first commits one row to that
+SQLite file, in the same thread and with a flush to the disk, and on Discord it draws the message again.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ import argparse
 import asyncio
 import os
 import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
 import discord
@@ -22,8 +26,29 @@ from slack_bolt.app.async_server import AsyncSlackAppServer
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
+Commit = Callable[[], None]
 
-def slack_app(*, documented: bool) -> AsyncApp:
+
+def nothing() -> None:
+    """Commit nothing."""
+
+
+def rows_in(file: Path) -> Commit:
+    """Return a function that commits one row, as durably as askback does."""
+    connection = sqlite3.connect(file, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("CREATE TABLE clicks (id INTEGER PRIMARY KEY, answer TEXT NOT NULL)")
+
+    def commit() -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO clicks (answer) VALUES ('green')")
+        connection.execute("COMMIT")
+
+    return commit
+
+
+def slack_app(commit: Commit, *, documented: bool) -> AsyncApp:
     app = AsyncApp(
         client=AsyncWebClient(os.environ["SLACK_BOT_TOKEN"], base_url=os.environ["ASKBACK_SLACK_API_URL"]),
         signing_secret=os.environ.get("SLACK_SIGNING_SECRET"),
@@ -31,19 +56,21 @@ def slack_app(*, documented: bool) -> AsyncApp:
     )
 
     async def empty(ack: Any) -> None:
+        commit()
         await ack()
 
     cast("Any", app).action(re.compile(".*"))(empty)
     return app
 
 
-async def slack(*, documented: bool) -> None:
-    await AsyncSocketModeHandler(slack_app(documented=documented), os.environ["SLACK_APP_TOKEN"]).start_async()
+async def slack(commit: Commit, *, documented: bool) -> None:
+    app = slack_app(commit, documented=documented)
+    await AsyncSocketModeHandler(app, os.environ["SLACK_APP_TOKEN"]).start_async()
 
 
-async def slack_http(address: str, *, documented: bool) -> None:
+async def slack_http(address: str, commit: Commit, *, documented: bool) -> None:
     host, _, port = address.rpartition(":")
-    app = slack_app(documented=documented)
+    app = slack_app(commit, documented=documented)
 
     async def take(request: web.Request) -> web.Response:
         server.path = request.path  # the local app has more than one address
@@ -61,7 +88,8 @@ async def slack_http(address: str, *, documented: bool) -> None:
 class SameOptions(discord.Client):
     """discord.py set up as in askback."""
 
-    def __init__(self) -> None:
+    def __init__(self, commit: Commit | None = None) -> None:
+        self._commit = commit
         super().__init__(
             intents=discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True),
             max_messages=None,
@@ -72,7 +100,11 @@ class SameOptions(discord.Client):
         )
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
-        await interaction.response.defer()
+        if self._commit is None or interaction.message is None:
+            await interaction.response.defer()
+            return
+        self._commit()
+        await interaction.response.edit_message(view=discord.ui.LayoutView.from_message(interaction.message))
 
 
 class Colours(discord.ui.View):
@@ -99,10 +131,10 @@ class Documented(discord.Client):
         self.add_view(Colours(self.custom_id))
 
 
-async def discord_bot(*, documented: bool) -> None:
+async def discord_bot(commit: Commit | None, *, documented: bool) -> None:
     Route.BASE = os.environ["ASKBACK_DISCORD_API_URL"]
     DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(os.environ["ASKBACK_DISCORD_GATEWAY_URL"])
-    client = Documented(os.environ["BENCH_CUSTOM_ID"]) if documented else SameOptions()
+    client = Documented(os.environ["BENCH_CUSTOM_ID"]) if documented else SameOptions(commit)
     async with client:
         await client.start(os.environ["DISCORD_TOKEN"])
 
@@ -111,15 +143,17 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("name", choices=["slack", "slack-http", "discord"])
     parser.add_argument("--documented", action="store_true")
+    parser.add_argument("--durable", type=Path)
     parser.add_argument("--http", default="")
     options = parser.parse_args()
+    commit = None if options.durable is None else rows_in(options.durable)
     match options.name:
         case "slack":
-            asyncio.run(slack(documented=options.documented))
+            asyncio.run(slack(commit or nothing, documented=options.documented))
         case "slack-http":
-            asyncio.run(slack_http(options.http, documented=options.documented))
+            asyncio.run(slack_http(options.http, commit or nothing, documented=options.documented))
         case _:
-            asyncio.run(discord_bot(documented=options.documented))
+            asyncio.run(discord_bot(commit, documented=options.documented))
 
 
 if __name__ == "__main__":

@@ -7,15 +7,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.bench.compare import compare, format_table
+
 ROOT = Path(__file__).parents[3]
 EVERYWHERE = ("bench", "what", "median", "p99", "unit", "n", "journal_mode", "synchronous", "file_system", "fsyncs")
 
 
-def bench(*arguments: str) -> str:
+def bench(*arguments: str, code: int | None = 0) -> str:
+    """Run the command, and return its output. None: any exit code, since it depends on the machine's speed."""
     ran = subprocess.run(
         [sys.executable, "-m", "tests.bench", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert ran.returncode == 0, ran.stderr
+    assert code is None or ran.returncode == code, ran.stderr
     return ran.stdout
 
 
@@ -40,3 +43,31 @@ def test_a_benchmark_prints_lines_of_json_with_all_that_a_figure_needs(tmp_path:
     kept = tmp_path / "figures.jsonl"
     kept.write_text(lines, encoding="utf-8")
     assert "journal mode wal, synchronous full" in bench("--table", str(kept))
+
+
+def rounds(**medians: tuple[float, ...]) -> list[str]:
+    """Return the output of each round: a line for each figure, with its median in that round."""
+    units = {"rate": "per s"}
+    lines = [
+        [json.dumps({"bench": "b", "what": what, "median": one, "unit": units.get(what, "ms")}) for one in values]
+        for what, values in medians.items()
+    ]
+    return ["\n".join(round_lines) for round_lines in zip(*lines, strict=True)]
+
+
+def test_a_commit_that_is_slower_in_every_round_is_reported() -> None:
+    base = rounds(click=(2.0, 2.2), start=(100, 110), rate=(900, 950), old=(1, 1))
+    head = rounds(click=(2.5, 2.4), start=(105, 90), rate=(990, 1010), new=(1, 1))
+    assert {one.what: one.verdict for one in compare(base, head)} == {
+        "click": "slower",
+        "start": "equal",
+        "rate": "faster",
+    }
+    assert "| slower |" in format_table(compare(base, head))
+
+
+def test_two_commits_are_measured_in_turn(tmp_path: Path) -> None:
+    options = ("--rounds", "1", "--quick", "--only", "writer", "--folder", str(tmp_path))
+    said = bench("--compare", "HEAD", "HEAD", *options, code=None)
+    assert len([row for row in said.splitlines() if row.startswith("| ")]) > 1
+    assert not list(tmp_path.iterdir())  # it removes the checkouts
