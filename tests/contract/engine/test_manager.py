@@ -198,6 +198,7 @@ async def test_a_stranger_changes_nothing_and_gets_a_private_notice(tmp_path: Pa
             assert isinstance(response, Notice)
             assert response.denied == "not_asked"
             assert response.card is None
+        await one.recorded(card)
         newest = await one.manager.get(card.id)
         assert newest is not None
         assert newest.posted_at is not None
