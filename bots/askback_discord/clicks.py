@@ -240,7 +240,7 @@ class Clicks:
         """Draw the committed state. Never raises, because the answer to the click no longer depends on it."""
         try:
             try:
-                await self._manager.cards.draw(ask_id, paint, anyway=anyway)
+                await self._manager.cards.draw(ask_id, paint, anyway=anyway, by_click=not anyway)
             except NotAnswerable as error:
                 # Another process received the same click and answered it. It draws the card, or else the outbox does
                 # after the lease.

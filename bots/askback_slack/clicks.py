@@ -161,7 +161,7 @@ class Clicks:
             return ask.messages
 
         try:
-            await self._manager.cards.draw(ask_id, paint)
+            await self._manager.cards.draw(ask_id, paint, by_click=True)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A card is left to the outbox: %s", error, extra={"action": "card_left", "ask_id": ask_id})
             await self._manager.cards.leave_to_outbox(ask_id)

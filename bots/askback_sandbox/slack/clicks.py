@@ -38,6 +38,8 @@ class _Found:
     blocks: list[JsonObject]
     message: Message | None = None
     view: OpenView | None = None
+    earlier: bool = False
+    """True if the blocks are of a version that is still on the screen and was replaced since."""
 
 
 class Clicks:
@@ -122,7 +124,7 @@ class Clicks:
 
     async def _send(self, found: _Found, state: JsonObject) -> Interaction:
         action = action_object(found.placed, state, self._workspace.next_ts())
-        values = self._states.values(found.person.id, found.scope, found.blocks)
+        values = self._states.values(found.person.id, found.scope, found.blocks, earlier=found.earlier)
         trigger = self._workspace.issue_trigger(found.person.id, view_id=found.view.id if found.view else None)
         if found.view is not None:
             payload = view_actions(
@@ -168,7 +170,15 @@ class Clicks:
             blocks = as_seen
         for placed in each_element(blocks):
             if placed.block_id == target.block_id and placed.action_id == target.action_id:
-                return _Found(person=person, placed=placed, scope=scope, blocks=blocks, message=message, view=view)
+                return _Found(
+                    person=person,
+                    placed=placed,
+                    scope=scope,
+                    blocks=blocks,
+                    message=message,
+                    view=view,
+                    earlier=as_seen is not None,
+                )
         raise PersonError("element_not_found", f"there is no element {target.action_id!r} in {target.block_id!r}")
 
     @staticmethod

@@ -74,14 +74,17 @@ class ElementStates:
     def __init__(self) -> None:
         self._set: dict[tuple[str, str, str, str], JsonObject] = {}
         self._found: dict[tuple[str, str, str, str], list[JsonObject]] = {}
+        self._earlier: dict[tuple[str, str, str, str], JsonObject] = {}
+        """Values in blocks that a message no longer has, for a client that has not received its new version."""
 
     def set(self, person: str, scope: str, placed: Placed, state: JsonObject) -> None:
         """Remember a value that a person set."""
         self._set[person, scope, placed.block_id, placed.action_id] = copied(state)
 
-    def get(self, person: str, scope: str, placed: Placed) -> JsonObject:
-        """Return the value that a person sees in an element."""
-        known = self._set.get((person, scope, placed.block_id, placed.action_id))
+    def get(self, person: str, scope: str, placed: Placed, *, earlier: bool = False) -> JsonObject:
+        """Return the value that a person sees in an element. `earlier`: an earlier version is still on the screen."""
+        key = (person, scope, placed.block_id, placed.action_id)
+        known = self._set.get(key) or (self._earlier.get(key) if earlier else None)
         if known is not None and known.get("type") == placed.element.get("type"):
             return copied(known)
         return initial_state(placed.element)
@@ -97,19 +100,20 @@ class ElementStates:
         """Remember the options that a person has seen."""
         self._found[person, scope, placed.block_id, placed.action_id] = options
 
-    def values(self, person: str, scope: str, blocks: list[JsonObject]) -> JsonObject:
-        """Return `state.values`: the current value of every element that can be set."""
+    def values(self, person: str, scope: str, blocks: list[JsonObject], *, earlier: bool = False) -> JsonObject:
+        """Return `state.values`: the current value of every element that can be set. `earlier`: see `get`."""
         values: JsonObject = {}
         for placed in each_element(blocks):
             if placed.element.get("type") not in STATELESS:
                 in_block = as_object(values.get(placed.block_id))
-                in_block[placed.action_id] = self.get(person, scope, placed)
+                in_block[placed.action_id] = self.get(person, scope, placed, earlier=earlier)
                 values[placed.block_id] = in_block
         return values
 
     def keep_blocks(self, scope: str, message: Message) -> None:
         """Drop the values of blocks that a new version of the message no longer has."""
         kept = {as_text(block.get("block_id")) for block in each_block(list(message.blocks))}
+        self._earlier |= {key: value for key, value in self._set.items() if key[1] == scope and key[2] not in kept}
         for known in (self._set, self._found):
             for key in [key for key in known if key[1] == scope and key[2] not in kept]:
                 del known[key]
@@ -123,6 +127,6 @@ class ElementStates:
 
     def drop(self, scope: str) -> None:
         """Drop the values of a message or modal that is gone."""
-        for known in (self._set, self._found):
+        for known in (self._set, self._found, self._earlier):
             for key in [key for key in known if key[1] == scope]:
                 del known[key]

@@ -6,7 +6,10 @@ __all__ = ["CardRenderer", "Paint"]
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Final
 from weakref import WeakValueDictionary
+
+from cachetools import TTLCache
 
 from askback.domain.ask import Ask
 from askback.manager.access_control import AccessControl
@@ -17,6 +20,11 @@ Paint = Callable[[Ask], Awaitable[Messages]]
 """Shows an ask to people, and returns the messages of its card."""
 
 
+KEPT: Final = 1000
+KEPT_SECONDS: Final = 2.0
+"""Seconds for which a state stays kept if its click draws nothing."""
+
+
 class CardRenderer:
     """Draws the newest state of an ask. An older state never overwrites a newer one."""
 
@@ -24,15 +32,26 @@ class CardRenderer:
         self._store = store
         self._access = access
         self._drawing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._kept: TTLCache[str, Ask] = TTLCache(KEPT, KEPT_SECONDS)
 
-    async def draw(self, ask_id: str, paint: Paint, *, anyway: bool = False) -> None:
+    def keep(self, ask: Ask) -> None:
+        """Keep the state that a click has committed, so that its drawing need not read it again."""
+        known = self._kept.get(ask.id)
+        if known is None or known.interview.revision <= ask.interview.revision:
+            self._kept[ask.id] = ask
+
+    async def draw(self, ask_id: str, paint: Paint, *, anyway: bool = False, by_click: bool = False) -> None:
         """Draw the newest state of an ask through `paint`.
 
-        A state that is drawn already is not drawn again, unless `anyway` is True. Raises what `paint` raises; the
-        caller then uses `leave_to_outbox`.
+        A state that is drawn already is not drawn again, unless `anyway` is True. `by_click`: draw the state that a
+        click has just committed here. Another process may have a newer one, which its outbox row draws afterwards.
+        Raises what `paint` raises; the caller then uses `leave_to_outbox`.
         """
         async with self._drawing.setdefault(ask_id, asyncio.Lock()):
-            ask = await self._store.get(ask_id)
+            # Each state is drawn once. A second click that waited for the lock finds none, and reads the newest.
+            ask = self._kept.pop(ask_id, None) if by_click else None
+            if ask is None:
+                ask = await self._store.get(ask_id)
             if ask is not None and (anyway or not ask.is_drawn):
                 self._access.remember(ask)
                 # The time comes from the clock that judges the deadline. A card that was posted before does not need

@@ -143,6 +143,8 @@ class QuestionManager:
                 "An answer came for a question that is not known here; it was ignored.",
                 extra={"action": "unknown_ask", "ask_id": action.ask_id, "platform": action.actor.platform},
             )
+        if acted.ask is not None:
+            self.cards.keep(acted.ask)
         if not acted.settled:
             # After the ack, so that the person who clicked does not wait for it.
             asyncio.get_running_loop().call_soon(_trace_click, action, acted.ask)

@@ -457,7 +457,7 @@ class SlackDesk:
         who, message = self._person(person), self.workspace.messages[card.talk.channel, card.id]
         drawn: Drawn = control.handle
         blocks = [copied(block) for block in card.handle]
-        values = self.workspace.element_states.values(who.id, scope_of(message), blocks)
+        values = self.workspace.element_states.values(who.id, scope_of(message), blocks, earlier=True)
         url = self.workspace.issue_response_url(message, who.id)
         action: JsonObject = {
             "type": "button",
