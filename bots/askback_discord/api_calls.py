@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "ARCHIVED", "INVALID", "MESSAGE", "NO_CHANNEL", "THREAD_EXISTS", "Body", "DiscordApi", "DiscordRefusal", "File",
-    "Json", "NotAnswerable", "explain",
+    "Json", "NotAnswerable", "explain", "translate_refusal",
 ]  # fmt: skip
 
 import asyncio
@@ -19,10 +19,12 @@ from discord.http import HTTPClient, Route
 from pydantic import JsonValue
 
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
+from askback_discord.answer_check import ForeignAnswer
 
 Json: TypeAlias = Mapping[str, object]
 Body: TypeAlias = Mapping[str, JsonValue]
 
+NOT_DISCORD = "What answered is not what Discord answers."
 CALL_SECONDS = 45.0
 """Seconds that a call may take: up to half a minute for discord.py's rate limit, plus the response."""
 MESSAGE = "/channels/{channel_id}/messages/{message_id}"
@@ -37,6 +39,8 @@ INVALID = 50035
 ARCHIVED = 50083
 THREAD_EXISTS = 160004
 LOCKED = 160005
+_LATER = frozenset({20016, 20028, 20029, 40333, 130000})
+"""Rate limits of a channel or server, a block by Discord's own proxy, and an overload."""
 
 _WHY = {
     NO_CHANNEL: "the channel or thread does not exist any more.",
@@ -90,31 +94,50 @@ class DiscordApi:
         self._api_url = api_url
 
     async def call(
-        self, verb: Literal["GET", "POST", "PATCH", "DELETE"], path: str, body: Body | None = None, **ids: str
-    ) -> Json | list[object]:
-        """Call a route. Raises `MessageNotFound`, `RetryableError` or `DiscordRefusal`."""
-        route = Route(verb, path, **ids)
+        self, verb: Literal["GET", "POST", "PATCH"], path: str, body: Body | None = None, **ids: str
+    ) -> Json:
+        """Call a route that answers with an object. Raises `MessageNotFound`, `RetryableError` or `DiscordRefusal`."""
+        answer = await self._request(Route(verb, path, **ids), body)
+        if not isinstance(answer, dict):
+            raise RetryableError(NOT_DISCORD, in_doubt=True)
+        return cast("Json", answer)
+
+    async def list_objects(self, path: str, **ids: str) -> list[Json]:
+        """Return the objects in the list that a route answers with. Raises the same errors as `call`."""
+        answer = await self._request(Route("GET", path, **ids))
+        if not isinstance(answer, list):
+            raise RetryableError(NOT_DISCORD, in_doubt=True)
+        return [cast("Json", one) for one in cast("list[object]", answer) if isinstance(one, dict)]
+
+    async def execute(self, verb: Literal["POST", "DELETE"], path: str, **ids: str) -> None:
+        """Call a route that answers without a body. Raises the same errors as `call`."""
+        if await self._request(Route(verb, path, **ids)) != "":
+            raise RetryableError(NOT_DISCORD, in_doubt=True)
+
+    async def _request(self, route: Route, body: Body | None = None) -> object:
         try:
             # discord.py alone would wait five minutes for a missing response.
             async with asyncio.timeout(CALL_SECONDS):
                 if body is None:
-                    answer = cast("object", await self._http.request(route))
-                else:
-                    answer = cast("object", await self._http.request(route, json=dict(body)))
+                    return cast("object", await self._http.request(route))
+                return cast("object", await self._http.request(route, json=dict(body)))
         except discord.RateLimited as error:
             raise RetryableError("Discord: rate limited", error.retry_after) from error
         except discord.HTTPException as error:
-            raise _translate_error(error) from error
+            response = cast("aiohttp.ClientResponse", error.response)
+            # discord.py has read the body.
+            raise translate_refusal(error.status, response.headers, _parse(await response.text())) from error
+        except ForeignAnswer as error:
+            raise RetryableError(str(error), in_doubt=True) from error
+        except (ValueError, KeyError) as error:
+            # discord.py fails like this on half an answer, and on a rate limit that is not Discord's.
+            raise RetryableError(NOT_DISCORD, in_doubt=True) from error
         except (TimeoutError, aiohttp.ClientError, ConnectionError, OSError) as error:
-            raise RetryableError(f"Discord cannot be reached ({type(error).__name__}).") from error
-        if isinstance(answer, list):
-            return cast("list[object]", answer)
-        return cast("Json", answer) if isinstance(answer, dict) else {}
+            raise _unreachable(error) from error
 
     async def message(self, channel: str, message: str) -> Json:
         """Return one message as Discord has it. Raises the same errors as `call`."""
-        answer = await self.call("GET", MESSAGE, channel_id=channel, message_id=message)
-        return {} if isinstance(answer, list) else answer
+        return await self.call("GET", MESSAGE, channel_id=channel, message_id=message)
 
     async def respond(self, interaction_id: int, token: str, body: Body, seconds: float) -> None:
         """Give an interaction its first answer. Raises `MessageNotFound`, `RetryableError` or `DiscordRefusal`.
@@ -132,24 +155,19 @@ class DiscordApi:
         timeout = self._session.timeout if seconds is None else aiohttp.ClientTimeout(total=seconds)
         sent = aiohttp.JsonPayload(dict(body)) if file is None else _with_file(body, file)
         try:
-            async with self._session.post(f"{self._api_url}{path}", data=sent, timeout=timeout) as response:
-                if response.status < 300:
+            async with self._session.post(
+                f"{self._api_url}{path}", data=sent, timeout=timeout, allow_redirects=False
+            ) as response:
+                if response.status == 204:
                     return
-                try:
-                    answer = cast("object", await response.json(content_type=None))
-                except ValueError:
-                    answer = None
-                code = _read_code(answer)
-                if response.status == 429 or response.status >= 500:
-                    raise RetryableError(f"Discord: HTTP {response.status}", _read_retry_after(response.headers))
-                if code in {UNKNOWN_INTERACTION, ACKNOWLEDGED, NO_WEBHOOK}:
-                    raise NotAnswerable(code)
-                if code == NO_MESSAGE:
-                    raise MessageNotFound(f"Discord: {code}")
-                raise DiscordRefusal(code, explain(code, response.status))
+                answer = _parse(await response.text())
+                if response.status != 200 or not _is_message(answer):
+                    raise translate_refusal(response.status, response.headers, answer)
         except (TimeoutError, aiohttp.ClientError, ConnectionError) as error:
             # Show only the error's type: its text can contain the URL, and with it the token.
-            raise RetryableError(f"Discord cannot be reached ({type(error).__name__}).") from None
+            raise _unreachable(error) from None
+        except UnicodeDecodeError:
+            raise RetryableError(NOT_DISCORD, in_doubt=True) from None
 
 
 def _with_file(body: Body, file: File) -> aiohttp.FormData:
@@ -165,16 +183,47 @@ def _read_retry_after(headers: Mapping[str, str]) -> float | None:
     return float(waits) if waits.replace(".", "", 1).isdigit() else None
 
 
-def _read_code(answer: object) -> int:
+def _parse(text: str) -> object:
+    """Return the JSON value in a text; None if there is none."""
+    try:
+        return cast("object", json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_message(answer: object) -> bool:
+    """Return True for a message, which is the answer to a further message."""
+    return isinstance(answer, dict) and "id" in cast("Json", answer)
+
+
+def _read_code(answer: object) -> int | None:
+    """Return the code of Discord's error object; None if this is none."""
     code = cast("Json", answer).get("code") if isinstance(answer, dict) else None
-    return code if isinstance(code, int) else 0
+    return code if isinstance(code, int) and not isinstance(code, bool) else None
 
 
-def _translate_error(error: discord.HTTPException) -> Exception:
-    if error.status == 429:
-        return RetryableError("Discord: rate limited", _read_retry_after(error.response.headers))
-    if error.status >= 500:
-        return RetryableError(f"Discord: HTTP {error.status}")
-    if error.code == NO_MESSAGE:
-        return MessageNotFound(f"Discord: {error.code}")
-    return DiscordRefusal(error.code, explain(error.code, error.status))
+def translate_refusal(status: int, headers: Mapping[str, str], answer: object) -> Exception:
+    """Return the error for an answer that is no success. `answer` is its JSON value, or None.
+
+    Only Discord's own error object is permanent. Something in between may have answered, or Discord's own proxy, which
+    says nothing about the call.
+    """
+    if status == 429:
+        return RetryableError("Discord: rate limited", _read_retry_after(headers))
+    code = _read_code(answer)
+    if code is None or status < 400:
+        return RetryableError(str(ForeignAnswer(status)), in_doubt=True)
+    if status >= 500 or code in _LATER:
+        return RetryableError(f"Discord: code {code}, HTTP {status}")
+    if code in {UNKNOWN_INTERACTION, ACKNOWLEDGED, NO_WEBHOOK}:
+        return NotAnswerable(code)
+    if code == NO_MESSAGE:
+        return MessageNotFound(f"Discord: {code}")
+    if code == 0 and status != 401:
+        return RetryableError(f"Discord: code 0, HTTP {status}", in_doubt=True)
+    return DiscordRefusal(code, explain(code, status))
+
+
+def _unreachable(error: Exception) -> RetryableError:
+    is_sent = not isinstance(error, aiohttp.ClientConnectorError)
+    return RetryableError(f"Discord cannot be reached ({type(error).__name__}).", in_doubt=is_sent)

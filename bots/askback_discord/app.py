@@ -22,6 +22,7 @@ from askback.ports.bot import Bot, BotOptions, BotServices
 from askback.ports.membership import Membership
 from askback.ports.platform import HistoryReader, Platform
 from askback.settings.loader import is_configured
+from askback_discord.answer_check import build_answer_check
 from askback_discord.api_calls import DiscordApi
 from askback_discord.clicks import Clicks
 from askback_discord.directory import DiscordDirectory
@@ -114,7 +115,9 @@ class DiscordBot:
         settings = load_settings(self._shard)
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
         with use_addresses(settings):
-            looking = discord.Client(intents=INTENTS, max_ratelimit_timeout=RATE_LIMIT_SECONDS)
+            looking = discord.Client(
+                intents=INTENTS, max_ratelimit_timeout=RATE_LIMIT_SECONDS, http_trace=build_answer_check()
+            )
             wait_only_where_spent(looking.http)
             async with aiohttp.ClientSession(timeout=timeout) as session, looking as client:
                 await log_in(client, settings)
@@ -171,6 +174,7 @@ class _Client(discord.Client):
             allowed_mentions=discord.AllowedMentions.none(),
             guild_ready_timeout=0.5,
             max_ratelimit_timeout=RATE_LIMIT_SECONDS,
+            http_trace=build_answer_check(),
             shard_id=shard.number,
             shard_count=shard.count,
         )
@@ -272,7 +276,7 @@ def _list_owners(application: discord.AppInfo | None) -> tuple[str, ...]:
 
 async def _can_read_everything(settings: DiscordSettings) -> bool:
     """Return True if the application may read messages that do not mention it."""
-    async with discord.Client(intents=INTENTS) as client:
+    async with discord.Client(intents=INTENTS, http_trace=build_answer_check()) as client:
         await log_in(client, settings)
         flags = client.application_flags
         return flags.gateway_message_content or flags.gateway_message_content_limited

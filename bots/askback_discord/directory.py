@@ -119,13 +119,13 @@ class DiscordDirectory:
         found: list[_Guild] = []
         while True:
             after = f"&after={found[-1].id}" if found else ""
-            page = _to_objects(await self._api.call("GET", f"/users/@me/guilds?limit={GUILDS}{after}"))
+            page = await self._api.list_objects(f"/users/@me/guilds?limit={GUILDS}{after}")
             found += [_Guild(_read_text(one, "id"), _read_text(one, "name")) for one in page]
             if len(page) < GUILDS:
                 return found
 
     async def _list_channels(self, guild: _Guild) -> list[Json]:
-        return _to_objects(await self._api.call("GET", "/guilds/{guild_id}/channels", guild_id=guild.id))
+        return await self._api.list_objects("/guilds/{guild_id}/channels", guild_id=guild.id)
 
     async def _find_channel(self, channel: str) -> Found:
         try:
@@ -134,8 +134,6 @@ class DiscordDirectory:
             if refusal.code in {NO_CHANNEL, INVALID}:
                 raise unknown_name_error("channel", channel, ()) from None
             raise
-        if isinstance(one, list):
-            raise unknown_name_error("channel", channel, ())
         kind, name = one.get("type"), _read_text(one, "name")
         if kind == DIRECT:
             others = _to_objects(cast("list[object]", one.get("recipients") or []))
@@ -159,14 +157,14 @@ class DiscordDirectory:
             raise unknown_name_error("person", name, ())
         body: Body = {"recipient_id": named.person.id}
         opened = await self._api.call("POST", "/users/@me/channels", body)
-        channel = "" if isinstance(opened, list) else _read_text(opened, "id")
-        return Found(place=Place(platform=PLATFORM, channel=channel), name=named.name, person=named.person)
+        place = Place(platform=PLATFORM, channel=_read_text(opened, "id"))
+        return Found(place=place, name=named.name, person=named.person)
 
     # People and roles
 
     async def _list_roles(self, guild: _Guild) -> list[Json]:
         """Return the roles that people have, without @everyone and the roles of bots."""
-        listed = _to_objects(await self._api.call("GET", "/guilds/{guild_id}/roles", guild_id=guild.id))
+        listed = await self._api.list_objects("/guilds/{guild_id}/roles", guild_id=guild.id)
         return [one for one in listed if not _is_of_a_bot(one) and _read_text(one, "id") != guild.id]
 
     async def _to_named_role(self, guild: _Guild, role: Json) -> Named:
@@ -180,7 +178,7 @@ class DiscordDirectory:
             counts = await self._api.call("GET", "/guilds/{guild_id}/roles/member-counts", guild_id=guild.id)
         except DiscordRefusal:
             return None  # the number only improves the wording; it gives no one access
-        count = None if isinstance(counts, list) else counts.get(role)
+        count = counts.get(role)
         return count if isinstance(count, int) else None
 
     async def _find_person(self, name: str, guilds: Sequence[_Guild], roles: Sequence[Json] = ()) -> Named:
@@ -213,7 +211,7 @@ class DiscordDirectory:
                 found = await self._api.call("GET", path, guild_id=guild.id, user_id=user)
             except DiscordRefusal:
                 continue  # not on this server
-            if not isinstance(found, list) and _is_human(found):
+            if _is_human(found):
                 return _to_named(found)
         raise unknown_name_error("person or role", user, ())
 
@@ -221,9 +219,7 @@ class DiscordDirectory:
         if not begins:
             return []
         query = f"query={quote(begins[:MEMBERS], safe='')}&limit={MEMBERS}"
-        return _to_objects(
-            await self._api.call("GET", f"/guilds/{{guild_id}}/members/search?{query}", guild_id=guild.id)
-        )
+        return await self._api.list_objects(f"/guilds/{{guild_id}}/members/search?{query}", guild_id=guild.id)
 
 
 def _to_objects(answer: Json | list[object]) -> list[Json]:

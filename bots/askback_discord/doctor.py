@@ -102,7 +102,7 @@ async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: 
         "User-Agent": f"DiscordBot (https://github.com/Rapptz/discord.py {discord.__version__}) askback doctor",
     }
     try:
-        async with session.get(f"{settings.api_url}{path}", headers=headers) as response:
+        async with session.get(f"{settings.api_url}{path}", headers=headers, allow_redirects=False) as response:
             try:
                 data = cast("object", json.loads(await response.text()))
             except ValueError:
@@ -118,7 +118,7 @@ def _find_refusal(answer: _Answer) -> Finding | None:
     """Return the problem with the token, or None if it works."""
     if answer.status == 200 and "id" in answer.json:
         return None
-    if answer.status == 401:
+    if answer.status == 401 and "code" in answer.json:
         return broken("token", "Discord does not accept DISCORD_TOKEN.", TOKEN)
     if answer.status == 429 or answer.status >= 500:
         return warning("token", f"Discord cannot say at the moment whether it is good (HTTP {answer.status}).", AGAIN)

@@ -25,6 +25,7 @@ from askback.ports.bot import EditHandler, MessageHandler
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
 from askback_discord.channels import ChannelCache
+from askback_discord.gateway import UNREADABLE
 from askback_discord.payloads import PLATFORM, dedupe_key, list_file_names, read_actor, to_visible_text
 from askback_discord.posting import DiscordPlatform
 from askback_discord.thread_api import to_channel_id
@@ -208,8 +209,8 @@ class MessageListener:
         for where, (newest, guild) in sorted({**since, **before}.items()):
             room = client.get_partial_messageable(where, guild_id=guild)
             try:
-                last = [message async for message in room.history(limit=CATCH_UP)]
-                for message in (*await self._fetch_starter(client, room), *reversed(last)):
+                messages = await self._read_newest(client, room)
+                for message in messages:
                     if message.id > newest - OVERLAP:
                         await self.handle_message(message, me, is_missed=True)
                     if message.edited_at is not None:
@@ -221,6 +222,19 @@ class MessageListener:
                     type(error).__name__,
                     extra={"action": "no_catch_up"},
                 )
+
+    async def _read_newest(
+        self, client: discord.Client, room: discord.PartialMessageable
+    ) -> tuple[discord.Message, ...]:
+        """Return the newest messages of a channel or thread, oldest first.
+
+        Raises `discord.DiscordException`, `aiohttp.ClientError`, `OSError` or `TimeoutError`.
+        """
+        try:
+            last = [message async for message in room.history(limit=CATCH_UP)]
+            return (*await self._fetch_starter(client, room), *reversed(last))
+        except UNREADABLE as error:
+            raise discord.DiscordException("What answered is not what Discord answers.") from error
 
     async def _fetch_starter(
         self, client: discord.Client, thread: discord.PartialMessageable

@@ -8,7 +8,7 @@ cores, loopback).
 
 from __future__ import annotations
 
-__all__ = ["Gateway"]
+__all__ = ["UNREADABLE", "Gateway"]
 
 import asyncio
 import logging

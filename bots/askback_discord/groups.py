@@ -63,6 +63,6 @@ class DiscordRoles:
                 "Somebody's roles cannot be read, so they count as having none: %s", why, extra={"action": "no_roles"}
             )
             return None
-        roles = member.get("roles") if isinstance(member, Mapping) else None
+        roles = member.get("roles")
         # The role @everyone has the server's own id and appears in no payload.
         return frozenset({guild, *(cast("list[str]", roles) if isinstance(roles, list) else ())})

@@ -45,11 +45,8 @@ class History:
         """
         if place.thread is None:
             return ()
-        answer = await self._api.call(
-            "GET", f"/channels/{{channel_id}}/messages?limit={MAX_MESSAGES}", channel_id=place.thread
-        )
-        newest_first = (
-            [cast("Json", one) for one in answer if isinstance(one, dict)] if isinstance(answer, list) else []
+        newest_first = await self._api.list_objects(
+            f"/channels/{{channel_id}}/messages?limit={MAX_MESSAGES}", channel_id=place.thread
         )
         if not newest_first:
             # At least the message that mentioned the bot exists. Without the permission, Discord returns nothing

@@ -14,7 +14,13 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
 from askback.errors import OperatorError
+from askback_discord.answer_check import ForeignAnswer
 from askback_discord.settings import DiscordSettings
+
+NOT_DISCORD = (
+    "What answers there is not Discord's API, whose answers are application/json. "
+    "Check the network, a proxy in between, and ASKBACK_DISCORD_API_URL if it is set."
+)
 
 
 @contextmanager
@@ -32,16 +38,28 @@ async def log_in(client: discord.Client, settings: DiscordSettings) -> None:
     """Log in with the bot's token. Raises `OperatorError` if Discord does not accept it, or cannot be reached."""
     try:
         await client.login(settings.token.get_secret_value())
-    except discord.LoginFailure:
+    except discord.LoginFailure as error:
+        # discord.py takes every 401 for Discord's, also that of a proxy.
+        if _is_foreign(error.__cause__):
+            raise OperatorError(NOT_DISCORD) from None
         raise OperatorError("Discord does not accept DISCORD_TOKEN: copy it again from the page Bot.") from None
-    except (TypeError, KeyError, ValueError):
+    except (ForeignAnswer, TypeError, KeyError, ValueError):
         # discord.py treats any response that is not exactly application/json as text, and then fails on it.
-        raise OperatorError(
-            "What answers there is not Discord's API, whose answers are application/json. "
-            "Check ASKBACK_DISCORD_API_URL."
-        ) from None
+        raise OperatorError(NOT_DISCORD) from None
     except (TimeoutError, discord.HTTPException, aiohttp.ClientError, OSError) as error:
+        if _is_foreign(error):
+            raise OperatorError(NOT_DISCORD) from None
         raise OperatorError(
             f"Discord cannot be reached ({type(error).__name__}). "
             "Check the network, and ASKBACK_DISCORD_API_URL if it is set."
         ) from None
+
+
+def _is_foreign(error: BaseException | None) -> bool:
+    """Return True if something other than Discord answered.
+
+    Discord's own proxy answers with pages, too, while Discord is down or limits calls.
+    """
+    if not isinstance(error, discord.HTTPException) or error.status == 429 or error.status >= 500:
+        return False
+    return error.response.headers.get("Content-Type") != "application/json"

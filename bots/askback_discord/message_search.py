@@ -101,8 +101,7 @@ class MessageSearch:
         before, oldest = "", None if since is None else discord.utils.time_snowflake(since - CLOCK_SKEW)
         for _ in range(MAX_PAGES):
             path = f"/channels/{{channel_id}}/messages?limit={PAGE_MESSAGES}{before}"
-            answer = await self._api.call("GET", path, channel_id=where)
-            page = [cast("Json", one) for one in (answer if isinstance(answer, list) else ()) if isinstance(one, dict)]
+            page = await self._api.list_objects(path, channel_id=where)
             found += [one for one in page if _get_author_id(one) == self._bot_id]
             if oldest is None or len(page) < PAGE_MESSAGES or _get_id(page[-1]) < oldest:
                 break

@@ -8,7 +8,6 @@ import base64
 import hashlib
 import logging
 import string
-from collections.abc import Mapping
 from datetime import datetime
 
 from cachetools import FIFOCache
@@ -148,7 +147,7 @@ class DiscordPlatform:
                 body: Body = {"components": [], "allowed_mentions": dict(NO_MENTIONS)}
                 await self._api.call("PATCH", MESSAGE, body, **where)
             else:
-                await self._api.call("DELETE", MESSAGE, None, **where)
+                await self._api.execute("DELETE", MESSAGE, **where)
 
     async def remove_unfinished(self, messages: Messages) -> None:
         """Delete messages that still have the Stop button. Raises `DeliveryError` or `RetryableError`.
@@ -156,17 +155,16 @@ class DiscordPlatform:
         Another process may have finished its text in one of them; that one has no button.
         """
         for message in messages:
-            answer = await self._api.call("GET", MESSAGE, channel_id=message.channel, message_id=message.id)
-            components = answer.get("components") if isinstance(answer, Mapping) else None
-            if any(control.kind == "stop" for control in control_ids.find_controls(components)):
+            answer = await self._api.message(message.channel, message.id)
+            if any(control.kind == "stop" for control in control_ids.find_controls(answer.get("components"))):
                 await self._remove(message)
 
     async def _is_worded(self, message: MessageRef) -> bool:
         try:
-            answer = await self._api.call("GET", MESSAGE, channel_id=message.channel, message_id=message.id)
+            answer = await self._api.message(message.channel, message.id)
         except DeliveryError:
             return True  # it cannot be read, so keep it
-        return not isinstance(answer, Mapping) or not is_placeholder(answer.get("components"))
+        return not is_placeholder(answer.get("components"))
 
     def stop_typing(self, place: Place) -> None:
         """Stop showing that the bot types, because its text is visible now."""
@@ -212,8 +210,7 @@ class DiscordPlatform:
 
     async def get_permalink(self, message: MessageRef) -> str | None:
         answer = await self._api.call("GET", "/channels/{channel_id}", channel_id=message.channel)
-        guild = answer.get("guild_id") if isinstance(answer, Mapping) else None
-        return f"https://discord.com/channels/{guild or '@me'}/{message.channel}/{message.id}"
+        return f"https://discord.com/channels/{answer.get('guild_id') or '@me'}/{message.channel}/{message.id}"
 
     def set_status(self, place: Place, status: AgentStatus, reader: Actor) -> None:
         del reader
@@ -232,8 +229,7 @@ class DiscordPlatform:
             raise DiscordRefusal(NO_CHANNEL, explain(NO_CHANNEL, 404))
 
         async def post() -> Json:
-            answer = await self._api.call("POST", "/channels/{channel_id}/messages", named, channel_id=where)
-            return answer if isinstance(answer, Mapping) else {}
+            return await self._api.call("POST", "/channels/{channel_id}/messages", named, channel_id=where)
 
         try:
             posted = await self.threads.run_unarchived(where, post)
@@ -243,7 +239,7 @@ class DiscordPlatform:
             await self.threads.start_from_message(place)
             posted = await post()
         if posted.get("id") is None:
-            raise RetryableError("Discord did not say which message it posted.")
+            raise RetryableError("Discord did not say which message it posted.", in_doubt=True)
         message = MessageRef(channel=where, id=str(posted["id"]))
         if posted.keys() & {"content", "components"} and describe_message(posted) != describe_message(body):
             # An earlier try succeeded with an older text, and Discord returned that message.
@@ -255,13 +251,9 @@ class DiscordPlatform:
         limits.check_message(body)
 
         async def edit_message() -> None:
-            await self._api.call(
-                "PATCH",
-                MESSAGE,
-                body,
-                channel_id=message.channel,
-                message_id=message.id,
-            )
+            edited = await self._api.call("PATCH", MESSAGE, body, channel_id=message.channel, message_id=message.id)
+            if edited.get("id") != message.id:
+                raise RetryableError("Discord did not say which message it edited.", in_doubt=True)
 
         await self.threads.run_unarchived(message.channel, edit_message)
 
@@ -273,12 +265,7 @@ class DiscordPlatform:
     async def _remove(self, message: MessageRef) -> None:
         self._deleted[message] = None
         try:
-            await self._api.call(
-                "DELETE",
-                MESSAGE,
-                channel_id=message.channel,
-                message_id=message.id,
-            )
+            await self._api.execute("DELETE", MESSAGE, channel_id=message.channel, message_id=message.id)
         except MessageNotFound as gone:
             log.debug("A part that is not needed any more is gone already: %s", gone)
         except DeliveryError as error:

@@ -16,6 +16,7 @@ from askback.ports.bot import Invitation
 from askback.ports.findings import Finding, Scene
 from askback.settings.loader import load
 from askback_discord import doctor, render
+from askback_discord.answer_check import build_answer_check
 from askback_discord.install import INTENTS, build_invite_link
 from askback_discord.login import log_in, use_addresses
 from askback_discord.settings import DiscordSettings
@@ -33,7 +34,7 @@ class DiscordSetup:
     async def get_invitation(self) -> Invitation:
         settings = load(DiscordSettings)
         with use_addresses(settings):
-            async with discord.Client(intents=INTENTS) as client:
+            async with discord.Client(intents=INTENTS, http_trace=build_answer_check()) as client:
                 await log_in(client, settings)
                 if client.application_id is None:
                     raise OperatorError("Discord did not say which application this is: check DISCORD_TOKEN.")

@@ -52,7 +52,7 @@ class StatusIndicator:
     async def _type(self, room: str) -> None:
         while True:
             try:
-                await self._api.call("POST", "/channels/{channel_id}/typing", channel_id=room)
+                await self._api.execute("POST", "/channels/{channel_id}/typing", channel_id=room)
                 pause = TYPING_SECONDS
             except RetryableError as later:
                 log.debug("Typing is not shown for now: %s", later)

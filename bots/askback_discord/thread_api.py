@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["ThreadApi", "to_channel_id"]
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TypeVar, cast
 
 from cachetools import FIFOCache
@@ -90,9 +90,8 @@ class ThreadApi:
         Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
         """
         answer = await self._api.call("GET", "/channels/{channel_id}", channel_id=thread)
-        found: Json = answer if isinstance(answer, Mapping) else {}
         # A channel also has a parent, which is its category.
-        return str(found["parent_id"]) if "thread_metadata" in found and found.get("parent_id") else None
+        return str(answer["parent_id"]) if "thread_metadata" in answer and answer.get("parent_id") else None
 
     async def unarchive(self, thread: str) -> None:
         """Open an archived thread. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`."""
@@ -100,7 +99,7 @@ class ThreadApi:
 
     async def is_archived(self, thread: str) -> bool:
         answer = await self._api.call("GET", "/channels/{channel_id}", channel_id=thread)
-        metadata = answer.get("thread_metadata") if isinstance(answer, Mapping) else None
+        metadata = answer.get("thread_metadata")
         return isinstance(metadata, dict) and cast("Json", metadata).get("archived") is True
 
     async def run_unarchived(self, channel: str, act: Callable[[], Awaitable[T]]) -> T:

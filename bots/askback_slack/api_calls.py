@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = ["SlackApi", "SlackRefusal", "StreamOpen", "explain", "translate_errors"]
 
+import json
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
@@ -16,14 +17,15 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_slack.blocks import Block
-from askback_slack.json_access import get_object, get_text
+from askback_slack.http_session import ForeignAnswer
+from askback_slack.json_access import get_object, get_text, get_value
 from askback_slack.sdk import Answer, Client
 
 # https://docs.slack.dev/reference/methods/chat.postMessage#errors and chat.update, views.open
 _GONE = frozenset({"message_not_found", "cant_update_message", "thread_not_found", "edit_window_closed"})
 _LATER = frozenset(
     {"ratelimited", "rate_limited", "internal_error", "fatal_error", "service_unavailable", "request_timeout",
-     "team_added_to_org", "accesslimited", "message_limit_exceeded"}
+     "team_added_to_org", "org_login_required", "accesslimited", "message_limit_exceeded"}
 )  # fmt: skip
 _NO_JSON = frozenset({"auth.test", "chat.delete"})
 """Methods to which Slack's own SDK sends no JSON. Nor do we, so that proxies and test servers need not accept it."""
@@ -80,13 +82,16 @@ class SlackApi:
         given = _omit_none(arguments)
         with translate_errors():
             if method in _NO_JSON:
-                return get_object((await self._client.api_call(method, params=given)).data)
-            return get_object((await self._client.api_call(method, json=given)).data)
+                answer = await self._client.api_call(method, params=given)
+            else:
+                answer = await self._client.api_call(method, json=given)
+        return _read_success(answer)
 
     async def read(self, method: str, **arguments: object) -> Mapping[str, object]:
         """Call a read-only method; these take no JSON. Raises the same errors as `write`."""
         with translate_errors():
-            return get_object((await self._client.api_call(method, http_verb="GET", params=_omit_none(arguments))).data)
+            answer = await self._client.api_call(method, http_verb="GET", params=_omit_none(arguments))
+        return _read_success(answer)
 
     async def open_socket_address(self, app_token: str) -> str:
         """Return the address for a new socket.
@@ -95,7 +100,7 @@ class SlackApi:
         """
         with translate_errors():
             answer = await self._client.api_call("apps.connections.open", params={"token": app_token})
-        address = get_text(answer.data, "url")
+        address = get_text(_read_success(answer), "url")
         if address is None:
             raise RetryableError("Slack did not say where to open a socket.")
         return address
@@ -129,7 +134,12 @@ class SlackApi:
         with translate_errors():
             response = await send(webhook)
         if response.status_code != 200:
-            raise RetryableError(f"Slack did not take an answer to a click (HTTP {response.status_code}).")
+            raise RetryableError(
+                f"Slack did not take an answer to a click (HTTP {response.status_code}).",
+                in_doubt=get_text(_parse_object(response.body), "error") is None,
+            )
+        if response.body.strip() != "ok" and _parse_object(response.body).get("ok") is not True:
+            raise ForeignAnswer(response.status_code)
 
 
 def _omit_none(arguments: Mapping[str, object]) -> dict[str, object]:
@@ -142,17 +152,40 @@ def translate_errors() -> Generator[None]:
     try:
         yield
     except SlackApiError as error:
-        raise _translate_answer(cast("Answer", error.response)) from error
+        raise _translate_answer(cast("Answer | aiohttp.ClientResponse", error.response)) from error
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise RetryableError(f"Slack's answer cannot be read ({type(error).__name__}).", in_doubt=True) from error
     except (TimeoutError, aiohttp.ClientError, SlackRequestError, ConnectionError) as error:
         is_sent = not isinstance(error, aiohttp.ClientConnectorError)
         raise RetryableError(f"Slack cannot be reached ({type(error).__name__}).", in_doubt=is_sent) from error
 
 
-def _translate_answer(answer: Answer) -> Exception:
-    code = get_text(answer.data, "error") or "unknown_error"
+def _read_success(answer: Answer) -> Mapping[str, object]:
+    """Return the body of a success. Raises `ForeignAnswer` if it is none of Slack's."""
+    body = get_object(answer.data)
+    if body.get("ok") is not True:
+        raise ForeignAnswer(answer.status_code)
+    return body
+
+
+def _parse_object(text: str) -> Mapping[str, object]:
+    """Return the JSON object in a text; empty if there is none."""
+    try:
+        return get_object(cast("object", json.loads(text)))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _translate_answer(answer: Answer | aiohttp.ClientResponse) -> Exception:
+    if isinstance(answer, aiohttp.ClientResponse):
+        return ForeignAnswer(answer.status)  # slack_sdk could not parse it
+    code = get_text(answer.data, "error")
     if answer.status_code == 429 or code in _LATER:
         waits = answer.headers.get("Retry-After") or answer.headers.get("retry-after")
-        return RetryableError(f"Slack: {code}", float(waits) if waits and waits.isdigit() else None)
+        seconds = float(waits) if waits and waits.isdigit() else None
+        return RetryableError(f"Slack: {code or 'ratelimited'}", seconds)
+    if code is None or get_value(answer.data, "ok") is not False:
+        return ForeignAnswer(answer.status_code)
     if answer.status_code >= 500:
         return RetryableError(f"Slack: HTTP {answer.status_code}")
     if code == "streaming_state_conflict":

@@ -40,6 +40,7 @@ from askback_slack.events import MessageListener
 from askback_slack.groups import SlackUserGroups
 from askback_slack.history import History
 from askback_slack.http import SignedEndpoint
+from askback_slack.http_session import open_session
 from askback_slack.installation import Installation
 from askback_slack.json_access import Json, get_object, get_text, get_value
 from askback_slack.newest_messages import NewestMessages
@@ -78,7 +79,7 @@ class SlackBot:
     @asynccontextmanager
     async def connect(self, services: BotServices) -> AsyncGenerator[SlackConnection]:
         settings = load_settings(self._http)
-        async with _open_session() as session, Background() as behind:
+        async with open_session(settings.api_url, CALL_SECONDS) as session, Background() as behind:
             client = _build_client(settings, session)
             api = SlackApi(client, session)
             me = await _read_identity(api, settings.bot_token.get_secret_value())
@@ -94,7 +95,7 @@ class SlackBot:
     @asynccontextmanager
     async def open_directory(self) -> AsyncGenerator[SlackDirectory]:
         settings = load(SlackCalls)
-        async with _open_session() as session:
+        async with open_session(settings.api_url, CALL_SECONDS) as session:
             api = SlackApi(_build_client(settings, session), session)
             me = await _read_identity(api, settings.bot_token.get_secret_value())
             yield SlackDirectory(api, Installation(team=me.team_id, org=me.enterprise_id))
@@ -254,10 +255,6 @@ def _build_bolt_log() -> logging.Logger:
     return bolt
 
 
-def _open_session() -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=CALL_SECONDS))
-
-
 def _build_client(settings: SlackSettings, session: aiohttp.ClientSession) -> AsyncWebClient:
     return AsyncWebClient(
         token=settings.bot_token.get_secret_value(),
@@ -275,7 +272,9 @@ async def _read_identity(api: SlackApi, token: str) -> AuthorizeResult:
     except DeliveryError as error:
         raise OperatorError(f"Slack cannot be used: {error}") from error
     except (MessageNotFound, RetryableError) as error:
-        raise OperatorError(f"{error} Check the network, and ASKBACK_SLACK_API_URL if it is set.") from error
+        raise OperatorError(
+            f"{error} Check the network, a proxy in between, and ASKBACK_SLACK_API_URL if it is set."
+        ) from error
     me = get_text(response, "user_id")
     if me is None:
         raise OperatorError("Slack did not say who the bot is: SLACK_BOT_TOKEN must be a bot's token (xoxb-…).")

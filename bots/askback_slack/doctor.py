@@ -49,7 +49,7 @@ class _Answer:
     @property
     def error(self) -> str | None:
         """Slack's error code, or None after a success."""
-        return None if self.data.get("ok") is True else get_text(self.data, "error") or "unknown_error"
+        return None if self.data.get("ok") is True else get_text(self.data, "error")
 
 
 class _Unreachable(Exception):
@@ -65,12 +65,14 @@ class _Slack:
     async def call(self, method: str, token: SecretStr, **arguments: str) -> _Answer:
         headers = {"Authorization": f"Bearer {token.get_secret_value()}"}
         try:
-            async with self._session.post(f"{self._base}{method}", headers=headers, data=arguments) as response:
+            async with self._session.post(
+                f"{self._base}{method}", headers=headers, data=arguments, allow_redirects=False
+            ) as response:
                 try:
                     data = get_object(cast("object", json.loads(await response.text())))
                 except ValueError:
                     data = get_object(None)
-                if not data:
+                if data.get("ok") is not True and get_text(data, "error") is None:
                     raise _Unreachable(f"What answers there is not Slack (HTTP {response.status}).")
                 return _Answer(data, response.headers)
         except TimeoutError:

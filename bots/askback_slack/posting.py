@@ -241,7 +241,7 @@ class SlackPlatform:
         )
         ts = get_text(response, "ts")
         if ts is None:
-            raise RetryableError("Slack did not say which message it posted.")
+            raise RetryableError("Slack did not say which message it posted.", in_doubt=True)
         # A person's id as the channel addresses a direct message; Slack returns the real channel.
         return MessageRef(channel=get_text(response, "channel") or place.channel, id=ts)
 

@@ -170,7 +170,7 @@ class SlackTextStream:
             return False
         ts = get_text(response, "ts")
         if ts is None:
-            return False
+            raise RetryableError("Slack did not say which message it began.", in_doubt=True)
         self._messages = (MessageRef(channel=self._place.channel, id=ts),)
         self._streaming = self._open = True
         return True

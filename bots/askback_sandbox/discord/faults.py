@@ -3,11 +3,14 @@
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from aiohttp import web
+
 DiscordFaultKind = Literal[
     "error",  # the operation is refused with `status` and `code`
     "ratelimit",  # HTTP 429 with Retry-After; with `via` as Discord sends it, without as its proxy does
     "drop",  # the connection is cut before anything is done
     "lost_answer",  # everything is done, then the connection is cut instead of an answer
+    "foreign",  # something in between answers with `status` and `body`; with `done`, after everything is done
     "delay",  # the operation waits `seconds` first
     "swallow",  # the answer is good and nothing is done (a callback that never reaches the person)
     "twice",  # INTERACTION_CREATE is dispatched twice with the same id and token
@@ -36,6 +39,16 @@ class DiscordFault:
     via: bool = True
     everywhere: bool = False  # the rate limit is the global one
     seconds: float = 0.0
+    body: str = "<html>Blocked</html>"
+    content_type: str = "text/html"
+    done: bool = False
+
+    def to_response(self) -> web.Response:
+        """Return the answer of a fault of the kind "foreign". A redirect leads to another page of the same server."""
+        headers = {"Content-Type": self.content_type}
+        if 300 <= self.status < 400:
+            headers["Location"] = "/portal"
+        return web.Response(status=self.status, body=self.body.encode(), headers=headers)
 
 
 class DiscordFaults:

@@ -117,6 +117,7 @@ class DiscordRest:
         operation = route.operation if route else "unknown"
         faults = self._guild.faults
         asked = Request(operation, parts, dict(request.query), {})
+        foreign: DiscordFault | None = None
         try:
             body, files = await read_body(request, self._guild)
             asked = replace(asked, body=body, files=files, approve=self._approval(operation, body))
@@ -124,6 +125,8 @@ class DiscordRest:
                 await self._guild.clock.sleep(fault.seconds)
             if faults.take("drop", operation):
                 return _cut(request)
+            if (foreign := faults.take("foreign", operation)) and not foreign.done:
+                return foreign.to_response()
             if fault := faults.take("ratelimit", operation):
                 reply = _too_many(fault)
             elif route is not None and (waits := self._spent(route, parts)):
@@ -135,6 +138,8 @@ class DiscordRest:
         except DiscordRefusalError as refusal:
             reply = Reply(refusal.answer(), status=refusal.status)
         self._note(request, asked, reply, started)
+        if foreign is not None:
+            return foreign.to_response()
         if faults.take("lost_answer", operation):
             return _cut(request)
         headers = {**(self._limits(route, parts) if route else {}), **reply.headers}

@@ -11,6 +11,7 @@ from .arguments import Arguments, bearer, read_arguments
 from .chat import ChatMethods
 from .checks import SlackRefusalError
 from .directory import DirectoryMethods, needed
+from .faults import Fault
 from .posting import Posting
 from .reading import ReadingMethods
 from .sessions import SessionMethods
@@ -78,6 +79,7 @@ class SlackApi:
         started = time.perf_counter()
         faults = self._workspace.faults
         arguments = Arguments({})
+        foreign: Fault | None = None
         status, headers = 200, dict[str, str]()
         try:
             arguments = await read_arguments(request)
@@ -85,6 +87,8 @@ class SlackApi:
                 await self._workspace.clock.sleep(fault.seconds)
             if faults.take("drop", method):
                 return self._cut(request)
+            if (foreign := faults.take("foreign", method)) and not foreign.done:
+                return foreign.to_response()
             if fault := faults.take("error", method):
                 status = fault.status
                 if fault.retry_after is not None:
@@ -105,6 +109,8 @@ class SlackApi:
                 ms=(time.perf_counter() - started) * 1000,
             )
         )
+        if foreign is not None:
+            return foreign.to_response()
         if faults.take("lost_answer", method):
             return self._cut(request)
         return web.json_response(answer, status=status, headers=headers)

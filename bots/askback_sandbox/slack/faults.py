@@ -4,10 +4,13 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from aiohttp import web
+
 FaultKind = Literal[
     "error",  # the method answers {"ok": false, "error": <error>}, with `status` and Retry-After
     "drop",  # the connection is cut before anything is done
     "lost_answer",  # everything is done, then the connection is cut instead of an answer
+    "foreign",  # something in between answers with `status` and `body`; with `done`, after everything is done
     "ignore",  # the answer is ok and nothing is done (a card update that never shows up)
     "delay",  # the method waits `seconds` first
     "swallow_ack",  # the bot's ack is thrown away; `method` may be "events_api" or "interactive"
@@ -29,6 +32,16 @@ class Fault:
     status: int = 200
     retry_after: int | None = None
     seconds: float = 0.0
+    body: str = "<html>Blocked</html>"
+    content_type: str = "text/html"
+    done: bool = False
+
+    def to_response(self) -> web.Response:
+        """Return the answer of a fault of the kind "foreign". A redirect leads to another page of the same server."""
+        headers = {"Content-Type": self.content_type}
+        if 300 <= self.status < 400:
+            headers["Location"] = "/portal"
+        return web.Response(status=self.status, body=self.body.encode(), headers=headers)
 
 
 class Faults:

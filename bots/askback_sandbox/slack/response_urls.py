@@ -43,6 +43,8 @@ class ResponseUrls:
             await self._workspace.clock.sleep(fault.seconds)
         if faults.take("drop", METHOD):
             return self._cut(request)
+        if (foreign := faults.take("foreign", METHOD)) and not foreign.done:
+            return foreign.to_response()
         try:
             if fault := faults.take("error", METHOD):
                 status = fault.status if fault.status != 200 else 500
@@ -71,6 +73,8 @@ class ResponseUrls:
                 ms=0.0,
             )
         )
+        if foreign is not None:
+            return foreign.to_response()
         if faults.take("lost_answer", METHOD):
             return self._cut(request)
         if status == 200:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from askback_sandbox.discord.faults import DiscordFault
 from askback_sandbox.model.script import turn
+from support.outage import FOREIGN, of_discord, of_slack
 
 from . import slack
 from .driver import ADA, BEN, CY, Desk, PlatformTests, Talk, card, form_of, line, program_asks, told, until
@@ -48,6 +50,32 @@ async def test_what_was_written_in_a_conversation_while_the_bot_was_away_is_read
             await line(desk, talk, "It is noon.")
         await restart(desk, 1)  # it is told once
     assert [one.texts for one in told(desk, "hello")] == [["ada: hello"], ["ada: what time is it?"]]
+    assert not desk.journal.unexpected()
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+async def test_what_was_written_meanwhile_is_read_once_the_platform_itself_answers(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.script(turn("Good morning to you."), turn("It is noon."), when="hello")
+        async with desk.bot():
+            talk = await desk.mention(ADA, "hello")
+            await line(desk, talk, "Good morning to you.")
+        desk.drop_undelivered()
+        await desk.say(ADA, "what time is it?", talk)
+        if desk.platform == "slack":
+            over = of_slack(desk.workspace.faults, kind, methods=("conversations.replies",))  # type: ignore[attr-defined]
+        else:
+            over = of_discord(desk.guild.faults, kind, operations=("list_messages",))  # type: ignore[attr-defined]
+        async with desk.bot():
+            waits = {"catch_up_later", "no_catch_up"}
+            await until(lambda: not waits.isdisjoint(desk.journal.actions()), "it is logged")
+            over()
+            if desk.platform == "discord":
+                desk.guild.faults.add(DiscordFault(kind="no_resume"))  # type: ignore[attr-defined]
+                await desk.lose_connection()
+            await line(desk, talk, "It is noon.")
     assert not desk.journal.unexpected()
 
 

@@ -33,6 +33,22 @@ async def test_a_token_of_the_bot_that_is_no_good(ward: Ward, code: str, says: s
     assert found.cure.startswith(cure)
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (403, "<html>Blocked</html>", "text/html"),
+        (403, '{"message": "Forbidden"}', "application/json"),
+        (302, "", "text/html"),
+    ],
+    ids=["a page", "JSON of something else", "a redirect"],
+)
+async def test_a_proxy_that_answers_is_not_taken_for_slack(ward: Ward, status: int, body: str, kind: str) -> None:
+    fault = Fault(kind="foreign", method="*", status=status, body=body, content_type=kind, times=None)
+    ward.services.workspace.faults.add(fault)
+    found = await ward.examined("slack")
+    assert {one.summary for one in found.bad} == {f"What answers there is not Slack (HTTP {status})."}
+
+
 async def test_a_token_of_the_bot_that_is_a_persons(ward: Ward) -> None:
     ward.services.workspace.bot = replace(ward.services.workspace.bot, bot_id="")
     found = (await ward.examined("slack")).one()

@@ -10,13 +10,22 @@ from askback_discord.setup import DiscordSetup
 
 
 @pytest.mark.parametrize(
-    ("body", "kind"),
-    [("<h1>Welcome</h1>", "text/html"), ('{"id": "1"}', "application/json"), ('{"id": "1"', "application/json")],
-    ids=["a page", "something else", "half of it"],
+    ("status", "body", "kind"),
+    [
+        (200, "<h1>Welcome</h1>", "text/html"),
+        (200, '{"id": "1"}', "application/json"),
+        (200, '{"id": "1"', "application/json"),
+        (401, "<h1>Who are you?</h1>", "text/html"),
+        (403, "<h1>Blocked</h1>", "text/html"),
+        (302, "", "text/html"),
+    ],
+    ids=["a page", "something else", "half of it", "a login page", "a block", "a redirect"],
 )
-async def test_what_is_not_discord(monkeypatch: pytest.MonkeyPatch, body: str, kind: str) -> None:
+async def test_what_is_not_discord(monkeypatch: pytest.MonkeyPatch, status: int, body: str, kind: str) -> None:
     async def answer(_: web.Request) -> web.Response:
-        return web.Response(body=body.encode(), headers={"Content-Type": kind})
+        return web.Response(
+            status=status, body=body.encode(), headers={"Content-Type": kind, "Location": "/elsewhere/than/discord"}
+        )
 
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", answer)

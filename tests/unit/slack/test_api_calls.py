@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
@@ -30,7 +30,7 @@ READ: dict[str, dict[str, Any]] = {
 
 
 class Answered:
-    data = None
+    data: ClassVar = {"ok": True}
     status_code = 200
 
 

@@ -27,7 +27,7 @@ class Answering(AsyncWebClient):
 
     def __init__(self, **data: Any) -> None:
         super().__init__(token="xoxb-1")
-        self._data = data
+        self._data = {"ok": True, **data}
 
     async def api_call(self, api_method: str, **given: Any) -> Any:
         del api_method, given
