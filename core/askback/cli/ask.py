@@ -123,11 +123,12 @@ def ask(
     from askback.client.progress_output import Telling
     from askback.observability.logs import configure_logging
     from askback.settings.core import Settings
-    from askback.settings.loader import list_set_fields, load
+    from askback.settings.environment import load_settings
+    from askback.settings.loader import list_set_fields
 
     try:
         report_unread("askback ask")
-        settings = load(Settings)
+        settings = load_settings()
         configure_logging(
             settings.log_level if "log_level" in list_set_fields(Settings) else "ERROR", settings.log_format
         )
