@@ -93,6 +93,8 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
         for unread in filter(None, (describe_unread_file(), describe_unread_database(settings))):
             log.warning("%s", unread, extra={"action": "unread_file"})
     where = parse_database_url(settings.database_url)
+    if request is not None:
+        request.check_secrets()
     known = None if key is None else await asyncio.to_thread(_find_by_key, where, key, alone=request is None)
     if known is not None:
         if request is not None and form is not None:

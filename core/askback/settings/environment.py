@@ -6,12 +6,12 @@ names for the same reason.
 
 from __future__ import annotations
 
-__all__ = ["check_environment", "describe_unknown_variables", "load_settings"]
+__all__ = ["check_environment", "describe_unknown_variables", "load_settings", "register_secrets_of_bots"]
 
 import difflib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from askback.errors import OperatorError
 from askback.ports.installed_bots import describe_missing, list_entries
 from askback.settings.core import Settings
-from askback.settings.loader import TomlSettings, list_environment_variables, load
+from askback.settings.loader import TomlSettings, list_environment_variables, load, register_set_secrets
 
 PREFIX = "ASKBACK_"
 OTHERS = frozenset({"ASKBACK_CONFIG"})
@@ -31,7 +31,11 @@ _SERVICE_LINK = re.compile(r"ASKBACK_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w
 
 
 def load_settings() -> Settings:
-    """Read askback's own settings. Raises one `OperatorError` for all that are wrong, missing or unknown."""
+    """Read askback's own settings, and register the secrets of every bot.
+
+    Raises one `OperatorError` for all that are wrong, missing or unknown.
+    """
+    register_secrets_of_bots()
     problems = describe_unknown_variables()
     try:
         settings = load(Settings)
@@ -56,10 +60,11 @@ def describe_unknown_variables() -> list[str]:
     lacking: dict[str, str] = {}
     accepted: list[str] = [TESTS]
     for entry in list_entries():
-        names = _list_bot_variables(entry)
-        if names is None:
+        kinds = _load_kinds(entry)
+        if kinds is None:
             accepted.append(f"{PREFIX}{entry.name.upper()}_")
             continue
+        names = frozenset[str]().union(*map(list_environment_variables, kinds))
         known |= names
         if any(name.upper() in names for name in os.environ) and (missing := describe_missing(entry)):
             lacking |= dict.fromkeys(names, missing)
@@ -75,8 +80,15 @@ def describe_unknown_variables() -> list[str]:
     return found
 
 
-def _list_bot_variables(entry: EntryPoint) -> frozenset[str] | None:
-    """Return the variables in the settings of a bot. None if its package does not have the module for them.
+def register_secrets_of_bots() -> None:
+    """Register the secrets of every bot for redaction, also of those that do not run in this process."""
+    for entry in list_entries():
+        for kind in _load_kinds(entry) or ():
+            register_set_secrets(kind)
+
+
+def _load_kinds(entry: EntryPoint) -> list[type[TomlSettings]] | None:
+    """Return the settings of a bot. None if its package does not have the module for them.
 
     Its module `settings` needs none of its libraries, so that one bot can tell those of another that is not installed.
     """
@@ -86,14 +98,12 @@ def _list_bot_variables(entry: EntryPoint) -> frozenset[str] | None:
             return None
     except ModuleNotFoundError:
         return None
-    values: Mapping[str, object] = vars(import_module(module))
-    return frozenset(name for kind in _list_kinds(values) for name in list_environment_variables(kind))
-
-
-def _list_kinds(values: Mapping[str, object]) -> Iterator[type[TomlSettings]]:
-    for value in values.values():
-        if isinstance(value, type) and issubclass(value, TomlSettings) and value is not TomlSettings:
-            yield value
+    found: list[object] = list(vars(import_module(module)).values())
+    return [
+        value
+        for value in found
+        if isinstance(value, type) and issubclass(value, TomlSettings) and value is not TomlSettings
+    ]
 
 
 def _suggest(name: str, known: set[str]) -> str:

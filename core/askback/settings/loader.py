@@ -15,6 +15,7 @@ __all__ = [
     "list_environment_variables",
     "list_set_fields",
     "load",
+    "register_set_secrets",
 ]
 
 import difflib
@@ -22,7 +23,7 @@ import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar, cast, get_args
 
 from pydantic import AliasChoices, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
@@ -76,6 +77,19 @@ class TomlSettings(BaseSettings):
             value: object = getattr(self, name)
             if isinstance(value, SecretStr):
                 register_secrets(value.get_secret_value())
+
+
+def register_set_secrets(kind: type[TomlSettings]) -> None:
+    """Register the secrets of a part that may not run here, so that they are shown nowhere either."""
+    try:
+        in_file = _read(kind)
+    except OperatorError:
+        in_file = {}  # the part itself reports what is wrong in the file
+    values = {**in_file, **_read_environment(kind, in_file)}
+    for name, field in kind.model_fields.items():
+        value = values.get(name)
+        if isinstance(value, str) and SecretStr in (field.annotation, *get_args(field.annotation)):
+            register_secrets(value)
 
 
 def is_configured(kind: type[TomlSettings]) -> bool:

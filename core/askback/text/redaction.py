@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["REDACTED_TEXT", "redact", "register_secret_pattern", "register_secrets"]
+__all__ = ["REDACTED_TEXT", "contains_known_secret", "redact", "register_secret_pattern", "register_secrets"]
 
 import json
 import re
@@ -99,6 +99,11 @@ def register_secrets(*secrets: str) -> None:
         # The longest first: one secret may begin with another.
         _any_known = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))))
         _known = known
+
+
+def contains_known_secret(text: str) -> bool:
+    """Return True if a registered secret is in the text, in any of the forms that are hidden."""
+    return _any_known is not None and _any_known.search(text) is not None
 
 
 def register_secret_pattern(pattern: str) -> None:
