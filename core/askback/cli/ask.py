@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 commands = typer.Typer(rich_markup_mode="rich")
 
 TERMINATED = 143
-DETAILS_LIMIT = 1_000_000
+DETAILS_BYTES = 4_000_000
+"""Largest size of a file with details. A character has up to four bytes."""
 
 
 def _join_lines(*lines: str) -> str:
@@ -123,11 +124,12 @@ def ask(
     from askback.client.progress_output import Telling
     from askback.observability.logs import configure_logging
     from askback.settings.core import Settings
-    from askback.settings.loader import list_set_fields, load
+    from askback.settings.environment import load_settings
+    from askback.settings.loader import list_set_fields
 
     try:
         report_unread("askback ask")
-        settings = load(Settings)
+        settings = load_settings()
         configure_logging(
             settings.log_level if "log_level" in list_set_fields(Settings) else "ERROR", settings.log_format
         )
@@ -210,15 +212,18 @@ def _parse_escalations(given: Sequence[str]) -> dict[str | float, list[str]]:
 
 
 def _read_details(file: Path) -> str:
+    from askback.cli.input_file import UnusableFile, read_input_file, read_input_stream
+
     if str(file) == "-" and cast("object", sys.stdin) is None:
         raise CallerError("Nothing is piped in, which --details - reads: name a file, or leave it out.")
     try:
-        data = sys.stdin.buffer.read(4 * DETAILS_LIMIT) if str(file) == "-" else file.read_bytes()
-        text = data.decode("utf-8-sig")
-    except OSError as error:
-        raise CallerError(f"--details {file} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise CallerError(f"--details {file} is not valid UTF-8 text.") from None
+        text = (
+            read_input_stream(sys.stdin.buffer, DETAILS_BYTES)
+            if str(file) == "-"
+            else read_input_file(file, DETAILS_BYTES)
+        )
+    except UnusableFile as error:
+        raise CallerError(f"--details {file} {error}.") from None
     if not text.strip():
         raise CallerError(f"--details {file} is empty: leave it out.")
     return text

@@ -23,6 +23,7 @@ from askback.ports.bot import Bot
 from askback.ports.installed_bots import load_bots
 from askback.runtime.app import running
 from askback.settings.core import Settings
+from askback.settings.environment import check_environment
 from askback.settings.loader import load
 from askback.tools import TOOLS
 
@@ -74,6 +75,7 @@ async def run_demo(
     platform: str | None = None,
 ) -> int:
     """Run the demo until a signal ends it, or play a scenario on one platform or on all. Return the exit code."""
+    check_environment()
     console = Console(highlight=False)
     known = {**{name: name for name in TOOLS}, "deploy": DEPLOY}
     # A scenario contains the model's answers, so only the scripted model can play it.

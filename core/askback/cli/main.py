@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of writing to standard output if that is a file. Errors about other files contain their names."""
 
+INPUT_BYTES = 100_000_000
+"""Largest input of a command that only prints."""
+
 app = typer.Typer(
     name="askback",
     help="Lets an AI agent stop and ask people, and hands the answer back.",
@@ -113,6 +116,8 @@ def demo(
         raise typer.BadParameter(f"{port} is no port: --port takes 0 (any free one) to 65535.")
     if file is not None and not play:
         raise typer.BadParameter(f"To play {file}, write: askback demo --play {file}")
+    if file is not None:
+        _read(file)  # what is wrong in a scenario is quoted, so it must not be a link to another file
     if platform not in ("both", *list_bot_names()):
         names = ", ".join(list_bot_names())
         raise typer.BadParameter(f"There is no platform {platform!r}: take one of {names}, or both.")
@@ -160,19 +165,21 @@ def preview(
 def _read_stdin() -> str:
     if cast("TextIOWrapper | None", sys.stdin) is None or sys.stdin.isatty():
         raise typer.BadParameter("Name a FILE, or pipe JSON in: askback preview < call.json")
+    from askback.cli.input_file import UnusableFile, read_input_stream
+
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise typer.BadParameter("Standard input is not valid UTF-8 text.") from None
+        return read_input_stream(sys.stdin.buffer, INPUT_BYTES)
+    except UnusableFile as error:
+        raise typer.BadParameter(f"Standard input {error}.") from None
 
 
 def _read(file: Path) -> str:
+    from askback.cli.input_file import UnusableFile, read_input_file
+
     try:
-        return file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise typer.BadParameter(f"{file} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise typer.BadParameter(f"{file} is not valid UTF-8 text.") from None
+        return read_input_file(file, INPUT_BYTES)
+    except UnusableFile as error:
+        raise typer.BadParameter(f"{file} {error}.") from None
 
 
 @app.command(

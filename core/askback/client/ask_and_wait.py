@@ -24,7 +24,7 @@ from askback.ports.installed_bots import get_bot, list_bot_names, load_bots
 from askback.runtime.app import running
 from askback.runtime.wakeup import wake_worker
 from askback.settings.core import Settings
-from askback.settings.loader import load
+from askback.settings.environment import load_settings
 from askback.settings.working_directory import describe_unread_database, describe_unread_file
 from askback.store.external_access import (
     DatabaseLocation,
@@ -88,11 +88,13 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
     if request is not None:
         # Raise errors in the request before anything is opened.
         form, approval = request.build_form(), request.build_approval()
-    settings = load(Settings)
+    settings = load_settings()
     if not progress.terms.is_shell:  # the command reports this itself
         for unread in filter(None, (describe_unread_file(), describe_unread_database(settings))):
             log.warning("%s", unread, extra={"action": "unread_file"})
     where = parse_database_url(settings.database_url)
+    if request is not None:
+        request.check_secrets()
     known = None if key is None else await asyncio.to_thread(_find_by_key, where, key, alone=request is None)
     if known is not None:
         if request is not None and form is not None:

@@ -20,6 +20,7 @@ from askback.errors import CallerError
 from askback.internal.values import Value
 from askback.ports.directory import ANYONE, Directory, Found, Named, normalize_name
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
+from askback.text.redaction import contains_known_secret
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -87,6 +88,13 @@ class AskRequest(Value):
             details=self.details,
         )
         return Form(questions=(question,))
+
+    def check_secrets(self) -> None:
+        """Raise `CallerError` if people would read a secret that askback knows. The error does not show it."""
+        parts = {self.terms.name("details"): (self.details or "",), self.terms.name("options"): self.options}
+        for name, texts in {"The question": (self.question,), **parts}.items():
+            if any(map(contains_known_secret, texts)):
+                raise CallerError(f"{name} contains a secret of this process, which people would read: take it out.")
 
     def list_refusing_options(self) -> tuple[str, ...]:
         """Return the options that mean "no". Raises `CallerError` if other parameters need one and there is none."""

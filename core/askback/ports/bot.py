@@ -201,7 +201,11 @@ class BotOptions:
 
 
 class BotFactory(Protocol):
-    """Creates a platform's bot."""
+    """Creates a platform's bot.
+
+    A module `settings` beside its module holds the bot's `TomlSettings`, so that a misspelt variable can be told. It
+    must not import the platform's library.
+    """
 
     def __call__(self, options: BotOptions) -> Bot:
         """Return the bot. Raises `OperatorError` if an option is wrong, or the platform does not support it."""

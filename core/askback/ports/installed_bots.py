@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["NotInstalled", "get_bot", "list_bot_names", "list_entries", "load_bots", "load_configured_bots"]
+__all__ = [
+    "NotInstalled",
+    "describe_missing",
+    "get_bot",
+    "list_bot_names",
+    "list_entries",
+    "load_bots",
+    "load_configured_bots",
+]  # fmt: skip
 
 import logging
 import re
@@ -91,17 +99,25 @@ def _load(entry: EntryPoint, options: BotOptions | None = None) -> Bot:
     try:
         create = cast("BotFactory", entry.load())
     except ImportError as error:
-        if missing := _find_missing(entry):
-            package = "askback" if entry.dist is None else entry.dist.name
-            raise NotInstalled(
-                f"The bot for {entry.name} needs {' and '.join(missing)}: install it with "
-                f"pip install '{package}[{entry.name}]'."
-            ) from None
+        if lacking := describe_missing(entry):
+            raise NotInstalled(lacking) from None
         raise OperatorError(
             f"The bot for {entry.name} is installed, but cannot be imported ({type(error).__name__}: {error}). "
             "Install it again, or uninstall it."
         ) from error
     return create(options or BotOptions())
+
+
+def describe_missing(entry: EntryPoint) -> str | None:
+    """Say which libraries of a bot are not installed, and how to install them. None means that all are there."""
+    missing = _find_missing(entry)
+    if not missing:
+        return None
+    package = "askback" if entry.dist is None else entry.dist.name
+    return (
+        f"The bot for {entry.name} needs {' and '.join(missing)}: install it with "
+        f"pip install '{package}[{entry.name}]'."
+    )
 
 
 def _find_missing(entry: EntryPoint) -> list[str]:

@@ -44,7 +44,7 @@ from askback.runtime.shutdown import end_tasks
 from askback.runtime.worker import Worker
 from askback.settings.address import Address
 from askback.settings.core import Settings
-from askback.settings.loader import load
+from askback.settings.environment import load_settings
 from askback.settings.working_directory import check_database, check_file
 from askback.store.store import Store
 from askback.user_tools.loader import LoadedTools, load_tools
@@ -105,7 +105,7 @@ async def running(
 def _load_settings() -> Settings:
     """Read the settings. Raises `OperatorError` when settings or the database of an earlier release would be lost."""
     check_file()
-    settings = load(Settings)
+    settings = load_settings()
     check_database(settings)
     return settings
 

@@ -14,6 +14,7 @@ from askback.ports.bot import Bot
 from askback.runtime.app import running
 from askback.runtime.shutdown import ShutdownHandler
 from askback.settings.core import Settings
+from askback.settings.environment import describe_unknown_variables, register_secrets_of_bots
 from askback.settings.loader import load
 from askback.settings.working_directory import check_database
 from askback.user_tools.loader import load_tools
@@ -23,7 +24,8 @@ log = logging.getLogger("askback.serve")
 
 async def serve(bots: Sequence[Bot]) -> int:
     """Run these bots until a signal ends them. Raises one `OperatorError` that lists everything that is missing."""
-    problems: list[str] = []
+    register_secrets_of_bots()
+    problems = describe_unknown_variables()
     settings: Settings | None = None
     try:
         settings = load(Settings)

@@ -263,6 +263,8 @@ class Settings(TomlSettings):
     @classmethod
     def _parse_approval_tools(cls, value: object) -> object:
         entries = _parse_list(value)
+        if entries == ():
+            raise ValueError("names no tool: fill it in, or leave it out")
         return value if entries is None else entries
 
     @field_validator("approvers", "approval_escalate_to", mode="before")
@@ -271,6 +273,8 @@ class Settings(TomlSettings):
         entries = _parse_list(value)
         if entries is None:
             return value
+        if not entries:
+            raise ValueError("names nobody: fill it in, or leave it out")
         for number, entry in enumerate(entries, 1):
             try:
                 parse_approver(entry, list_bot_names())
@@ -284,8 +288,6 @@ class Settings(TomlSettings):
         entries = _parse_list(value)
         if entries is None:
             return value
-        if not entries:
-            raise ValueError("names nobody")
         if len(entries) == 1 and entries[0].lower() in ANSWERER_KINDS:
             return (entries[0].lower(),)
         return cls._parse_approver_list(entries)

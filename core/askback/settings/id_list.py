@@ -15,7 +15,8 @@ EVERYBODY: Final = "*"
 def parse_ids(value: object, shape: re.Pattern[str], what: str, *, also: Collection[str] = ()) -> tuple[str, ...]:
     """Return the ids without duplicates. Names are refused, because their owners can change them.
 
-    `also` are words that are allowed as entries. Raises `ValueError` with the number of an invalid entry, not its text.
+    `also` are words that are allowed as entries. Raises `ValueError` if there is no entry, or with the number of an
+    invalid one, not its text.
     """
     if isinstance(value, str):
         value = value.split(",")
@@ -24,10 +25,10 @@ def parse_ids(value: object, shape: re.Pattern[str], what: str, *, also: Collect
     if not isinstance(value, (list, tuple)):
         raise ValueError("is neither a list nor a text with commas")
     entries = [str(entry).strip() for entry in cast("list[object]", value)]
+    if not any(entries):
+        raise ValueError("has no entry: fill it in, or leave it out")
     found: dict[str, None] = {}
     for number, entry in enumerate(entries, 1):
-        if not entry and len(entries) == 1:
-            continue
         if entry not in also and not shape.fullmatch(entry):
             raise ValueError(f"has an entry (number {number}) that is not an id of {what}")
         found[entry] = None

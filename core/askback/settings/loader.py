@@ -12,16 +12,18 @@ __all__ = [
     "get_environment_variable",
     "get_file_key",
     "is_configured",
+    "list_environment_variables",
     "list_set_fields",
     "load",
+    "register_set_secrets",
 ]
 
 import difflib
 import os
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar, cast, get_args
 
 from pydantic import AliasChoices, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
@@ -46,7 +48,8 @@ class TomlSettings(BaseSettings):
     The docstring of a field is its text in the reference. Its `description` ends an error about a wrong value.
     """
 
-    model_config = SettingsConfigDict(extra="ignore", frozen=True, env_ignore_empty=True, populate_by_name=True)
+    # A default is never wrong, and only a list that somebody set must have entries.
+    model_config = SettingsConfigDict(extra="ignore", frozen=True, populate_by_name=True, validate_default=False)
 
     @classmethod
     def settings_customise_sources(
@@ -57,7 +60,10 @@ class TomlSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, InitSettingsSource(settings_cls, _read(cls))
+        # pydantic's own source would also take `TOKEN` or `ADMINS`, which are names of fields and not of settings.
+        in_file = _read(cls)
+        sources = (_read_environment(cls, in_file), in_file)
+        return init_settings, *(InitSettingsSource(settings_cls, values) for values in sources)
 
     @classmethod
     def resolve_paths(cls, values: dict[str, object], folder: Path) -> dict[str, object]:
@@ -73,6 +79,19 @@ class TomlSettings(BaseSettings):
                 register_secrets(value.get_secret_value())
 
 
+def register_set_secrets(kind: type[TomlSettings]) -> None:
+    """Register the secrets of a part that may not run here, so that they are shown nowhere either."""
+    try:
+        in_file = _read(kind)
+    except OperatorError:
+        in_file = {}  # the part itself reports what is wrong in the file
+    values = {**in_file, **_read_environment(kind, in_file)}
+    for name, field in kind.model_fields.items():
+        value = values.get(name)
+        if isinstance(value, str) and SecretStr in (field.annotation, *get_args(field.annotation)):
+            register_secrets(value)
+
+
 def is_configured(kind: type[TomlSettings]) -> bool:
     """Return True if any required setting is set, even to a wrong value."""
     try:
@@ -85,14 +104,8 @@ def is_configured(kind: type[TomlSettings]) -> bool:
 
 def list_set_fields(kind: type[TomlSettings]) -> frozenset[str]:
     """Return the fields that are set anywhere, even to a wrong value."""
-    there = {name.lower() for name, value in os.environ.items() if value}
     in_file = _read(kind)
-    return frozenset(
-        name
-        for name, field in kind.model_fields.items()
-        if name in in_file
-        or not there.isdisjoint(map(str.lower, (get_environment_variable(kind, name, field), *_list_aliases(field))))
-    )
+    return frozenset({name for name, value in _read_environment(kind, in_file).items() if value}.union(in_file))
 
 
 def load(kind: type[S], **fixed: str | None) -> S:
@@ -143,6 +156,31 @@ def _read(kind: type[TomlSettings]) -> dict[str, object]:
     return kind.resolve_paths({known[key]: value for key, value in values.items() if key in known}, path.parent)
 
 
+def _read_environment(kind: type[TomlSettings], in_file: Mapping[str, object]) -> dict[str, object]:
+    """Return this part's values in the environment. Capital and small letters are the same there.
+
+    An empty variable counts as not set. But an empty list that no file sets is kept, so that it is refused: a program
+    that could not fill it in must not make everybody an approver.
+    """
+    there = {name.upper(): value for name, value in os.environ.items()}
+    given = ((name, field, there.get(variable)) for name, field, variable in _list_variables(kind))
+    return {
+        name: value
+        for name, field, value in given
+        if value or (value is not None and name not in in_file and field.annotation == tuple[str, ...])
+    }
+
+
+def list_environment_variables(kind: type[TomlSettings]) -> frozenset[str]:
+    """Return the environment variables that set this part's fields."""
+    return frozenset(variable for _, _, variable in _list_variables(kind))
+
+
+def _list_variables(kind: type[TomlSettings]) -> Iterator[tuple[str, FieldInfo, str]]:
+    for name, field in kind.model_fields.items():
+        yield name, field, get_environment_variable(kind, name, field)
+
+
 def _find_bot_name(key: str) -> str:
     """Return the bot whose name begins this name in the file; empty for askback's own settings."""
     return next((name for name in list_bot_names() if key.startswith(f"{name}_")), "")
@@ -184,7 +222,7 @@ def _describe_problem(kind: type[TomlSettings], loc: tuple[int | str, ...], prob
         (name, field) for name, field in kind.model_fields.items() if given == name or given in _list_aliases(field)
     )
     variable = get_environment_variable(kind, name, field)
-    if problem == "missing" or os.environ.get(variable):
+    if problem == "missing" or name in _read_environment(kind, _read(kind)):
         shown = variable
     else:
         shown = f"{get_file_key(kind, name, field)} in {find_file()}"

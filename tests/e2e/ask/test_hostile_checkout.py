@@ -193,6 +193,90 @@ async def test_commands_neither_read_nor_run_what_lies_there(
     assert not (checkout.folder / "copy.db").exists()
 
 
+def plant_notes(checkout: Checkout, kind: str) -> str:
+    """Plant a file that a pipeline gives to askback, and return its name."""
+    notes = checkout.folder / "notes.md"
+    match kind:
+        case "environment":
+            notes.symlink_to("/proc/self/environ")
+        case "file":
+            notes.symlink_to(checkout.victim)
+        case "device":
+            notes.symlink_to("/dev/zero")
+        case "folder":
+            (checkout.folder / "docs").symlink_to(checkout.victim.parent)
+            return "docs/victim"
+        case "absolute":
+            (checkout.folder / "docs").symlink_to("/proc/self")
+            return str(checkout.folder / "docs" / "environ")
+        case "around":
+            (checkout.folder / "docs").symlink_to("/proc/self")
+            return f"../{checkout.folder.name}/docs/environ"
+        case "pipe":
+            os.mkfifo(notes)
+        case _:
+            notes.write_text("x" * 5_000_000)
+    return notes.name
+
+
+@pytest.mark.parametrize("kind", ["environment", "file", "device", "folder", "absolute", "around", "pipe", "huge"])
+async def test_planted_details_carry_no_secret_into_a_channel(checkout: Checkout, kind: str) -> None:
+    office = checkout.office
+    name = plant_notes(checkout, kind)
+    code, out, err = await checkout.run(
+        "ask", "Deploy 1.4.2?", "--to", f"{office.platform}:#deploys", *OPTIONS, "--approvers", "anyone",
+        "--wait", "1s", "--details", name,
+    )  # fmt: skip
+    assert (code, out) == (2, ""), err
+    assert f"--details {name} is " in err
+    assert ("link" in err) == (kind not in ("pipe", "huge")), err
+    assert "precious" not in err
+    assert not office.shown()
+
+
+@pytest.mark.parametrize("kind", ["environment", "folder", "pipe"])
+@pytest.mark.parametrize("command", [("preview",), ("demo", "--play", "--port", "0")], ids=["preview", "demo"])
+async def test_no_planted_link_is_read_into_the_log_of_a_pipeline(
+    checkout: Checkout, command: tuple[str, ...], kind: str
+) -> None:
+    name = plant_notes(checkout, kind)
+    code, out, err = await checkout.run(*command, name)
+    assert (code, out) == (2, ""), err
+    assert name in err.replace("\n", "")
+    assert "precious" not in err
+
+
+async def test_a_secret_of_this_process_is_not_asked_about(checkout: Checkout) -> None:
+    """A step before this one may have copied it."""
+    office = checkout.office
+    names = ("SLACK_BOT_TOKEN", "DISCORD_TOKEN")
+    secret = next(value for name, value in checkout.environment().items() if name in names)
+    (checkout.folder / "notes.md").write_text(f"Set it to {secret}.")
+    where = ("--to", f"{office.platform}:#deploys", "--approvers", "anyone", "--wait", "1s")
+    for asked in (
+        ("Deploy?", *OPTIONS, "--details", "notes.md"),
+        (f"Deploy {secret}?", *OPTIONS),
+        ("Deploy?", *OPTIONS, "--option", secret),
+    ):
+        code, out, err = await checkout.run("ask", *where, *asked)
+        assert (code, out) == (2, ""), err
+        assert "contains a secret of this process" in err
+        assert secret not in err
+    assert not office.shown()
+
+
+async def test_a_file_outside_may_lie_behind_a_link_of_the_operator(checkout: Checkout) -> None:
+    office, outside = checkout.office, checkout.home.parent / "outside"
+    outside.mkdir()
+    (outside / "notes.md").write_text("The changes.")
+    (checkout.home / "linked").symlink_to(outside)
+    code, _, err = await checkout.run(
+        "ask", "Deploy 1.4.2?", "--to", f"{office.platform}:#deploys", *OPTIONS, "--approvers", "anyone",
+        "--wait", "1s", "--details", str(checkout.home / "linked" / "notes.md"),
+    )  # fmt: skip
+    assert code == 4, err
+
+
 async def test_a_bot_does_not_start_with_half_of_its_settings(checkout: Checkout) -> None:
     code, out, err = await checkout.run(checkout.office.platform, ANTHROPIC_API_KEY="sk-local")
     assert (code, out) == (2, ""), err

@@ -106,6 +106,44 @@ def test_slack_with_wrong_settings_says_so_and_no_secret(tmp_path: Path) -> None
     assert secret not in done.stderr
 
 
+TOKENS = {
+    "SLACK_BOT_TOKEN": "xoxb-s3cret",
+    "SLACK_APP_TOKEN": "xapp-s3cret",
+    "ASKBACK_SLACK_API_URL": "http://127.0.0.1:9/api/",
+    "ANTHROPIC_API_KEY": "sk-s3cret",
+}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("slack",), ("run",), ("ask", "Go?", "--to", "slack:#x", "--option", "Yes", "--approvers", "anyone"), ("demo",)],
+    ids=lambda command: command[0],
+)
+def test_a_misspelt_variable_switches_no_rule_off(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """Neither the approval of tools, nor its approvers, nor the people who may talk."""
+    misspelt = {
+        "ASKBACK_APPROVAL_TOOL": "deploy", "ASKBACK_APPROVER": "slack:U0LOCALBEN",
+        "ASKBACK_SLACK_ALLOWED_PEOPLE": "U0LOCALADA",
+    }  # fmt: skip
+    done = run(tmp_path, *command, **TOKENS, **misspelt, ASKBACK_DISCORD_ADMINS="123456789012345678")
+    assert (done.returncode in (1, 2), done.stdout) == (True, ""), done
+    assert done.stderr.splitlines() == [
+        "askback: ASKBACK_APPROVAL_TOOL is set, which is no setting. Did you mean ASKBACK_APPROVAL_TOOLS?",
+        "askback: ASKBACK_APPROVER is set, which is no setting. Did you mean ASKBACK_APPROVERS?",
+        "askback: ASKBACK_SLACK_ALLOWED_PEOPLE is set, which is no setting. Did you mean ASKBACK_SLACK_ALLOW_PEOPLE?",
+    ]
+
+
+@pytest.mark.parametrize("name", ["ASKBACK_APPROVERS", "ASKBACK_APPROVAL_TOOLS", "ASKBACK_SLACK_ALLOW_PEOPLE"])
+@pytest.mark.parametrize("value", ["", ","])
+def test_a_list_without_an_entry_keeps_the_bot_from_starting(tmp_path: Path, name: str, value: str) -> None:
+    done = run(tmp_path, "slack", **TOKENS, **{name: value})
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"askback: {name} "), line
+    assert "fill it in, or leave it out." in line
+
+
 def test_slack_that_cannot_be_reached_is_one_sentence(tmp_path: Path) -> None:
     tokens = {"SLACK_BOT_TOKEN": "xoxb-s3cret", "SLACK_APP_TOKEN": "xapp-s3cret", "ANTHROPIC_API_KEY": "sk-s3cret"}
     done = run(tmp_path, "slack", ASKBACK_SLACK_API_URL="http://127.0.0.1:9/api/", **tokens)

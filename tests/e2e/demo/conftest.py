@@ -17,7 +17,7 @@ from askback_sandbox.services import Services
 from support.browser import Opener, browsing
 from support.clocks import SharedClock
 
-SCREENSHOTS = os.environ.get("ASKBACK_SCREENSHOTS")
+SCREENSHOTS = os.environ.get("ASKBACK_TEST_SCREENSHOTS")
 
 Shot = Callable[[Any, str], Awaitable[None]]
 
@@ -47,7 +47,7 @@ async def bot(services: Services) -> AsyncIterator[None]:
 
 @pytest.fixture
 def shot(tmp_path: Path) -> Shot:
-    """A function that saves a screenshot next to the test's files, or in the folder that ASKBACK_SCREENSHOTS names."""
+    """Save a screenshot next to the test's files, or in the folder that ASKBACK_TEST_SCREENSHOTS names."""
     folder = Path(SCREENSHOTS or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)
 

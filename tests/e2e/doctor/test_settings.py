@@ -77,7 +77,13 @@ async def test_a_pattern_of_tools_that_need_approval_and_that_matches_none(
 async def test_a_variable_that_is_no_setting_is_told(ward: Ward) -> None:
     ward.set(ASKBACK_TIMOUT="60")
     found = await ward.examined("discord")
-    assert (found.code, found.one().cure) == (0, "Write ASKBACK_TIMEOUT, or unset it.")
+    assert (found.code, found.one().cure) == (1, "Did you mean ASKBACK_TIMEOUT?")
+
+
+async def test_a_misspelt_list_of_a_bot_is_told(ward: Ward) -> None:
+    ward.set(ASKBACK_SLACK_ALLOWED_PEOPLE="U0LOCALADA")
+    found = await ward.examined("discord")
+    assert (found.code, found.one().cure) == (1, "Did you mean ASKBACK_SLACK_ALLOW_PEOPLE?")
 
 
 async def test_secrets_in_a_file_that_others_can_read_are_told(ward: Ward) -> None:

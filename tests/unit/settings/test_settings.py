@@ -12,13 +12,14 @@ import pytest
 from askback.errors import OperatorError
 from askback.settings.address import Address
 from askback.settings.core import Settings
-from askback.settings.loader import load
+from askback.settings.loader import TomlSettings, load
 from askback.settings.working_directory import (
     check_database,
     check_file,
     describe_unread_database,
     describe_unread_file,
 )
+from askback_discord.settings import DiscordSettings
 from askback_slack.app import SlackBot
 from askback_slack.settings import SlackSettings, load_settings
 
@@ -43,7 +44,7 @@ def write(folder: Path, text: str, name: str = "askback.toml") -> Path:
     return path
 
 
-def problem(kind: type[Settings] | type[SlackSettings] = Settings) -> str:
+def problem(kind: type[TomlSettings] = Settings) -> str:
     with pytest.raises(OperatorError) as caught:
         load(kind)
     return str(caught.value)
@@ -117,6 +118,45 @@ def test_the_environment_wins_over_the_file_and_an_empty_variable_is_none(
     monkeypatch.setenv("ASKBACK_LOG_LEVEL", "")
     settings = load(Settings)
     assert (settings.model, settings.log_level) == ("from-environment", "ERROR")
+
+
+@pytest.mark.parametrize("value", ["", " ", ",", " , "])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (Settings, "ASKBACK_APPROVERS"),
+        (Settings, "ASKBACK_APPROVAL_TOOLS"),
+        (Settings, "ASKBACK_APPROVAL_ESCALATE_TO"),
+        (Settings, "ASKBACK_ANSWERERS"),
+        (Settings, "ASKBACK_TOOLS"),
+        (SlackSettings, "ASKBACK_SLACK_ALLOW_PEOPLE"),
+        (SlackSettings, "ASKBACK_SLACK_ALLOW_GROUPS"),
+        (SlackSettings, "ASKBACK_SLACK_ALLOW_CHANNELS"),
+        (DiscordSettings, "ASKBACK_DISCORD_ALLOW_PEOPLE"),
+        (DiscordSettings, "ASKBACK_DISCORD_ALLOW_ROLES"),
+        (DiscordSettings, "ASKBACK_DISCORD_ALLOW_GUILDS"),
+    ],
+)
+def test_a_list_that_is_set_and_has_no_entry_is_refused(
+    monkeypatch: pytest.MonkeyPatch, kind: type[TomlSettings], name: str, value: str
+) -> None:
+    """A variable that a compose file fills from another one, which is not set, opens nothing to everybody."""
+    for token, text in (("SLACK_BOT_TOKEN", "xoxb-1"), ("SLACK_APP_TOKEN", "xapp-1"), ("DISCORD_TOKEN", "a.b.c")):
+        monkeypatch.setenv(token, text)
+    monkeypatch.setenv(name, value)
+    told = problem(kind)
+    assert told.startswith((f"{name} names nobody", f"{name} names no tool", f"{name} has no entry")), told
+    assert "\n" not in told
+
+
+def test_an_empty_list_in_the_file_is_refused_and_an_empty_variable_leaves_the_files_list(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(empty, "approvers = []")
+    assert problem().startswith("approvers in askback.toml names nobody: fill it in, or leave it out. Give ids")
+    write(empty, 'approvers = ["slack:U0LOCALBEN"]')
+    monkeypatch.setenv("ASKBACK_APPROVERS", "")
+    assert load(Settings).approvers == ("slack:U0LOCALBEN",)
 
 
 def test_own_tools_are_named_by_import_path_and_looked_for_beside_the_file(

@@ -21,7 +21,7 @@ from askback.errors import OperatorError
 from askback.internal.extras import import_extra
 from askback.ports.bot import Bot
 from askback.ports.findings import Finding, Scene, broken, findings_from_error, warning
-from askback.ports.installed_bots import get_bot, list_bot_names, load_bots
+from askback.ports.installed_bots import get_bot, load_bots
 from askback.settings.core import Settings
 from askback.store.external_access import DatabaseLocation, find_worker_pid, list_worker_platforms, read_snapshot
 from askback.store.postgres.address import PostgresAddress
@@ -46,7 +46,7 @@ async def examine(platform: str | None = None, scene: Scene | None = None) -> li
     """Examine everything, or only one of the platforms, and return the findings."""
     scene = scene or Scene()
     chosen, unclear = _select_bots(platform)
-    settings, about_settings = examine_settings(list_bot_names())
+    settings, about_settings = examine_settings()
     done = [Section("Settings", [*about_settings, *unclear])]
     work: list[tuple[str, Awaitable[Sequence[Finding]]]] = []
     workers: dict[str, int] = {}

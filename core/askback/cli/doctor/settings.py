@@ -4,33 +4,28 @@ from __future__ import annotations
 
 __all__ = ["examine_settings"]
 
-import difflib
-import os
 import stat
-from collections.abc import Iterable
 from pathlib import Path
 from shlex import quote
 
 from askback.errors import OperatorError
 from askback.ports.findings import Finding, findings_from_error, good, warning
 from askback.settings.core import Settings
-from askback.settings.loader import find_file, get_environment_variable, load
+from askback.settings.environment import describe_unknown_variables
+from askback.settings.loader import find_file, load
 from askback.settings.working_directory import describe_unread_database, describe_unread_file
 from askback.user_tools.loader import load_tools
 
-PREFIX = "ASKBACK_"
 SECRET = ("token", "key", "secret")
-OTHERS = ("ASKBACK_CONFIG",)
 
 
-def examine_settings(bots: Iterable[str]) -> tuple[Settings | None, list[Finding]]:
-    """Return the settings, if they can be read, and findings about them.
-
-    `bots` are the names of all bots, with which the variables of their own settings begin.
-    """
+def examine_settings() -> tuple[Settings | None, list[Finding]]:
+    """Return the settings, if they can be read, and findings about them."""
     path = find_file()
     named = "the environment" if path is None else str(path)
-    found = [*_find_unknown_variables(bots), *_parse_warning("settings", describe_unread_file("askback doctor"))]
+    unknown = OperatorError("\n".join(describe_unknown_variables()))
+    found = findings_from_error("settings", unknown, "Unset it.")
+    found += _parse_warning("settings", describe_unread_file("askback doctor"))
     settings: Settings | None = None
     try:
         settings = load(Settings)
@@ -58,21 +53,6 @@ def _parse_warning(what: str, sentence: str | None) -> list[Finding]:
         return []
     summary, _, cure = sentence.partition(" If it is yours, ")
     return [warning(what, summary, f"If it is yours, {cure}")]
-
-
-def _find_unknown_variables(bots: Iterable[str]) -> list[Finding]:
-    """Return warnings about variables that look like settings but are not."""
-    known = {get_environment_variable(Settings, name, field) for name, field in Settings.model_fields.items()}
-    theirs = tuple(f"{PREFIX}{bot.upper()}_" for bot in bots)
-    found: list[Finding] = []
-    for name in sorted(os.environ):
-        if not name.upper().startswith(PREFIX) or name.upper() in {*known, *OTHERS} or name.upper().startswith(theirs):
-            continue
-        near = difflib.get_close_matches(name.upper(), known, n=1)
-        listed = "Unset it; the documentation lists all settings on its page “All settings”."
-        cure = f"Write {near[0]}, or unset it." if near else listed
-        found.append(warning("settings", f"{name} is set, which is no setting.", cure))
-    return found
 
 
 def _open_to_others(path: Path) -> list[Finding]:
