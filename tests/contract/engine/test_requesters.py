@@ -30,37 +30,70 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAN = Actor(platform="board", tenant="T1", id="U4", name="Dan")
 
 
-def words(*authors: tuple[int, Actor]) -> list[ReadMessage]:
-    return [ReadMessage(seq=seq, authors=(author,), complete=True) for seq, author in authors]
+def message(seq: int, *authors: Actor, asks: bool = True) -> ReadMessage:
+    return ReadMessage(seq=seq, authors=authors, complete=True, asks=asks)
 
 
-def past(*calls: tuple[int, str, bool]) -> list[PastCall]:
-    return [PastCall(seq=seq, tool=tool, approved=approved) for seq, tool, approved in calls]
+def past(*calls: tuple[int, str, bool, bool]) -> list[PastCall]:
+    """Return calls by row, tool, whether people approved them, and whether they succeeded."""
+    return [
+        PastCall(seq=seq, tool=tool, approved=approved, succeeded=succeeded) for seq, tool, approved, succeeded in calls
+    ]
+
+
+DONE, FAILED, STANDING, DENIED = (True, True), (True, False), (False, True), (False, False)
+"""The ends of a call: approved and successful, approved and failed, allowed by an earlier approval, and denied."""
 
 
 @pytest.mark.parametrize(
     ("calls", "expected"),
     [
         pytest.param([], (ANN, BEN, CID, DAN), id="nothing was called before"),
-        pytest.param([(1, "deploy", True)], (ANN, CID, DAN), id="what was approved is done with"),
-        pytest.param([(1, "deploy", True), (3, "deploy", True)], (ANN, DAN), id="the newest counts"),
-        pytest.param([(3, "deploy", True), (1, "deploy", True)], (ANN, DAN), id="in whatever order they are told"),
-        pytest.param([(1, "deploy", True), (3, "deploy", False)], (ANN, CID, DAN), id="denied, or given up"),
-        pytest.param([(1, "wipe", True)], (ANN, BEN, CID, DAN), id="another tool"),
-        pytest.param([(1, "deploy", True), (1, "deploy", False)], (ANN, BEN, CID, DAN), id="one of two, denied last"),
-        pytest.param([(1, "deploy", False), (1, "deploy", True)], (ANN, BEN, CID, DAN), id="one of two, denied first"),
-        pytest.param([(1, "deploy", True), (1, "wipe", False)], (ANN, CID, DAN), id="beside another tool"),
+        pytest.param([(1, "deploy", *DONE)], (ANN, CID, DAN), id="what was done is settled"),
+        pytest.param([(3, "deploy", *DONE)], (ANN, DAN), id="and all before it"),
+        pytest.param([(1, "deploy", *DONE), (3, "deploy", *DONE)], (ANN, DAN), id="the newest counts"),
+        pytest.param([(3, "deploy", *DONE), (1, "deploy", *DONE)], (ANN, DAN), id="in whatever order they are told"),
+        pytest.param([(1, "deploy", *DONE), (3, "deploy", *DENIED)], (ANN, CID, DAN), id="denied, or given up"),
+        pytest.param([(1, "deploy", *DONE), (3, "deploy", *FAILED)], (ANN, CID, DAN), id="failed"),
+        pytest.param([(1, "deploy", *DONE), (3, "deploy", *STANDING)], (ANN, CID, DAN), id="nobody saw this one"),
+        pytest.param([(1, "wipe", *DONE)], (ANN, BEN, CID, DAN), id="another tool"),
+        pytest.param(
+            [(1, "deploy", *DONE), (1, "deploy", *DENIED)], (ANN, BEN, CID, DAN), id="one of two, denied last"
+        ),
+        pytest.param(
+            [(1, "deploy", *FAILED), (1, "deploy", *DONE)], (ANN, BEN, CID, DAN), id="one of two, failed first"
+        ),
+        pytest.param([(1, "deploy", *DONE), (1, "wipe", *DENIED)], (ANN, CID, DAN), id="beside another tool"),
+        pytest.param([(4, "deploy", *DONE)], (ANN, BEN, CID, DAN), id="nobody wrote since"),
+        pytest.param([(1, "deploy", *DONE), (6, "deploy", *DONE)], (ANN, CID, DAN), id="nobody wrote since the newest"),
     ],
 )
-def test_words_stay_with_their_authors_until_a_call_of_the_tool_is_approved(
-    calls: list[tuple[int, str, bool]], expected: tuple[Actor, ...]
+def test_words_stay_with_their_authors_until_they_are_settled(
+    calls: list[tuple[int, str, bool, bool]], expected: tuple[Actor, ...]
 ) -> None:
-    read = words((0, BEN), (2, CID), (4, DAN))
+    read = (message(0, BEN), message(2, CID), message(5, DAN))
     assert find_requesters("deploy", ANN, read, past(*calls)) == expected
 
 
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [
+        pytest.param((), (ANN, BEN), id="nothing"),
+        pytest.param((message(2, CID),), (ANN, BEN, CID), id="what may be older than the decision"),
+        pytest.param((message(3, CID),), (ANN, CID), id="a new message"),
+        pytest.param((message(3, CID, asks=False),), (ANN, BEN, CID), id="a reason or an answer"),
+        pytest.param((message(2, CID), message(4, DAN)), (ANN, CID, DAN), id="a new message, later"),
+    ],
+)
+def test_only_a_new_message_after_the_results_settles_what_was_written_before(
+    later: tuple[ReadMessage, ...], expected: tuple[Actor, ...]
+) -> None:
+    read = (message(0, BEN), *later)
+    assert find_requesters("deploy", ANN, read, past((1, "deploy", *DONE))) == expected
+
+
 def test_each_account_is_one_requester_and_who_began_comes_first() -> None:
-    read = [ReadMessage(seq=0, authors=(BEN, ANN, BEN.evolve(tenant="E1", name="Benjamin")), complete=True)]
+    read = [message(0, BEN, ANN, BEN.evolve(tenant="E1", name="Benjamin"))]
     assert find_requesters("deploy", ANN, read, ()) == (ANN, BEN)
 
 
