@@ -77,7 +77,8 @@ def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, tuple[Ac
                 verb=verb,
                 starter=starter if len(others) < len(concerned) else None,
                 authors=others,
-                can_restart=bool(others) and len(_exclude_accounts(known, (starter,))) >= needed,
+                can_restart=bool(others)
+                and len(_exclude_accounts(known, _exclude_accounts(requesters, others))) >= needed,
             )
     return None
 

@@ -182,7 +182,7 @@ class Conversation:
             made = self.made(label)
             assert made is not None
             await self.until(lambda label=label, made=made: self.card(label) or len(self.read) > made + 1)
-            suspects = self.suspects(step.tool, self.read[made])
+            suspects = self.excluded(starter, self.suspects(step.tool, self.read[made]))
             ask = self.card(label)
             if ask is not None:
                 await self.decide(starter, step.tool, ask, decision, suspects)
@@ -216,12 +216,17 @@ class Conversation:
         left = {token: by for token, by in self._authors.items() if token in request and token not in settled}
         return tuple({by.id: by for by in left.values()}.values())
 
+    def excluded(self, starter: Actor, suspects: tuple[Actor, ...]) -> tuple[Actor, ...]:
+        """Return those who must not decide. Without approvers, the starter confirms their own request."""
+        others = tuple(one for one in suspects if one.id != starter.id)
+        return (starter, *others) if self._rules.approvers else others
+
     async def decide(self, starter: Actor, of: str, ask: Ask, decision: Decision, suspects: tuple[Actor, ...]) -> None:
         assert ask.policy.approval is not None
-        assert {one.id for one in ask.policy.approval.requesters} == {starter.id, *(one.id for one in suspects)}
+        assert {one.id for one in ask.policy.approval.requesters} == {one.id for one in suspects}
         if ask.policy.escalations:
             ask = await self.escalated(ask)
-        for suspect in (starter, *suspects):
+        for suspect in suspects:
             for operation in (APPROVE, DENY, ALWAYS)[: len(ask.interview.form.questions[0].options)]:
                 refused = await self._one.press(ask, operation, suspect)
                 assert isinstance(refused, Notice), f"{suspect.name} decides about a call that may follow their words"
@@ -286,6 +291,9 @@ RULES = {
         reasons="none",
         escalate_after=0.01,
         escalate_to={"board": Who.only(ANN, DAN)},
+    ),
+    "confirmed": ApprovalRules(
+        reasons="none", allow_always=True, escalate_after=0.01, escalate_to={"board": Who.only(BEN, CID, DAN)}
     ),
 }
 

@@ -27,7 +27,7 @@ from support.approvals import (
     to,
     told,
 )
-from support.engine import ANN, BEN, HERE, Board, engine
+from support.engine import ANN, BEN, HERE, Board, engine, eventually
 
 pytestmark = pytest.mark.usefixtures("stored")
 
@@ -45,6 +45,31 @@ async def test_without_approvers_whoever_began_confirms_and_nobody_else(
         await one.press(ask, APPROVE, ANN)
         assert [result["content"] for result in await told(one, services)] == ["deployed to staging"]
         assert deploying.ran == ["staging"]
+
+
+async def test_without_approvers_those_who_are_asked_later_do_not_decide_about_their_own_words(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying
+) -> None:
+    rules = ApprovalRules(escalate_after=0.01, escalate_to={"board": Who.only(BEN, CID)})
+    services.model.script(turn("Hi"), turn(to("production 6.6.6")), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
+        await one.write("hello")
+        await one.says("Hi")
+        await one.write("deploy 6.6.6 to production", author=BEN)
+        (ask,) = await one.asked()
+
+        async def is_escalated() -> bool:
+            now = await one.manager.get(ask.id)
+            return now is not None and not now.policy.escalations
+
+        await eventually(is_escalated)
+        refused = await one.press(ask, APPROVE, BEN)
+        assert isinstance(refused, Notice)
+        assert refused.denied == "own_request"
+        assert deploying.ran == []
+        await one.press(ask, APPROVE, CID)
+        await told(one, services)
+        assert deploying.ran == ["production 6.6.6"]
 
 
 async def test_neither_who_began_nor_who_wrote_since_decides_and_two_of_the_others_do(
