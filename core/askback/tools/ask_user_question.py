@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from askback.domain.form import Form, Outcome
+from askback.text.bodies import indent_body
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
 from askback.tools.lenient_parser import (
     TO_DESCRIPTION,
@@ -183,7 +184,7 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
             key = _make_unique(question.question, data)
             several = question.multi_select and bool(question.options)
             data[key] = list(answer.labels) if several else answer.labels[0]
-            pairs.append(f'"{key}"="{", ".join(answer.labels)}"')
+            pairs.append(f'"{key}"="{indent_body(", ".join(answer.labels))}"')
         text = (
             f"User has answered your questions: {', '.join(pairs)}. "
             "You can now continue with the user's answers in mind."
