@@ -15,6 +15,7 @@ from askback.domain.actions import Back, Choose, Submit, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Escalation, Policy, Who
 from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question, Vote
+from askback.domain.group import GroupMembers, name_members
 from askback.domain.identity import Actor
 from askback.domain.interview import settle, start_interview
 from askback.domain.requesters import PastCall, ReadMessage, find_authors, find_requesters
@@ -226,8 +227,100 @@ OWN = "People do not decide about their own requests."
     ],
 )
 def test_people_hear_who_is_missing_and_why(policy: Policy, told: str | None) -> None:
-    short = shortage_of(policy, ANN, {"G1": (BEN, CID)})
+    short = shortage_of(policy, ANN, {"G1": GroupMembers(people=(BEN, CID))})
     assert (None if short is None else short.describe("I act on")) == told
+
+
+NO_GROUP = "there is no such user group."
+
+
+@pytest.mark.parametrize(
+    ("policy", "groups", "told"),
+    [
+        pytest.param(
+            Policy(who=Who(groups=("G1",)), approval=Approval(requesters=(ANN,))),
+            {"G1": GroupMembers(people=(ANN,), others=1)},
+            None,
+            id="one whom the platform does not name",
+        ),
+        pytest.param(
+            Policy(who=Who(groups=("G1", "G2")), approval=Approval(quorum=2, requesters=(ANN,))),
+            {"G1": GroupMembers(people=(ANN,), others=1), "G2": GroupMembers(others=1)},
+            None,
+            id="perhaps two",
+        ),
+        pytest.param(
+            Policy(who=Who(groups=("G1",)), approval=Approval(quorum=2, requesters=(ANN,))),
+            {"G1": GroupMembers(people=(ANN,), others=1)},
+            f"2 people have to agree, but only 1 can. Ann asked for this. {OWN}",
+            id="too few whom the platform does not name",
+        ),
+        pytest.param(
+            Policy(who=Who(groups=("G1",)), approval=Approval(requesters=(ANN,))),
+            {"G1": GroupMembers(refused=NO_GROUP)},
+            f"nobody is left to decide. I cannot read the group G1: {NO_GROUP}",
+            id="a group that cannot be read",
+        ),
+        pytest.param(
+            Policy(who=Who(people=(ANN,), groups=("G1",)), approval=Approval(requesters=(ANN,))),
+            {"G1": GroupMembers(refused=NO_GROUP)},
+            f"nobody is left to decide. Ann asked for this. {OWN} I cannot read the group G1: {NO_GROUP}",
+            id="a group that cannot be read, and a requester",
+        ),
+        pytest.param(
+            Policy(who=Who(people=(BEN,), groups=("G1",)), approval=Approval(requesters=(ANN,))),
+            {"G1": GroupMembers(refused=NO_GROUP)},
+            None,
+            id="somebody beside the group that cannot be read",
+        ),
+        pytest.param(
+            Policy(who=Who(groups=("G1", "G2")), approval=Approval(requesters=(ANN,))),
+            {"G1": GroupMembers(refused=NO_GROUP)},
+            None,
+            id="a group that may be read later",
+        ),
+    ],
+)
+def test_a_shortage_is_found_as_far_as_the_members_of_groups_are_known(
+    policy: Policy, groups: dict[str, GroupMembers], told: str | None
+) -> None:
+    short = shortage_of(policy, ANN, groups)
+    assert (None if short is None else short.describe("I act on")) == told
+
+
+@pytest.mark.parametrize(
+    ("who", "later", "settings"),
+    [
+        (Who(groups=("G1",)), None, "setting is “approvers”."),
+        (Who(groups=("G1", "G2")), Who(groups=("G1",)), "setting is “approvers”."),
+        (
+            Who(people=(ANN,), groups=("G1",)),
+            Who(groups=("G2",)),
+            "settings are “approvers”, “approval_escalate_to” and “approval_own”.",
+        ),
+    ],
+)
+def test_people_hear_which_settings_name_a_group_that_cannot_be_read(
+    who: Who, later: Who | None, settings: str
+) -> None:
+    escalations = () if later is None else (Escalation(at=NOON, who=later),)
+    policy = Policy(who=who, approval=Approval(requesters=(ANN,)), escalations=escalations)
+    short = shortage_of(policy, ANN, dict.fromkeys(("G1", "G2"), GroupMembers(refused=NO_GROUP)))
+    assert short is not None
+    assert short.advice.endswith(f"Whoever runs me can change that: the {settings}")
+
+
+def test_requesters_among_the_unnamed_members_of_a_group_are_named() -> None:
+    groups = {
+        "G1": GroupMembers(others=2),
+        "G2": GroupMembers(people=(BEN,)),
+        "G3": GroupMembers(refused=NO_GROUP),
+        "G4": GroupMembers(people=(CID,), others=0),
+    }
+    ann = ANN.evolve(groups=("G1", "G2", "G3"))
+    named = name_members(groups, (ann, BEN))
+    assert named == {**groups, "G1": GroupMembers(people=(ann,), others=1)}
+    assert [group.is_complete for group in named.values()] == [False, True, False, True]
 
 
 @pytest.mark.parametrize(

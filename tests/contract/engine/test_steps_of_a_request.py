@@ -10,7 +10,7 @@ from askback import tool
 from askback.agent.approvals import ApprovalRules
 from askback.domain.actions import SubmitText
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import OWN_REQUEST, Who
+from askback.domain.ask_policy import OWN_CALL, Who
 from askback.domain.card import Notice
 from askback.domain.identity import Actor
 from askback_sandbox.model.script import turn
@@ -33,7 +33,7 @@ async def next_card(board: Board, *before: Ask) -> Ask:
 async def refuses_words_of(one: Engine, ask: Ask, by: Actor) -> None:
     response = await one.press(ask, APPROVE, by)
     assert isinstance(response, Notice), f"{by.name} decides about a call that may follow their words"
-    assert response.text == OWN_REQUEST
+    assert response.text == OWN_CALL
 
 
 async def test_whoever_asks_for_two_steps_in_one_message_decides_about_neither(
