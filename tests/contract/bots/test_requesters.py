@@ -11,7 +11,7 @@ from askback.manager.refusals import UNREADABLE_GROUPS
 from askback_sandbox.model.script import call, turn
 from support.engine import eventually
 
-from .driver import ADA, BEN, CY, Card, Desk, PlatformTests, Talk, asks, card, line, notice, one, turn_of, until
+from .driver import ADA, BEN, CY, Card, Desk, PlatformTests, Talk, asks, card, line, notice, one, turn_of
 from .slack import SlackDesk
 from .test_tool_approval import Shed
 
