@@ -36,7 +36,7 @@ class Shortage(Value):
     """The person who began the conversation, if they are an approver who is excluded."""
     authors: tuple[Actor, ...] = ()
     """Other approvers who are excluded because the call may follow their words."""
-    can_restart: bool = False
+    can_restart: bool
     """True if a new conversation of the same person would leave enough approvers."""
     unreadable: tuple[UnreadableGroup, ...] = ()
     """Groups that count as empty."""
@@ -46,8 +46,7 @@ class Shortage(Value):
         if self.available == 0:
             sentence = "nobody is left to decide."
         else:
-            people, have = ("person", "has") if self.needed == 1 else ("people", "have")
-            sentence = f"{self.needed} {people} {have} to {self.verb}, but only {self.available} can."
+            sentence = f"{self.needed} people have to {self.verb}, but only {self.available} can."
         if self.starter is not None:
             sentence += f" {self.starter.display_name} asked for this."
         if self.authors:
@@ -98,9 +97,9 @@ def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, GroupMem
                 needed=needed,
                 available=left,
                 verb=verb,
-                starter=starter if len(others) < len(concerned) else None,
+                starter=starter if concerned != others else None,
                 authors=others,
-                can_restart=bool(others) and afresh >= needed,
+                can_restart=afresh >= needed,
                 unreadable=tuple(
                     UnreadableGroup(id=name, why=group.refused, later=name not in policy.who.groups)
                     for name, group in groups.items()
@@ -123,4 +122,5 @@ def _format_names(people: tuple[Actor, ...]) -> str:
 
 
 def _join(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last

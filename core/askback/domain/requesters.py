@@ -1,7 +1,7 @@
 """The requesters of a tool call: everyone whose words the call may follow. No I/O; only this module decides it.
 
 The person who began the conversation is a requester. So is the author of any text that the model read before the call,
-unless the text is settled. A text is settled by a later message of the model, for calls of one tool, if
+unless the text is retired. A text is retired by a later message of the model, for calls of one tool, if
 
 - people approved each call of that tool in it, and each of them ended successfully, and
 - a person has written a new message since, which the model has read.
@@ -61,14 +61,14 @@ def find_requesters(
     `starter` began the conversation, and comes first.
     """
     read = tuple(words)
-    settled = _find_last_settling(tool, read, past)
+    retired = _find_last_retiring(tool, read, past)
     return deduplicate_accounts(
-        (starter, *(author for message in read if message.seq > settled for author in message.authors))
+        (starter, *(author for message in read if message.seq > retired for author in message.authors))
     )
 
 
-def _find_last_settling(tool: str, words: tuple[ReadMessage, ...], past: Iterable[PastCall]) -> int:
-    """Return the row of the newest message of the model that settles the words before it; -1 if there is none.
+def _find_last_retiring(tool: str, words: tuple[ReadMessage, ...], past: Iterable[PastCall]) -> int:
+    """Return the row of the newest message of the model that retires the words before it; -1 if there is none.
 
     If one of several calls did not succeed, the model may make it again, so the words before it still count. People
     may have written what the model reads together with the results before they decided, so that asks for nothing new.
@@ -77,8 +77,12 @@ def _find_last_settling(tool: str, words: tuple[ReadMessage, ...], past: Iterabl
     for call in past:
         if call.tool == tool:
             rows[call.seq] = rows.get(call.seq, True) and call.approved and call.succeeded
-    asked = max((message.seq for message in words if message.asks), default=-1)
-    return max((seq for seq, succeeded in rows.items() if succeeded and seq + RESULTS < asked), default=-1)
+    return max((seq for seq, succeeded in rows.items() if succeeded and _asks_since(seq, words)), default=-1)
+
+
+def _asks_since(seq: int, words: tuple[ReadMessage, ...]) -> bool:
+    """Return True if somebody has asked for something new since the calls of row `seq` were decided."""
+    return any(message.asks and message.seq > seq + RESULTS for message in words)
 
 
 def find_authors(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:

@@ -50,7 +50,7 @@ DONE, FAILED, STANDING, DENIED = (True, True), (True, False), (False, True), (Fa
     ("calls", "expected"),
     [
         pytest.param([], (ANN, BEN, CID, DAN), id="nothing was called before"),
-        pytest.param([(1, "deploy", *DONE)], (ANN, CID, DAN), id="what was done is settled"),
+        pytest.param([(1, "deploy", *DONE)], (ANN, CID, DAN), id="what was done retires it"),
         pytest.param([(3, "deploy", *DONE)], (ANN, DAN), id="and all before it"),
         pytest.param([(1, "deploy", *DONE), (3, "deploy", *DONE)], (ANN, DAN), id="the newest counts"),
         pytest.param([(3, "deploy", *DONE), (1, "deploy", *DONE)], (ANN, DAN), id="in whatever order they are told"),
@@ -69,7 +69,7 @@ DONE, FAILED, STANDING, DENIED = (True, True), (True, False), (False, True), (Fa
         pytest.param([(1, "deploy", *DONE), (6, "deploy", *DONE)], (ANN, CID, DAN), id="nobody wrote since the newest"),
     ],
 )
-def test_words_stay_with_their_authors_until_they_are_settled(
+def test_words_stay_with_their_authors_until_they_are_retired(
     calls: list[tuple[int, str, bool, bool]], expected: tuple[Actor, ...]
 ) -> None:
     read = (message(0, BEN), message(2, CID), message(5, DAN))
@@ -86,7 +86,7 @@ def test_words_stay_with_their_authors_until_they_are_settled(
         pytest.param((message(2, CID), message(4, DAN)), (ANN, CID, DAN), id="a new message, later"),
     ],
 )
-def test_only_a_new_message_after_the_results_settles_what_was_written_before(
+def test_only_a_new_message_after_the_results_retires_what_was_written_before(
     later: tuple[ReadMessage, ...], expected: tuple[Actor, ...]
 ) -> None:
     read = (message(0, BEN), *later)
@@ -231,6 +231,22 @@ def test_people_hear_who_is_missing_and_why(policy: Policy, told: str | None) ->
     assert (None if short is None else short.describe("I act on")) == told
 
 
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [
+        (1, "P1 wrote"),
+        (5, "P1, P2, P3, P4 and P5 wrote"),
+        (6, "P1, P2, P3, P4, P5 and 1 more wrote"),
+        (7, "P1, P2, P3, P4, P5 and 2 more wrote"),
+    ],
+)
+def test_of_many_authors_people_hear_some_names(count: int, named: str) -> None:
+    people = tuple(Actor(platform="board", id=f"P{number}") for number in range(1, count + 1))
+    short = shortage_of(Policy(who=Who.only(*people), approval=Approval(requesters=people)), ANN, {})
+    assert short is not None
+    assert f"nobody is left to decide. {named} what I act on." in short.describe("I act on")
+
+
 NO_GROUP = "there is no such user group."
 
 
@@ -337,6 +353,22 @@ def test_a_new_conversation_is_offered_only_where_it_helps(requesters: tuple[Act
     short = shortage_of(Policy(who=who, approval=Approval(quorum=quorum, requesters=requesters)), ANN, {})
     assert short is not None
     assert short.advice.endswith(cure)
+
+
+@pytest.mark.parametrize(
+    ("approval", "others", "restarts"),
+    [
+        pytest.param(Approval(quorum=1, requesters=(ANN, BEN, CID)), 0, True, id="more than enough"),
+        pytest.param(Approval(quorum=3, requesters=(ANN, BEN, CID)), 0, False, id="too few in any conversation"),
+        pytest.param(Approval(quorum=3, requesters=(ANN, BEN, CID)), 1, True, id="with one who is not named"),
+        pytest.param(Approval(quorum=3, requesters=(BEN, CID)), 0, True, id="where the starter decides"),
+    ],
+)
+def test_a_new_conversation_counts_everybody_but_the_starter(approval: Approval, others: int, restarts: bool) -> None:
+    who = Who(people=(ANN, BEN, CID), groups=("G1",))
+    short = shortage_of(Policy(who=who, approval=approval), ANN, {"G1": GroupMembers(others=others)})
+    assert short is not None
+    assert short.can_restart is restarts
 
 
 # From rows

@@ -200,12 +200,12 @@ class Conversation:
         return next((number for number, said in enumerate(self.spoken) if label in said), None)
 
     def suspects(self, of: str, request: str) -> tuple[Actor, ...]:
-        """Return the authors of the read texts, except texts that are settled.
+        """Return the authors of the read texts, except texts that are retired.
 
-        A successful call settles what the model had read when it made it, as soon as the model has read a message that
+        A successful call retires what the model had read when it made it, as soon as the model has read a message that
         was not in the request with the call's result.
         """
-        settled = {
+        retired = {
             token
             for call in self._made
             if call.tool == of
@@ -213,7 +213,7 @@ class Conversation:
             for token in self._authors
             if token in self.read[call.request]
         }
-        left = {token: by for token, by in self._authors.items() if token in request and token not in settled}
+        left = {token: by for token, by in self._authors.items() if token in request and token not in retired}
         return tuple({by.id: by for by in left.values()}.values())
 
     def excluded(self, starter: Actor, suspects: tuple[Actor, ...]) -> tuple[Actor, ...]:
