@@ -9,6 +9,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import cast
 
+from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
 from askback.ports.membership import Resolved
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
@@ -18,6 +19,9 @@ log = logging.getLogger("askback.discord")
 
 LOOKUP_SECONDS = 5.0
 """Seconds that reading a member may take."""
+
+
+GONE = "there is no such role on this server. Whoever runs me: name another one."
 
 
 class DiscordRoles:
@@ -43,9 +47,29 @@ class DiscordRoles:
             found.append(person.evolve(groups=tuple(group for group in wanted if group in (roles or ()))))
         return Resolved(tuple(found), frozenset(unread))
 
-    async def list_members(self, place: Place, groups: Iterable[str]) -> Mapping[str, tuple[Actor, ...]]:
-        del place, groups  # Discord lists the members of a role only for bots that may read all members of a server
-        return {}
+    async def list_members(self, place: Place, groups: Iterable[str]) -> Mapping[str, GroupMembers]:
+        # Discord names the members of a role only to bots that may read all members of a server, but it counts them.
+        wanted = tuple(groups)
+        if place.tenant is None or not wanted:
+            return {}
+        try:
+            async with asyncio.timeout(LOOKUP_SECONDS):
+                return await self._count_members(place.tenant, wanted)
+        except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
+            why = str(error) or "Discord does not answer."
+            log.warning("The members of roles cannot be counted: %s", why, extra={"action": "no_counts"})
+            return {}
+
+    async def _count_members(self, guild: str, groups: tuple[str, ...]) -> dict[str, GroupMembers]:
+        """Return the number of members of these roles. The role @everyone is left out, as Discord does not count it."""
+        counts = await self._api.call("GET", "/guilds/{guild_id}/roles/member-counts", guild_id=guild)
+        found = {group: GroupMembers(others=count) for group in groups if isinstance(count := counts.get(group), int)}
+        if {*groups} - {*found, guild}:
+            listed = await self._api.list_objects("/guilds/{guild_id}/roles", guild_id=guild)
+            existing = {role.get("id") for role in listed}
+            gone = {*groups} - existing - {guild}
+            found |= {group: GroupMembers(refused=GONE) for group in gone} if existing else {}
+        return found
 
     async def find_sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
         del groups  # Discord sends no roles in a direct message, where a click counts without them

@@ -42,6 +42,7 @@ _WHY = {
     "manifests/slack.json.",
     "restricted_action": "the workspace does not let me post there.",
     "user_not_found": "there is no such person.",
+    "no_such_subteam": "there is no such user group. Whoever runs me: name another one.",
     "cannot_dm_bot": "that is a bot.",
 }
 

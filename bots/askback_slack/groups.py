@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable
 from weakref import WeakValueDictionary
 
+from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
 from askback.ports.membership import Resolved
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
@@ -36,7 +37,8 @@ class SlackUserGroups:
     def __init__(self, api: SlackApi) -> None:
         self._api = api
         self._known: dict[str, tuple[float, frozenset[str]]] = {}
-        self._unread: set[str] = set()
+        self._unread: dict[str, str | None] = {}
+        """The groups that could not be read. The value is the reason if Slack refuses it for good."""
         self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
@@ -50,17 +52,21 @@ class SlackUserGroups:
                 else person
                 for person in people
             ),
-            frozenset(self._unread.intersection(wanted)),
+            frozenset(self._unread.keys() & set(wanted)),
+            tuple(f"The group {group}: {why}" for group in wanted if (why := self._unread.get(group)) is not None),
         )
 
-    async def list_members(self, place: Place, groups: Iterable[str]) -> dict[str, tuple[Actor, ...]]:
+    async def list_members(self, place: Place, groups: Iterable[str]) -> dict[str, GroupMembers]:
         del place
         wanted = tuple(dict.fromkeys(groups))
         found = await asyncio.gather(*map(self._list_members, wanted))
         return {
-            group: tuple(Actor(platform=PLATFORM, id=user) for user in sorted(people))
+            group: GroupMembers(
+                people=tuple(Actor(platform=PLATFORM, id=user) for user in sorted(people)),
+                refused=self._unread.get(group),
+            )
             for group, people in zip(wanted, found, strict=True)
-            if group not in self._unread
+            if group not in self._unread or self._unread[group] is not None
         }
 
     async def find_sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
@@ -86,7 +92,7 @@ class SlackUserGroups:
                 why,
                 extra={"action": "no_group", "group": group},
             )
-            self._unread.add(group)
+            self._unread[group] = why if isinstance(error, DeliveryError) else None
             return frozenset(), FAILED_SECONDS
-        self._unread.discard(group)
+        self._unread.pop(group, None)
         return frozenset(user for user in get_list(answer, "users") if isinstance(user, str)), KEPT_SECONDS

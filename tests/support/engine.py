@@ -26,6 +26,7 @@ from askback.domain.ask import Ask
 from askback.domain.ask_policy import Limits
 from askback.domain.bot_access import Access
 from askback.domain.card import Notice
+from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import HistoryMessage, IncomingMessage
 from askback.domain.outgoing_message import OutgoingMessage
@@ -209,13 +210,14 @@ class BoardGroups:
     def __init__(self) -> None:
         self.in_events = True
         self.resolved: list[tuple[str, ...]] = []
+        self.members: dict[str, GroupMembers] = {}
 
     async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
         self.resolved.append(tuple(groups))
         return Resolved(tuple(person.evolve(groups=()) for person in people))
 
-    async def list_members(self, place: Place, groups: Iterable[str]) -> Mapping[str, tuple[Actor, ...]]:
-        return {}
+    async def list_members(self, place: Place, groups: Iterable[str]) -> Mapping[str, GroupMembers]:
+        return self.members
 
     async def find_sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
         return person if place.channel.startswith("D") else None

@@ -27,7 +27,7 @@ PURE = {
     "agent.prompt", "agent.approver_shortage",
     "inbound.commands", "inbound.answer_parser", "internal.values", "ports.clock_check", "ports.findings",
     "settings.address", "settings.approvers", "settings.durations", "settings.id_list",
-    "text.literal", "text.markdown",
+    "text.bodies", "text.literal", "text.markdown",
 }  # fmt: skip
 """Pure modules, and packages whose modules are all pure."""
 EFFECTS = {

@@ -20,8 +20,11 @@ from askback.manager import build_ask, build_policy
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRules:
-    """The rules for calls that need approval. Without approvers, the person who began the conversation confirms
-    them."""
+    """The rules for calls that need approval.
+
+    Without approvers, the person who began the conversation confirms them, and so may those who are asked later, unless
+    a call may follow their words.
+    """
 
     approvers: Mapping[str, Who] = field(default_factory=dict[str, Who])
     """Approvers by platform. If some are set, but none for a conversation's platform, nothing can be approved there."""
@@ -58,8 +61,8 @@ class ApprovalRules:
             approving=(approval.APPROVE, approval.ALWAYS) if self.allow_always else (approval.APPROVE,),
             wider=((approval.ALWAYS, approval.APPROVE),) if self.allow_always else (),
             reasons=self.reasons,
-            requesters=deduplicate_accounts((starter, *requesters)) if self.approvers else (),
-            own=self.allow_self_approval or not self.approvers,
+            requesters=self._list_excluded(starter, requesters),
+            own=self.allow_self_approval,
             subject=subject,
         )
         later = None if self.escalate_after is None else self.escalate_to.get(platform)
@@ -70,6 +73,11 @@ class ApprovalRules:
             remind=self.reminder_delays,
             escalate=None if later is None or self.escalate_after is None else {self.escalate_after: later},
         )
+
+    def _list_excluded(self, starter: Actor, requesters: tuple[Actor, ...]) -> tuple[Actor, ...]:
+        """Return the requesters who may not decide. Without approvers, the starter confirms their own request."""
+        people = deduplicate_accounts((starter, *requesters))
+        return people if self.approvers else tuple(one for one in people if not one.is_same_account(starter))
 
 
 def list_standing_approvers(rules: ApprovalRules, settled: tuple[Ask, ...]) -> tuple[Actor, ...]:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-__all__ = ["Shortage", "find_shortage"]
+__all__ = ["Shortage", "UnreadableGroup", "find_shortage"]
 
 from collections.abc import Mapping
 
 from askback.domain.ask_policy import Approval, Policy
+from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, deduplicate_accounts
 from askback.internal.values import Value
 
 NAMED = 5
 """Most people that a sentence names; the rest are counted."""
+
+
+class UnreadableGroup(Value):
+    """A group whose members the platform refuses to tell for good."""
+
+    id: str
+    why: str
+    """The reason, as the end of a sentence."""
+    later: bool
+    """True if it is asked only after an escalation."""
 
 
 class Shortage(Value):
@@ -25,35 +36,44 @@ class Shortage(Value):
     """The person who began the conversation, if they are an approver who is excluded."""
     authors: tuple[Actor, ...] = ()
     """Other approvers who are excluded because the call may follow their words."""
-    can_restart: bool = False
+    can_restart: bool
     """True if a new conversation of the same person would leave enough approvers."""
+    unreadable: tuple[UnreadableGroup, ...] = ()
+    """Groups that count as empty."""
 
     def describe(self, acted_on: str) -> str:
         """Return the reason in sentences. `acted_on` is "I act on", or "you act on" towards the model."""
         if self.available == 0:
             sentence = "nobody is left to decide."
         else:
-            people, have = ("person", "has") if self.needed == 1 else ("people", "have")
-            sentence = f"{self.needed} {people} {have} to {self.verb}, but only {self.available} can."
+            sentence = f"{self.needed} people have to {self.verb}, but only {self.available} can."
         if self.starter is not None:
             sentence += f" {self.starter.display_name} asked for this."
         if self.authors:
             sentence += f" {_format_names(self.authors)} wrote what {acted_on}."
-        return (
-            f"{sentence} People do not decide about their own requests." if self.starter or self.authors else sentence
-        )
+        if self._is_own:
+            sentence += " People do not decide about their own requests."
+        return " ".join((sentence, *(f"I cannot read the group {one.id}: {one.why}" for one in self.unreadable)))
 
     @property
     def advice(self) -> str:
         """Return advice for people, in a sentence or two."""
-        settings = (
-            "settings are “approvers” and “approval_own”" if self.starter or self.authors else "setting is “approvers”"
-        )
-        sentence = f"Whoever runs me can change that: the {settings}."
+        names = ["approvers"]
+        if any(one.later for one in self.unreadable):
+            names.append("approval_escalate_to")
+        if self._is_own:
+            names.append("approval_own")
+        settings = _join([f"“{name}”" for name in names])
+        sentence = f"Whoever runs me can change that: the setting{' is' if len(names) == 1 else 's are'} {settings}."
         return f"{sentence} Or write “new”, and ask me again without their words." if self.can_restart else sentence
 
+    @property
+    def _is_own(self) -> bool:
+        """True if somebody is excluded because the call may follow their words."""
+        return self.starter is not None or bool(self.authors)
 
-def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, tuple[Actor, ...]]) -> Shortage | None:
+
+def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, GroupMembers]) -> Shortage | None:
     """Return the shortage of approvers, escalations included. None means that enough are left, or that it is unknown.
 
     `members` maps groups to the people in them; a missing group may have any number.
@@ -62,22 +82,29 @@ def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, tuple[Ac
     everybody = policy.everybody
     if everybody.anyone or any(group not in members for group in everybody.groups):
         return None
-    known = deduplicate_accounts(
-        (*everybody.people, *(person for group in everybody.groups for person in members[group]))
-    )
+    groups = {group: members[group] for group in everybody.groups}
+    known = deduplicate_accounts((*everybody.people, *(person for group in groups.values() for person in group.people)))
+    # Somebody may be counted in two groups, so this is the highest number that is possible.
+    unnamed = sum(group.others for group in groups.values())
     requesters = () if approval.own else approval.requesters
-    left = _exclude_accounts(known, requesters)
+    left = len(_exclude_accounts(known, requesters)) + unnamed
     for needed, verb in ((approval.quorum, "agree"), (approval.refusals, "refuse")):
-        if needed > len(left):
+        if needed > left:
             concerned = tuple(one for one in requesters if any(one.is_same_account(person) for person in known))
             others = tuple(one for one in concerned if not one.is_same_account(starter))
+            afresh = len(_exclude_accounts(known, _exclude_accounts(requesters, others))) + unnamed
             return Shortage(
                 needed=needed,
-                available=len(left),
+                available=left,
                 verb=verb,
-                starter=starter if len(others) < len(concerned) else None,
+                starter=starter if concerned != others else None,
                 authors=others,
-                can_restart=bool(others) and len(_exclude_accounts(known, (starter,))) >= needed,
+                can_restart=afresh >= needed,
+                unreadable=tuple(
+                    UnreadableGroup(id=name, why=group.refused, later=name not in policy.who.groups)
+                    for name, group in groups.items()
+                    if group.refused is not None
+                ),
             )
     return None
 
@@ -91,4 +118,9 @@ def _format_names(people: tuple[Actor, ...]) -> str:
     more = len(people) - len(names)
     if more:
         names.append(f"{more} more")
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return _join(names)
+
+
+def _join(words: list[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last

@@ -24,11 +24,12 @@ from typing import Final
 from pydantic import JsonValue
 
 from askback.agent.messages_api import ModelResponse
-from askback.agent.names import NameFormatter, indent_body
+from askback.agent.names import NameFormatter
 from askback.agent.thread_history import ThreadHistory
 from askback.domain.conversation import StopRecord
 from askback.domain.incoming_message import HistoryMessage, InboxMessage
 from askback.domain.turn import Blocks, Message
+from askback.text.bodies import indent_body
 from askback.text.literal import fit_line
 
 # https://docs.anthropic.com/en/api/messages describes valid ids and names of calls.

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 __all__ = ["MAX_FAILED_TURNS", "MAX_PAUSES", "TurnEndBuilder"]
 
+from collections.abc import Mapping
+
 from askback.agent.approvals import ApprovalRules, list_standing_approvers
 from askback.agent.audience import NO_ADDRESSEES, Addressees, Answerers, resolve_addressees
 from askback.agent.messages_api import ModelResponse
 from askback.agent.tool_calls import ToolCallHandler
 from askback.agent.transcript import to_api_blocks
+from askback.domain.group import GroupMembers, name_members
+from askback.domain.identity import Actor, Place, deduplicate_accounts
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import ApprovalContext, Turn, TurnEnd
 from askback.manager.access_control import AccessControl
@@ -60,9 +64,23 @@ class TurnEndBuilder:
         return context.evolve(
             givers=await access.refresh(place, list_standing_approvers(rules, context.settled), groups),
             alone=await access.find_sole_viewer(place, starter, groups),
-            members=await access.list_members(place, groups),
+            members=await self._list_members(place, groups, context.requesters),
             wrong=await self._calls.find_input_errors(turn.conversation, response.calls),
         )
+
+    async def _list_members(
+        self, place: Place, groups: tuple[str, ...], requesters: Mapping[str, tuple[Actor, ...]]
+    ) -> Mapping[str, GroupMembers]:
+        """Return the members of the deciding groups. If a platform only counts them, requesters among them are named.
+
+        Nobody is looked up if a group is so large that enough others are left.
+        """
+        members = await self._access.list_members(place, groups)
+        people = deduplicate_accounts(one for those in requesters.values() for one in those)
+        enough = len(people) + max(self._approvals.quorum, self._approvals.refusals)
+        if not any(0 < group.others < enough for group in members.values()):
+            return members
+        return name_members(members, await self._access.refresh(place, people, groups))
 
     async def _resolve_addressees(self, turn: Turn, response: ModelResponse) -> Addressees:
         """Return the people who may answer the questions of a turn."""

@@ -32,6 +32,7 @@ from askback.domain.ask import Ask
 from askback.domain.form import Form, Option, Outcome, Question, Vote
 from askback.domain.identity import Actor
 from askback.errors import CallerError
+from askback.text.bodies import indent_body
 from askback.text.literal import find_break
 
 APPROVE: Final = "approve"
@@ -149,7 +150,7 @@ def _format_vote_against(vote: Vote, name: Callable[[Actor], str]) -> str:
 
 
 def _format_reason(reason: str | None) -> str:
-    return f": {reason.strip().rstrip('.')}" if reason and reason.strip() else ""
+    return f": {indent_body(reason.strip().rstrip('.'))}" if reason and reason.strip() else ""
 
 
 def _format_arguments(data: JsonValue) -> str:

@@ -37,6 +37,11 @@ NOT_ADMITTED = "You may not talk with me, so you cannot answer this. My operator
 NAMED = 3
 """Most people that a refusal names."""
 OWN_REQUEST = "This is your own request, or it follows what you wrote, so others decide. Your click changed nothing."
+OWN_CALL = (
+    f"{OWN_REQUEST} If nobody else is left, whoever runs me can change that: the settings are “approvers” and "
+    "“approval_own”."
+)
+"""The refusal about a tool call, which settings are about."""
 
 
 class Who(Value):
@@ -191,7 +196,7 @@ class Policy(Value):
         """Return the sentence for a person who may not act on the ask."""
         match denied:
             case "own_request":
-                return OWN_REQUEST
+                return OWN_REQUEST if self.approval is None or self.approval.subject is None else OWN_CALL
             case "not_admitted":
                 return NOT_ADMITTED
             case "not_taking_part":

@@ -1,9 +1,14 @@
 """The requesters of a tool call: everyone whose words the call may follow. No I/O; only this module decides it.
 
-The person who began the conversation is a requester. So is the author of any text that the model read between two
-points: after its newest message whose calls of that tool were all approved, and before the call. Until such an
-approval, words keep counting for their authors. A denial, a timeout or a withdrawal leaves open what they asked
-for, so the next call may still follow them.
+The person who began the conversation is a requester. So is the author of any text that the model read before the call,
+unless the text is retired. A text is retired by a later message of the model, for calls of one tool, if
+
+- people approved each call of that tool in it, and each of them ended successfully, and
+- a person has written a new message since, which the model has read.
+
+As long as nobody has written one, the model may still follow the earlier words: they may ask for several steps. A call
+that was denied, was taken back, failed or was interrupted leaves open what they ask for, so the next one may follow
+them, too.
 
 Words are texts that a person wrote: messages, typed and late answers, reasons, and earlier messages in the thread.
 A click on an option adds none, because its words are the model's. Texts that a tool returns have no author here.
@@ -20,6 +25,9 @@ from askback.domain.ask import Ask
 from askback.domain.identity import Actor, deduplicate_accounts
 from askback.internal.values import Value
 
+RESULTS = 1
+"""The results of calls are in the row after theirs."""
+
 
 class ReadMessage(Value):
     """One message to the model."""
@@ -29,6 +37,8 @@ class ReadMessage(Value):
     """The authors of its words."""
     complete: bool
     """False if an earlier release stored it, which kept only the authors of messages."""
+    asks: bool = False
+    """True if it contains a new message of a person. Reasons and answers alone belong to an earlier request."""
 
 
 class PastCall(Value):
@@ -39,6 +49,8 @@ class PastCall(Value):
     tool: str
     approved: bool
     """True if people approved this very call, and not an earlier one."""
+    succeeded: bool
+    """True if it ended without an error."""
 
 
 def find_requesters(
@@ -48,22 +60,29 @@ def find_requesters(
 
     `starter` began the conversation, and comes first.
     """
-    settled = _find_last_approved(tool, past)
+    read = tuple(words)
+    retired = _find_last_retiring(tool, read, past)
     return deduplicate_accounts(
-        (starter, *(author for message in words if message.seq > settled for author in message.authors))
+        (starter, *(author for message in read if message.seq > retired for author in message.authors))
     )
 
 
-def _find_last_approved(tool: str, past: Iterable[PastCall]) -> int:
-    """Return the row of the newest message whose calls of the tool were all approved; -1 if there is none.
+def _find_last_retiring(tool: str, words: tuple[ReadMessage, ...], past: Iterable[PastCall]) -> int:
+    """Return the row of the newest message of the model that retires the words before it; -1 if there is none.
 
-    If one of several calls was not approved, the model may make it again, so the words before it still count.
+    If one of several calls did not succeed, the model may make it again, so the words before it still count. People
+    may have written what the model reads together with the results before they decided, so that asks for nothing new.
     """
     rows: dict[int, bool] = {}
     for call in past:
         if call.tool == tool:
-            rows[call.seq] = rows.get(call.seq, True) and call.approved
-    return max((seq for seq, approved in rows.items() if approved), default=-1)
+            rows[call.seq] = rows.get(call.seq, True) and call.approved and call.succeeded
+    return max((seq for seq, succeeded in rows.items() if succeeded and _asks_since(seq, words)), default=-1)
+
+
+def _asks_since(seq: int, words: tuple[ReadMessage, ...]) -> bool:
+    """Return True if somebody has asked for something new since the calls of row `seq` were decided."""
+    return any(message.asks and message.seq > seq + RESULTS for message in words)
 
 
 def find_authors(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NOTHING_KNOWN", "apply_due", "find_groups_to_resolve"]
+__all__ = ["apply_due", "find_groups_to_resolve"]
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.reminder_messages import build_reminder
 from askback.domain.voting import list_done
 
-NOTHING_KNOWN: Mapping[str, tuple[Actor, ...]] = MappingProxyType({})
+_NOTHING_KNOWN: Mapping[str, tuple[Actor, ...]] = MappingProxyType({})
 """Members by group if no platform tells any."""
 
 
@@ -32,7 +32,7 @@ def find_groups_to_resolve(ask: Ask, now: datetime) -> tuple[str, ...]:
 
 
 def apply_due(
-    ask: Ask, now: datetime, members: Mapping[str, tuple[Actor, ...]] = NOTHING_KNOWN
+    ask: Ask, now: datetime, members: Mapping[str, tuple[Actor, ...]] = _NOTHING_KNOWN
 ) -> tuple[Ask | None, OutgoingMessage | None]:
     """Return the changed ask and the reminder for people. The ask is None if nothing is due.
 

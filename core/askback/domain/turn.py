@@ -24,6 +24,7 @@ from pydantic import Field, JsonValue
 
 from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation, StopRecord
+from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import InboxMessage
 from askback.domain.outgoing_message import TURN_TEXT, OutgoingMessage
@@ -123,8 +124,8 @@ class ApprovalContext(Value):
 
     requesters: Mapping[str, tuple[Actor, ...]] = Field(default_factory=dict[str, tuple[Actor, ...]])
     """The requesters of a call, by tool."""
-    members: Mapping[str, tuple[Actor, ...]] = Field(default_factory=dict[str, tuple[Actor, ...]])
-    """The members of each deciding group. A group is missing if the platform does not tell its members."""
+    members: Mapping[str, GroupMembers] = Field(default_factory=dict[str, GroupMembers])
+    """The members of each deciding group. A group is missing if the platform does not tell them now."""
     settled: tuple[Ask, ...] = ()
     """The answered asks of the conversation, oldest first."""
     givers: tuple[Actor, ...] = ()

@@ -11,6 +11,7 @@ from cachetools import FIFOCache
 
 from askback.domain.ask import Ask
 from askback.domain.bot_access import Access
+from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
 from askback.ports.membership import Membership, Resolved
 from askback.store.store import Store
@@ -93,7 +94,7 @@ class AccessControl:
         membership = self._memberships.get(place.platform)
         return people if membership is None else (await membership.resolve(place, people, groups)).people
 
-    async def list_members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
+    async def list_members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, GroupMembers]:
         """Return the members of these groups. Groups whose members are unknown are left out."""
         membership = self._memberships.get(place.platform)
         return {} if membership is None or not groups else await membership.list_members(place, groups)

@@ -19,8 +19,9 @@ class Deadlines:
     async def apply(self, ask_id: str) -> bool:
         """Remind people, ask further ones, or end the ask, if that is due. Return True if the ask ended."""
         ask = await self._store.get(ask_id)
-        groups = () if ask is None else schedule.find_groups_to_resolve(ask, await self._store.get_current_time())
-        members = (
-            schedule.NOTHING_KNOWN if ask is None or not groups else await self._access.list_members(ask.place, groups)
-        )
+        if ask is None:
+            return False
+        groups = schedule.find_groups_to_resolve(ask, await self._store.get_current_time())
+        listed = await self._access.list_members(ask.place, groups)
+        members = {name: group.people for name, group in listed.items() if group.is_complete}
         return (await self._store.run_due(ask_id, lambda ask, now: schedule.apply_due(ask, now, members))).settled

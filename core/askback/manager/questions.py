@@ -25,7 +25,7 @@ from askback.manager.callers import Callers
 from askback.manager.cards import CardRenderer
 from askback.manager.deadlines import Deadlines
 from askback.manager.new_asks import build_ask, build_policy
-from askback.manager.refusals import RefusalThrottle
+from askback.manager.refusals import RefusalThrottle, describe_unread
 from askback.observability import telemetry
 from askback.store.store import Store
 from askback.store.transaction_events import AskSettled, CommitUncertain, Event
@@ -149,7 +149,7 @@ class QuestionManager:
             # After the ack, so that the person who clicked does not wait for it.
             asyncio.get_running_loop().call_soon(_trace_click, action, acted.ask)
         if not acted.kept or acted.ask is None:
-            return self._refusals.limit(action, acted.answer, groups_unread=bool(sender.unread))
+            return self._refusals.limit(action, acted.answer, unread=describe_unread(sender))
         log.info(
             "A text that came too late to be an answer is kept as a message.",
             extra={"action": "late_text", "ask_id": action.ask_id},

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["NOTICE_SECONDS", "UNCERTAIN", "RefusalThrottle", "describe_failure"]
+__all__ = ["NOTICE_SECONDS", "UNCERTAIN", "RefusalThrottle", "describe_failure", "describe_unread"]
 
 from askback.domain import late_answers as late
 from askback.domain.actions import Action
 from askback.domain.ask_policy import Denied
 from askback.domain.card import Notice, Response
 from askback.internal.throttle import Throttle
+from askback.ports.membership import Resolved
 from askback.store.errors import StoreError
 
 NOTICE_SECONDS = 30.0
@@ -19,6 +20,7 @@ UNREAD_GROUPS = (
     "It could not be looked up just now whether you may decide here, so your click changed nothing. "
     "Please try again in a moment."
 )
+UNREADABLE_GROUPS = "It cannot be looked up whether you may decide here, so your click changed nothing."
 NOT_SAVED = "That could not be saved just now, so it does not count. Please try again in a moment."
 UNCERTAIN = (
     "It is not certain that this was saved. Please look at the card in a moment, and try again if it is not there."
@@ -35,6 +37,13 @@ def describe_failure(error: Exception) -> str:
     return NOT_SAVED if isinstance(error, StoreError) and not error.in_doubt else UNCERTAIN
 
 
+def describe_unread(sender: Resolved) -> str | None:
+    """Return the notice to a person who may be a member of a group that could not be read. None if all were read."""
+    if sender.refused:
+        return " ".join((UNREADABLE_GROUPS, *sender.refused))
+    return UNREAD_GROUPS if sender.unread else None
+
+
 class RefusalThrottle:
     """Remembers lately given refusals. It never changes a decision."""
 
@@ -47,10 +56,11 @@ class RefusalThrottle:
         refusal = _to_refusal(action, response)
         return refusal is None or not self._audited.is_recent(refusal)
 
-    def limit(self, action: Action, response: Response, *, groups_unread: bool) -> Response:
+    def limit(self, action: Action, response: Response, *, unread: str | None) -> Response:
         """Return the response, marked if this person has received the same refusal lately.
 
-        If a group could not be read, a person who may be a member does not read that the question is for others.
+        If a group could not be read, a person who may be a member does not read that the question is for others, but
+        the text `unread`.
         """
         refusal = _to_refusal(action, response)
         if refusal is None or not isinstance(response, Notice):
@@ -59,8 +69,8 @@ class RefusalThrottle:
         # A person gets their own text back each time.
         if not self._notices.try_allow(refusal) and not late.get_text(action):
             response = response.evolve(is_repeated=True)
-        if groups_unread and response.denied in MEMBERS_ONLY:
-            response = response.evolve(text=UNREAD_GROUPS)
+        if unread is not None and response.denied in MEMBERS_ONLY:
+            response = response.evolve(text=unread)
         return response
 
 

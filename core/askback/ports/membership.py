@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
 
 
@@ -18,6 +19,8 @@ class Resolved:
     people: tuple[Actor, ...]
     unread: frozenset[str] = frozenset()
     """The groups that could not be read. Nobody counts as a member of them."""
+    refused: tuple[str, ...] = ()
+    """For each group that the platform refuses to read for good, a sentence with the reason."""
 
 
 class Membership(Protocol):
@@ -35,7 +38,7 @@ class Membership(Protocol):
         """Return the same people, each with those of these groups that they are in now."""
         ...
 
-    async def list_members(self, place: Place, groups: Iterable[str]) -> Mapping[str, tuple[Actor, ...]]:
+    async def list_members(self, place: Place, groups: Iterable[str]) -> Mapping[str, GroupMembers]:
         """Return the members of these groups. A group that the platform cannot list now is left out."""
         ...
 

@@ -15,6 +15,7 @@ from pydantic import JsonValue, ValidationError
 from askback.domain.form import Form, Outcome
 from askback.errors import InvalidValue, ModelError, Problem, to_problems
 from askback.internal.clock import to_micros
+from askback.text.bodies import indent_body
 from askback.tools.lenient_parser import ToolInput, build_schema, decode_json
 
 Input = TypeVar("Input", bound=ToolInput)
@@ -147,7 +148,7 @@ def timestamp_ms(outcome: Outcome) -> int:
 
 def describe_unanswered(outcome: Outcome) -> str:
     """Return the way an unanswered ask ended, in words for a model."""
-    why = f' They wrote: "{outcome.reason}"' if outcome.reason else ""
+    why = f' They wrote: "{indent_body(outcome.reason)}"' if outcome.reason else ""
     match outcome.status:
         case "timed_out":
             return "Nobody answered in time. This is no answer and no choice: do not assume one."

@@ -15,6 +15,7 @@ from askback.domain.actions import Back, Choose, Submit, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Escalation, Policy, Who
 from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question, Vote
+from askback.domain.group import GroupMembers, name_members
 from askback.domain.identity import Actor
 from askback.domain.interview import settle, start_interview
 from askback.domain.requesters import PastCall, ReadMessage, find_authors, find_requesters
@@ -30,37 +31,70 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAN = Actor(platform="board", tenant="T1", id="U4", name="Dan")
 
 
-def words(*authors: tuple[int, Actor]) -> list[ReadMessage]:
-    return [ReadMessage(seq=seq, authors=(author,), complete=True) for seq, author in authors]
+def message(seq: int, *authors: Actor, asks: bool = True) -> ReadMessage:
+    return ReadMessage(seq=seq, authors=authors, complete=True, asks=asks)
 
 
-def past(*calls: tuple[int, str, bool]) -> list[PastCall]:
-    return [PastCall(seq=seq, tool=tool, approved=approved) for seq, tool, approved in calls]
+def past(*calls: tuple[int, str, bool, bool]) -> list[PastCall]:
+    """Return calls by row, tool, whether people approved them, and whether they succeeded."""
+    return [
+        PastCall(seq=seq, tool=tool, approved=approved, succeeded=succeeded) for seq, tool, approved, succeeded in calls
+    ]
+
+
+DONE, FAILED, STANDING, DENIED = (True, True), (True, False), (False, True), (False, False)
+"""The ends of a call: approved and successful, approved and failed, allowed by an earlier approval, and denied."""
 
 
 @pytest.mark.parametrize(
     ("calls", "expected"),
     [
         pytest.param([], (ANN, BEN, CID, DAN), id="nothing was called before"),
-        pytest.param([(1, "deploy", True)], (ANN, CID, DAN), id="what was approved is done with"),
-        pytest.param([(1, "deploy", True), (3, "deploy", True)], (ANN, DAN), id="the newest counts"),
-        pytest.param([(3, "deploy", True), (1, "deploy", True)], (ANN, DAN), id="in whatever order they are told"),
-        pytest.param([(1, "deploy", True), (3, "deploy", False)], (ANN, CID, DAN), id="denied, or given up"),
-        pytest.param([(1, "wipe", True)], (ANN, BEN, CID, DAN), id="another tool"),
-        pytest.param([(1, "deploy", True), (1, "deploy", False)], (ANN, BEN, CID, DAN), id="one of two, denied last"),
-        pytest.param([(1, "deploy", False), (1, "deploy", True)], (ANN, BEN, CID, DAN), id="one of two, denied first"),
-        pytest.param([(1, "deploy", True), (1, "wipe", False)], (ANN, CID, DAN), id="beside another tool"),
+        pytest.param([(1, "deploy", *DONE)], (ANN, CID, DAN), id="what was done retires it"),
+        pytest.param([(3, "deploy", *DONE)], (ANN, DAN), id="and all before it"),
+        pytest.param([(1, "deploy", *DONE), (3, "deploy", *DONE)], (ANN, DAN), id="the newest counts"),
+        pytest.param([(3, "deploy", *DONE), (1, "deploy", *DONE)], (ANN, DAN), id="in whatever order they are told"),
+        pytest.param([(1, "deploy", *DONE), (3, "deploy", *DENIED)], (ANN, CID, DAN), id="denied, or given up"),
+        pytest.param([(1, "deploy", *DONE), (3, "deploy", *FAILED)], (ANN, CID, DAN), id="failed"),
+        pytest.param([(1, "deploy", *DONE), (3, "deploy", *STANDING)], (ANN, CID, DAN), id="nobody saw this one"),
+        pytest.param([(1, "wipe", *DONE)], (ANN, BEN, CID, DAN), id="another tool"),
+        pytest.param(
+            [(1, "deploy", *DONE), (1, "deploy", *DENIED)], (ANN, BEN, CID, DAN), id="one of two, denied last"
+        ),
+        pytest.param(
+            [(1, "deploy", *FAILED), (1, "deploy", *DONE)], (ANN, BEN, CID, DAN), id="one of two, failed first"
+        ),
+        pytest.param([(1, "deploy", *DONE), (1, "wipe", *DENIED)], (ANN, CID, DAN), id="beside another tool"),
+        pytest.param([(4, "deploy", *DONE)], (ANN, BEN, CID, DAN), id="nobody wrote since"),
+        pytest.param([(1, "deploy", *DONE), (6, "deploy", *DONE)], (ANN, CID, DAN), id="nobody wrote since the newest"),
     ],
 )
-def test_words_stay_with_their_authors_until_a_call_of_the_tool_is_approved(
-    calls: list[tuple[int, str, bool]], expected: tuple[Actor, ...]
+def test_words_stay_with_their_authors_until_they_are_retired(
+    calls: list[tuple[int, str, bool, bool]], expected: tuple[Actor, ...]
 ) -> None:
-    read = words((0, BEN), (2, CID), (4, DAN))
+    read = (message(0, BEN), message(2, CID), message(5, DAN))
     assert find_requesters("deploy", ANN, read, past(*calls)) == expected
 
 
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [
+        pytest.param((), (ANN, BEN), id="nothing"),
+        pytest.param((message(2, CID),), (ANN, BEN, CID), id="what may be older than the decision"),
+        pytest.param((message(3, CID),), (ANN, CID), id="a new message"),
+        pytest.param((message(3, CID, asks=False),), (ANN, BEN, CID), id="a reason or an answer"),
+        pytest.param((message(2, CID), message(4, DAN)), (ANN, CID, DAN), id="a new message, later"),
+    ],
+)
+def test_only_a_new_message_after_the_results_retires_what_was_written_before(
+    later: tuple[ReadMessage, ...], expected: tuple[Actor, ...]
+) -> None:
+    read = (message(0, BEN), *later)
+    assert find_requesters("deploy", ANN, read, past((1, "deploy", *DONE))) == expected
+
+
 def test_each_account_is_one_requester_and_who_began_comes_first() -> None:
-    read = [ReadMessage(seq=0, authors=(BEN, ANN, BEN.evolve(tenant="E1", name="Benjamin")), complete=True)]
+    read = [message(0, BEN, ANN, BEN.evolve(tenant="E1", name="Benjamin"))]
     assert find_requesters("deploy", ANN, read, ()) == (ANN, BEN)
 
 
@@ -193,8 +227,116 @@ OWN = "People do not decide about their own requests."
     ],
 )
 def test_people_hear_who_is_missing_and_why(policy: Policy, told: str | None) -> None:
-    short = shortage_of(policy, ANN, {"G1": (BEN, CID)})
+    short = shortage_of(policy, ANN, {"G1": GroupMembers(people=(BEN, CID))})
     assert (None if short is None else short.describe("I act on")) == told
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [
+        (1, "P1 wrote"),
+        (5, "P1, P2, P3, P4 and P5 wrote"),
+        (6, "P1, P2, P3, P4, P5 and 1 more wrote"),
+        (7, "P1, P2, P3, P4, P5 and 2 more wrote"),
+    ],
+)
+def test_of_many_authors_people_hear_some_names(count: int, named: str) -> None:
+    people = tuple(Actor(platform="board", id=f"P{number}") for number in range(1, count + 1))
+    short = shortage_of(Policy(who=Who.only(*people), approval=Approval(requesters=people)), ANN, {})
+    assert short is not None
+    assert f"nobody is left to decide. {named} what I act on." in short.describe("I act on")
+
+
+NO_GROUP = "there is no such user group."
+
+
+@pytest.mark.parametrize(
+    ("policy", "groups", "told"),
+    [
+        pytest.param(
+            Policy(who=Who(groups=("G1",)), approval=Approval(requesters=(ANN,))),
+            {"G1": GroupMembers(people=(ANN,), others=1)},
+            None,
+            id="one whom the platform does not name",
+        ),
+        pytest.param(
+            Policy(who=Who(groups=("G1", "G2")), approval=Approval(quorum=2, requesters=(ANN,))),
+            {"G1": GroupMembers(people=(ANN,), others=1), "G2": GroupMembers(others=1)},
+            None,
+            id="perhaps two",
+        ),
+        pytest.param(
+            Policy(who=Who(groups=("G1",)), approval=Approval(quorum=2, requesters=(ANN,))),
+            {"G1": GroupMembers(people=(ANN,), others=1)},
+            f"2 people have to agree, but only 1 can. Ann asked for this. {OWN}",
+            id="too few whom the platform does not name",
+        ),
+        pytest.param(
+            Policy(who=Who(groups=("G1",)), approval=Approval(requesters=(ANN,))),
+            {"G1": GroupMembers(refused=NO_GROUP)},
+            f"nobody is left to decide. I cannot read the group G1: {NO_GROUP}",
+            id="a group that cannot be read",
+        ),
+        pytest.param(
+            Policy(who=Who(people=(ANN,), groups=("G1",)), approval=Approval(requesters=(ANN,))),
+            {"G1": GroupMembers(refused=NO_GROUP)},
+            f"nobody is left to decide. Ann asked for this. {OWN} I cannot read the group G1: {NO_GROUP}",
+            id="a group that cannot be read, and a requester",
+        ),
+        pytest.param(
+            Policy(who=Who(people=(BEN,), groups=("G1",)), approval=Approval(requesters=(ANN,))),
+            {"G1": GroupMembers(refused=NO_GROUP)},
+            None,
+            id="somebody beside the group that cannot be read",
+        ),
+        pytest.param(
+            Policy(who=Who(groups=("G1", "G2")), approval=Approval(requesters=(ANN,))),
+            {"G1": GroupMembers(refused=NO_GROUP)},
+            None,
+            id="a group that may be read later",
+        ),
+    ],
+)
+def test_a_shortage_is_found_as_far_as_the_members_of_groups_are_known(
+    policy: Policy, groups: dict[str, GroupMembers], told: str | None
+) -> None:
+    short = shortage_of(policy, ANN, groups)
+    assert (None if short is None else short.describe("I act on")) == told
+
+
+@pytest.mark.parametrize(
+    ("who", "later", "settings"),
+    [
+        (Who(groups=("G1",)), None, "setting is “approvers”."),
+        (Who(groups=("G1", "G2")), Who(groups=("G1",)), "setting is “approvers”."),
+        (
+            Who(people=(ANN,), groups=("G1",)),
+            Who(groups=("G2",)),
+            "settings are “approvers”, “approval_escalate_to” and “approval_own”.",
+        ),
+    ],
+)
+def test_people_hear_which_settings_name_a_group_that_cannot_be_read(
+    who: Who, later: Who | None, settings: str
+) -> None:
+    escalations = () if later is None else (Escalation(at=NOON, who=later),)
+    policy = Policy(who=who, approval=Approval(requesters=(ANN,)), escalations=escalations)
+    short = shortage_of(policy, ANN, dict.fromkeys(("G1", "G2"), GroupMembers(refused=NO_GROUP)))
+    assert short is not None
+    assert short.advice.endswith(f"Whoever runs me can change that: the {settings}")
+
+
+def test_requesters_among_the_unnamed_members_of_a_group_are_named() -> None:
+    groups = {
+        "G1": GroupMembers(others=2),
+        "G2": GroupMembers(people=(BEN,)),
+        "G3": GroupMembers(refused=NO_GROUP),
+        "G4": GroupMembers(people=(CID,), others=0),
+    }
+    ann = ANN.evolve(groups=("G1", "G2", "G3"))
+    named = name_members(groups, (ann, BEN))
+    assert named == {**groups, "G1": GroupMembers(people=(ann,), others=1)}
+    assert [group.is_complete for group in named.values()] == [False, True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -211,6 +353,22 @@ def test_a_new_conversation_is_offered_only_where_it_helps(requesters: tuple[Act
     short = shortage_of(Policy(who=who, approval=Approval(quorum=quorum, requesters=requesters)), ANN, {})
     assert short is not None
     assert short.advice.endswith(cure)
+
+
+@pytest.mark.parametrize(
+    ("approval", "others", "restarts"),
+    [
+        pytest.param(Approval(quorum=1, requesters=(ANN, BEN, CID)), 0, True, id="more than enough"),
+        pytest.param(Approval(quorum=3, requesters=(ANN, BEN, CID)), 0, False, id="too few in any conversation"),
+        pytest.param(Approval(quorum=3, requesters=(ANN, BEN, CID)), 1, True, id="with one who is not named"),
+        pytest.param(Approval(quorum=3, requesters=(BEN, CID)), 0, True, id="where the starter decides"),
+    ],
+)
+def test_a_new_conversation_counts_everybody_but_the_starter(approval: Approval, others: int, restarts: bool) -> None:
+    who = Who(people=(ANN, BEN, CID), groups=("G1",))
+    short = shortage_of(Policy(who=who, approval=approval), ANN, {"G1": GroupMembers(others=others)})
+    assert short is not None
+    assert short.can_restart is restarts
 
 
 # From rows

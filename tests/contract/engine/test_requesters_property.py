@@ -37,6 +37,8 @@ DAN = Actor(platform="board", tenant="T1", id="U4", name="Dan")
 PEOPLE = (ANN, BEN, CID, DAN)
 TEAM = Who.only(*PEOPLE)
 TOOLS = ("deploy", "wipe")
+FAILS = "fails"
+"""Ends the argument of a call whose tool raises an error."""
 
 person = st.sampled_from(PEOPLE)
 
@@ -55,27 +57,43 @@ class Decision(NamedTuple):
     what: Literal["approve", "always", "deny with words", "deny", "take back"]
     first: int
     """The index of the person who tries first to decide."""
-    meanwhile: tuple[Actor, ...]
+    meanwhile: tuple[Actor, ...] = ()
     """The people who write while it waits."""
+    fails: bool = False
+    """True if the tool raises an error, should it run."""
 
 
 class Calls(NamedTuple):
-    """A person writes, and the model calls a tool once for each decision, since it tries again at once."""
+    """A person writes, and the model calls a tool once for each decision: it tries again, or takes the next step."""
 
     by: Actor
     tool: str
     decisions: tuple[Decision, ...]
 
 
-def approved(by: Actor, tool: str, first: Actor, what: Literal["approve", "always"] = "approve") -> Calls:
-    return Calls(by, tool, (Decision(what, PEOPLE.index(first), ()),))
+class Made(NamedTuple):
+    """A call that people approved, and that succeeded."""
+
+    tool: str
+    request: int
+    """The number of the request that the model answered with it."""
+
+
+def approved(by: Actor, tool: str, *first: Actor, what: Literal["approve", "always"] = "approve") -> Calls:
+    """Return calls that are approved one after the other, each first of all by one of these people."""
+    return Calls(by, tool, tuple(Decision(what, PEOPLE.index(one)) for one in first))
+
+
+def failed(by: Actor, tool: str, first: Actor) -> Calls:
+    return Calls(by, tool, (Decision("approve", PEOPLE.index(first), fails=True),))
 
 
 decisions = st.builds(
     Decision,
-    st.sampled_from(["approve", "always", "deny with words", "deny", "take back"]),
+    st.sampled_from(["approve", "approve", "always", "deny with words", "deny", "take back"]),
     st.integers(0, 3),
     st.lists(person, max_size=2).map(tuple),
+    st.booleans(),
 )
 steps = st.one_of(
     st.builds(Says, person),
@@ -101,8 +119,9 @@ class Conversation:
         self._ran = ran
         self._authors: dict[str, Actor] = {}
         """The authors, by the tokens of their texts."""
-        self._done: dict[str, set[str]] = {tool: set() for tool in TOOLS}
-        """For each tool, the texts that the model had read when it made an approved call."""
+        self._messages: set[str] = set()
+        """The tokens of new messages, without reasons, answers and texts from before the conversation."""
+        self._made: list[Made] = []
         self._always: dict[str, list[frozenset[str]]] = {tool: [] for tool in TOOLS}
         """For each tool, the people of each approval for the rest of the conversation."""
 
@@ -114,6 +133,7 @@ class Conversation:
 
     async def says(self, by: Actor, *, midway: bool = False) -> None:
         text = self.words(by)
+        self._messages.add(text)
         heard = IncomingMessage(place=self.place, author=by, text=text, dedupe_key=text, at=utc_now(), midway=midway)
         await self._one.reception.receive(heard, begin=True)
         self._one.worker.wake()
@@ -150,7 +170,10 @@ class Conversation:
         await self._one.press(ask, operation, starter)
 
     async def called(self, starter: Actor, step: Calls) -> None:
-        labels = [f"{self.name}call{len(self.read)}-{number}." for number in range(len(step.decisions))]
+        labels = [
+            f"{self.name}call{len(self.read)}-{number}.{FAILS if decision.fails else ''}"
+            for number, decision in enumerate(step.decisions)
+        ]
         self.answers.extend(turn(call(step.tool, where=label)) for label in labels)
         self.answers.append(turn("over"))
         await self.says(step.by)
@@ -159,13 +182,13 @@ class Conversation:
             made = self.made(label)
             assert made is not None
             await self.until(lambda label=label, made=made: self.card(label) or len(self.read) > made + 1)
-            suspects = self.suspects(step.tool, self.read[made])
+            suspects = self.excluded(starter, self.suspects(step.tool, self.read[made]))
             ask = self.card(label)
             if ask is not None:
                 await self.decide(starter, step.tool, ask, decision, suspects)
                 after = await self._one.manager.get(ask.id)
-                if after is not None and approval.is_approved(after):
-                    self._done[step.tool] |= {token for token in self._authors if token in self.read[made]}
+                if after is not None and approval.is_approved(after) and not decision.fails:
+                    self._made.append(Made(step.tool, made))
             elif label in self._ran:
                 # An approval for the whole conversation let it run; in at least one, no approver is a suspect.
                 assert any(not givers & {one.id for one in suspects} for givers in self._always[step.tool])
@@ -177,14 +200,33 @@ class Conversation:
         return next((number for number, said in enumerate(self.spoken) if label in said), None)
 
     def suspects(self, of: str, request: str) -> tuple[Actor, ...]:
-        """Return the authors of the read texts, except texts read before an approved call of the tool."""
-        left = {token: by for token, by in self._authors.items() if token in request and token not in self._done[of]}
+        """Return the authors of the read texts, except texts that are retired.
+
+        A successful call retires what the model had read when it made it, as soon as the model has read a message that
+        was not in the request with the call's result.
+        """
+        retired = {
+            token
+            for call in self._made
+            if call.tool == of
+            and any(one in request and one not in self.read[call.request + 1] for one in self._messages)
+            for token in self._authors
+            if token in self.read[call.request]
+        }
+        left = {token: by for token, by in self._authors.items() if token in request and token not in retired}
         return tuple({by.id: by for by in left.values()}.values())
 
+    def excluded(self, starter: Actor, suspects: tuple[Actor, ...]) -> tuple[Actor, ...]:
+        """Return those who must not decide. Without approvers, the starter confirms their own request."""
+        others = tuple(one for one in suspects if one.id != starter.id)
+        return (starter, *others) if self._rules.approvers else others
+
     async def decide(self, starter: Actor, of: str, ask: Ask, decision: Decision, suspects: tuple[Actor, ...]) -> None:
+        assert ask.policy.approval is not None
+        assert {one.id for one in ask.policy.approval.requesters} == {one.id for one in suspects}
         if ask.policy.escalations:
             ask = await self.escalated(ask)
-        for suspect in (starter, *suspects):
+        for suspect in suspects:
             for operation in (APPROVE, DENY, ALWAYS)[: len(ask.interview.form.questions[0].options)]:
                 refused = await self._one.press(ask, operation, suspect)
                 assert isinstance(refused, Notice), f"{suspect.name} decides about a call that may follow their words"
@@ -250,6 +292,9 @@ RULES = {
         escalate_after=0.01,
         escalate_to={"board": Who.only(ANN, DAN)},
     ),
+    "confirmed": ApprovalRules(
+        reasons="none", allow_always=True, escalate_after=0.01, escalate_to={"board": Who.only(BEN, CID, DAN)}
+    ),
 }
 
 
@@ -259,15 +304,19 @@ async def test_nobody_decides_about_a_call_that_may_follow_their_own_words(
 ) -> None:
     ran: list[str] = []
 
+    def run(where: str) -> str:
+        ran.append(where)
+        if where.endswith(FAILS):
+            raise RuntimeError("no such cluster")
+        return "done"
+
     @tool(approval=True)
     def deploy(where: str) -> str:
-        ran.append(where)
-        return "deployed"
+        return run(where)
 
     @tool(approval=True)
     def wipe(where: str) -> str:
-        ran.append(where)
-        return "wiped"
+        return run(where)
 
     plays: dict[str, Conversation] = {}
 
@@ -289,8 +338,11 @@ async def test_nobody_decides_about_a_call_that_may_follow_their_own_words(
 
         @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=phases)
         @example(ANN, [BEN], [approved(ANN, "wipe", CID), approved(ANN, "deploy", CID)])
-        @example(ANN, [], [approved(ANN, "deploy", BEN, "always"), Says(BEN), approved(ANN, "deploy", CID)])
+        @example(ANN, [], [approved(ANN, "deploy", BEN, what="always"), Says(BEN), approved(ANN, "deploy", CID)])
         @example(ANN, [BEN], [approved(ANN, "deploy", CID), approved(ANN, "deploy", BEN)])
+        @example(ANN, [], [approved(BEN, "deploy", CID, BEN, DAN), Says(ANN), approved(ANN, "deploy", BEN)])
+        @example(ANN, [], [failed(BEN, "deploy", CID), Says(ANN), approved(ANN, "deploy", BEN)])
+        @example(ANN, [], [approved(BEN, "deploy", CID), failed(BEN, "deploy", DAN), approved(DAN, "deploy", BEN)])
         @given(person, st.lists(person, max_size=3), st.lists(steps, min_size=1, max_size=5))
         def conversations(starter: Actor, before: list[Actor], steps: list[Any]) -> None:
             play = Conversation(next(numbers), one, board, RULES[rules], ran)

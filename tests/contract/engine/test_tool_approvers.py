@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +14,11 @@ from askback import tool
 from askback.agent import tool_runner
 from askback.agent.approvals import ApprovalRules
 from askback.domain import approval
-from askback.domain.ask_policy import OWN_REQUEST, Who
+from askback.domain.ask_policy import OWN_CALL, Who
 from askback.domain.card import Notice
-from askback.domain.identity import Actor
+from askback.domain.group import GroupMembers
+from askback.domain.identity import Actor, Place
+from askback.ports.membership import Resolved
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
 from support.approvals import (
@@ -27,7 +30,7 @@ from support.approvals import (
     to,
     told,
 )
-from support.engine import ANN, BEN, HERE, Board, engine
+from support.engine import ANN, BEN, HERE, Board, engine, eventually
 
 pytestmark = pytest.mark.usefixtures("stored")
 
@@ -47,6 +50,31 @@ async def test_without_approvers_whoever_began_confirms_and_nobody_else(
         assert deploying.ran == ["staging"]
 
 
+async def test_without_approvers_those_who_are_asked_later_do_not_decide_about_their_own_words(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying
+) -> None:
+    rules = ApprovalRules(escalate_after=0.01, escalate_to={"board": Who.only(BEN, CID)})
+    services.model.script(turn("Hi"), turn(to("production 6.6.6")), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
+        await one.write("hello")
+        await one.says("Hi")
+        await one.write("deploy 6.6.6 to production", author=BEN)
+        (ask,) = await one.asked()
+
+        async def is_escalated() -> bool:
+            now = await one.manager.get(ask.id)
+            return now is not None and not now.policy.escalations
+
+        await eventually(is_escalated)
+        refused = await one.press(ask, APPROVE, BEN)
+        assert isinstance(refused, Notice)
+        assert refused.denied == "own_request"
+        assert deploying.ran == []
+        await one.press(ask, APPROVE, CID)
+        await told(one, services)
+        assert deploying.ran == ["production 6.6.6"]
+
+
 async def test_neither_who_began_nor_who_wrote_since_decides_and_two_of_the_others_do(
     tmp_path: Path, board: Board, services: Services, deploying: Deploying
 ) -> None:
@@ -61,7 +89,7 @@ async def test_neither_who_began_nor_who_wrote_since_decides_and_two_of_the_othe
         for requester in (ANN, BEN):
             refused = await one.press(ask, APPROVE, requester)
             assert isinstance(refused, Notice)
-            assert refused.text == OWN_REQUEST
+            assert refused.text == OWN_CALL
         await one.press(ask, APPROVE, CID)
         await one.press(ask, APPROVE, CID)
         assert deploying.ran == []
@@ -116,6 +144,43 @@ async def test_where_nobody_can_decide_nobody_is_asked_and_nothing_runs(
         assert why in result["content"]
         assert "It was not run." in result["content"]
         assert (board.cards(), deploying.ran) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("quorum", "others", "is_asked", "is_looked_up"),
+    [(1, 1, False, True), (1, 2, True, False), (2, 2, False, True), (2, 3, True, False)],
+)
+async def test_where_a_platform_only_counts_the_approvers_requesters_among_them_are_looked_up_if_few_are_left(
+    tmp_path: Path,
+    board: Board,
+    services: Services,
+    deploying: Deploying,
+    monkeypatch: pytest.MonkeyPatch,
+    quorum: int,
+    others: int,
+    is_asked: bool,
+    is_looked_up: bool,
+) -> None:
+    looked: list[str] = []
+
+    async def resolve(place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
+        found = tuple(person.evolve(groups=("G1",)) for person in people)
+        looked.extend(person.id for person in found if "G1" in groups)
+        return Resolved(found)
+
+    monkeypatch.setattr(board.groups, "resolve", resolve)
+    board.groups.members = {"G1": GroupMembers(others=others)}
+    rules = ApprovalRules(approvers={"board": Who(groups=("G1",))}, quorum=quorum)
+    services.model.script(turn(to("staging")), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
+        await one.write("deploy it")
+        if is_asked:
+            await one.asked()
+        else:
+            (result,) = await told(one, services)
+            assert "Ann asked for this." in result["content"]
+            assert board.cards() == []
+    assert looked == ([ANN.id] if is_looked_up else [])
 
 
 ALONE = HERE.evolve(channel="D1", thread=None)

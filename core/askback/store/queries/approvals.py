@@ -13,7 +13,7 @@ from askback.domain.ask import Ask
 from askback.domain.identity import Actor
 from askback.domain.requesters import PastCall, ReadMessage, find_authors
 from askback.domain.turn import Call
-from askback.store.queries import asks, tool_calls, transcript
+from askback.store.queries import asks, inbox, tool_calls, transcript
 
 
 def list_calls_with_asks(connection: Connection, conversation_id: str, seq: int) -> tuple[tuple[Call, Ask | None], ...]:
@@ -37,15 +37,17 @@ def list_answer_authors(connection: Connection, calls: Iterable[tuple[Call, Ask 
 
 def list_message_authors(connection: Connection, conversation_id: str) -> tuple[ReadMessage, ...]:
     """Return the authors of each message to the model, oldest first."""
+    wrote = inbox.list_authors_by_seq(connection, conversation_id)
     return tuple(
-        message
-        if message.complete
-        else message.evolve(
-            authors=(
+        message.evolve(
+            authors=message.authors
+            if message.complete
+            # The results in a message answer the calls of the message before.
+            else (
                 *message.authors,
-                # The results in a message answer the calls of the message before.
                 *list_answer_authors(connection, list_calls_with_asks(connection, conversation_id, message.seq - 1)),
-            )
+            ),
+            asks=any(not author.is_program for author in wrote.get(message.seq, ())),
         )
         for message in transcript.list_read_messages(connection, conversation_id)
     )
@@ -55,8 +57,8 @@ def list_past_calls(connection: Connection, conversation_id: str, answered: Iter
     """Return the calls that the model made so far. `answered` holds the answered asks of the conversation."""
     granted = {ask.id for ask in answered if approval.is_approved(ask)}
     found: list[PastCall] = []
-    for seq, tool, ask_id in tool_calls.list_all(connection, conversation_id):
-        found.append(PastCall(seq=seq, tool=tool, approved=ask_id in granted))
+    for seq, tool, ask_id, succeeded in tool_calls.list_all(connection, conversation_id):
+        found.append(PastCall(seq=seq, tool=tool, approved=ask_id in granted, succeeded=succeeded))
         granted.discard(ask_id or "")  # people did not review the later calls that the same ask allows
     return tuple(found)
 

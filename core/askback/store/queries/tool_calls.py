@@ -14,7 +14,7 @@ __all__ = [
 import json
 
 from pydantic import JsonValue, TypeAdapter
-from sqlalchemy import ColumnElement, Connection, bindparam, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, insert, select, update
 
 from askback.domain.turn import Blocks, Call
 from askback.internal.clock import now
@@ -23,6 +23,7 @@ from askback.store.statement import Statement
 from askback.store.unreadable_rows import mark_unreadable
 
 _BLOCKS = TypeAdapter(tuple[dict[str, JsonValue], ...])
+_SUCCEEDED = and_(calls.c.result.is_not(None), calls.c.is_error.is_(False)).label("succeeded")
 
 # Compiled once, since each turn of the model needs it.
 _OF_MESSAGE = Statement(
@@ -66,14 +67,14 @@ def list_of_message(connection: Connection, conversation_id: str, seq: int) -> t
         )
 
 
-def list_all(connection: Connection, conversation_id: str) -> tuple[tuple[int, str, str | None], ...]:
-    """Return the row, tool and ask of every call of a conversation, in the model's order."""
+def list_all(connection: Connection, conversation_id: str) -> tuple[tuple[int, str, str | None, bool], ...]:
+    """Return the row, tool and ask of every call of a conversation, in the model's order, and True if it succeeded."""
     query = (
-        select(calls.c.seq, calls.c.tool, calls.c.ask_id)
+        select(calls.c.seq, calls.c.tool, calls.c.ask_id, _SUCCEEDED)
         .where(calls.c.conversation_id == conversation_id)
         .order_by(calls.c.seq, calls.c.position)
     )
-    return tuple((row.seq, row.tool, row.ask_id) for row in connection.execute(query))
+    return tuple((row.seq, row.tool, row.ask_id, row.succeeded) for row in connection.execute(query))
 
 
 def find_first_of_ask(connection: Connection, conversation_id: str, ask_id: str) -> tuple[int, str] | None:
