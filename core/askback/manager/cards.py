@@ -32,7 +32,7 @@ class CardRenderer:
         self._store = store
         self._access = access
         self._drawing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._kept: TTLCache[str, Ask] = TTLCache(KEPT, KEPT_SECONDS)
+        self._kept: TTLCache[str, Ask] = TTLCache[str, Ask](KEPT, KEPT_SECONDS)
 
     def keep(self, ask: Ask) -> None:
         """Keep the state that a click has committed, so that its drawing need not read it again."""
