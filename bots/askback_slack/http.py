@@ -19,6 +19,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
 from askback.internal.throttle import Throttle
+from askback.network.body_limit import BodyLimiter, HeldBody
 from askback.network.connection_limits import mark_trusted
 from askback_slack.dispatch import dispatch, record_ack
 
@@ -28,6 +29,8 @@ BODY_BYTES = 1_000_000
 """Largest body in bytes, which is more than Slack ever sends."""
 BODY_SECONDS = 3.0
 """Seconds in which a body must arrive. By then Slack itself has given up."""
+RETRY_SECONDS = "1"
+"""When to send a large body again that found no room."""
 SIGNED_SECONDS = 300
 """Seconds that a signature's timestamp may be off, in the past or in the future.
 
@@ -73,6 +76,7 @@ class SignedEndpoint:
         self.is_closed = False
         """True if it refuses everything. Slack then sends an event again, and shows the person an error for a click."""
         self._secret = secret
+        self._bodies = BodyLimiter()
         self._warnings: Throttle[None] = Throttle(SAY_AGAIN)
 
     def application(self) -> web.Application:
@@ -90,14 +94,14 @@ class SignedEndpoint:
         wrong = check_headers(request.headers, time.time())
         if wrong is not None:
             return self._build_refusal(wrong)
-        body = await _read_body(request)
-        if body is None:
-            # aiohttp discards what follows for a moment, then closes the connection.
-            response = web.Response(status=413, text=f"No request of Slack's is larger than {BODY_BYTES} bytes.\n")
-            response.force_close()
-            return response
-        if not _is_signed(request.headers, body, self._secret):
-            return self._build_refusal("its signature is wrong: SLACK_SIGNING_SECRET may be another app's")
+        with self._bodies.hold() as held:
+            body = await _read_body(request, held)
+            if isinstance(body, web.Response):
+                # aiohttp discards what follows for a moment, then closes the connection.
+                body.force_close()
+                return body
+            if not _is_signed(request.headers, body, self._secret):
+                return self._build_refusal("its signature is wrong: SLACK_SIGNING_SECRET may be another app's")
         mark_trusted(request)
         retry = request.headers.get("X-Slack-Retry-Num")
         if retry is not None:
@@ -123,10 +127,10 @@ class SignedEndpoint:
         return web.Response(status=401, text="This is not signed by Slack.\n")
 
 
-async def _read_body(request: web.Request) -> bytes | None:
-    """Return the raw body, or None if it is too large. Raises `HTTPException` if it does not arrive."""
+async def _read_body(request: web.Request, held: HeldBody) -> bytes | web.Response:
+    """Return the raw body, or the refusal of one that is too large. Raises `HTTPException` if it does not arrive."""
     if request.content_length is not None and request.content_length > BODY_BYTES:
-        return None
+        return _refuse_size()
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -134,13 +138,20 @@ async def _read_body(request: web.Request) -> bytes | None:
             async for chunk in request.content.iter_any():
                 body += chunk
                 if len(body) > BODY_BYTES:
-                    return None
+                    return _refuse_size()
+                if not held.has_room(len(body)):
+                    text = "Other large requests are being read. Send this one again.\n"
+                    return web.Response(status=503, text=text, headers={"Retry-After": RETRY_SECONDS})
     except TimeoutError:
         raise web.HTTPRequestTimeout(text="The body did not come in time.\n") from None
     except (ConnectionError, web.RequestPayloadError):
         # The sender has gone or does not speak HTTP. aiohttp would log a traceback for each such request.
         raise web.HTTPBadRequest(text="The body did not come whole.\n") from None
     return bytes(body)
+
+
+def _refuse_size() -> web.Response:
+    return web.Response(status=413, text=f"No request of Slack's is larger than {BODY_BYTES} bytes.\n")
 
 
 def _build_request(body: bytes, request: web.Request) -> AsyncBoltRequest | None:

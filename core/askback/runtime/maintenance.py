@@ -95,7 +95,7 @@ class Maintenance:
         while True:
             began, wall = time.monotonic(), utc_now()
             try:
-                before, count = utc_now() - retention, 0
+                before, count = await self._store.get_current_time() - retention, 0
                 # Delete a few at a time: clicks wait for these commits.
                 while (pruned := await self._store.prune(before, PRUNED_AT_ONCE)) != PruneCounts():
                     count += pruned.conversations

@@ -15,7 +15,8 @@ from askback.domain.conversation import Conversation
 from askback.domain.identity import Actor, MessageRef, deduplicate_accounts
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, Message, Turn, TurnEnd, TurnInput, get_text
-from askback.internal.clock import utc_now
+from askback.internal.clock import from_micros
+from askback.store.database_clock import read_now
 from askback.store.errors import TurnTakenOver
 from askback.store.queries import (
     approvals,
@@ -140,7 +141,8 @@ class TurnTransactions(Transactions):
             if end.reservation is not None:
                 usage.settle(connection, end.reservation, end.tokens)
             else:
-                usage.add_tokens(connection, end.conversation_id, usage.get_day(utc_now()), end.tokens)
+                day = usage.get_day(from_micros(read_now(connection)))
+                usage.add_tokens(connection, end.conversation_id, day, end.tokens)
             conversation = conversations.get(connection, end.conversation_id)
             last = transcript.get_last(connection, end.conversation_id)
             if conversation is None or conversation.stops != end.stops:

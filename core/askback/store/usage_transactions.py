@@ -9,7 +9,8 @@ from collections.abc import Callable
 from sqlalchemy import Connection
 
 from askback.domain.turn import TokenUsage
-from askback.internal.clock import utc_now
+from askback.internal.clock import from_micros
+from askback.store.database_clock import read_now
 from askback.store.queries import locks, usage
 from askback.store.transactions import Transactions
 
@@ -23,7 +24,9 @@ class UsageTransactions(Transactions):
 
     async def get_usage(self, conversation_id: str) -> TokenUsage:
         """Return the tokens that were used so far."""
-        return await self._database.read(lambda connection: usage.get_usage(connection, conversation_id, utc_now()))
+        return await self._database.read(
+            lambda connection: usage.get_usage(connection, conversation_id, from_micros(read_now(connection)))
+        )
 
     async def reserve(self, conversation_id: str, reservation: str, amount: Callable[[TokenUsage], int]) -> TokenUsage:
         """Count a call in advance, with the number of tokens that `amount` returns. 0 means that the call must not run.
@@ -35,7 +38,7 @@ class UsageTransactions(Transactions):
             locks.lock_conversation(connection, conversation_id)
             locks.lock_usage(connection)
             usage.delete_reservations(connection, conversation_id)
-            now = utc_now()
+            now = from_micros(read_now(connection))
             spent = usage.get_usage(connection, conversation_id, now)
             if tokens := amount(spent):
                 usage.reserve(connection, conversation_id, reservation, tokens, now)

@@ -165,3 +165,48 @@ async def test_whoever_holds_connections_open_keeps_no_click_from_being_acked(bo
     said = bot.lines()[before:]
     assert len(said) < LINES, "\n".join(said[:LINES])
     assert "Too many open files" not in "\n".join(said)
+
+
+BODIES = 48
+"""Concurrent large bodies, three times as many bytes as the bot holds before it has checked a signature."""
+BODY = 900_000
+
+
+async def send_most_of_a_body(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Send all of a large body but its last byte, so that its signature cannot be checked yet."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head(f"Content-Length: {BODY}", "") + b" " * (BODY - 1))
+    return reader, writer
+
+
+async def test_large_bodies_of_strangers_are_refused_at_once_and_a_click_is_acked_meanwhile(bot: Bot) -> None:
+    desk = bot.desk
+    desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("A pear, then."), when="fruit")
+    talk = await desk.mention(ADA, "fruit")
+    shown = await card(desk, talk)
+    refused: list[str] = []
+
+    async def hold() -> None:
+        reader, writer = await send_most_of_a_body(bot.port)
+        try:
+            with suppress(OSError, asyncio.IncompleteReadError):
+                refused.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        finally:
+            writer.close()
+
+    holders = [asyncio.create_task(hold()) for _ in range(BODIES)]
+    try:
+        await until(lambda: any(" 503 " in answer for answer in refused), "no more bodies are taken")
+        assert not any(" 408 " in answer for answer in refused), "the first ones are still held"
+        # `press` fails if the click is not acked within Slack's three seconds.
+        await desk.press(ADA, shown, "Pear")
+        await settled(desk, talk, "Pear")
+        await line(desk, talk, "A pear, then.")
+        await asyncio.gather(*holders)
+    finally:
+        for task in holders:
+            task.cancel()
+    busy = [answer for answer in refused if " 503 " in answer]
+    assert len(busy) >= BODIES // 2, refused
+    assert all("Retry-After: 1\r\n" in answer for answer in busy), busy[0]
+    assert await bot.healthy("/readyz") == (200, "ok\n")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from askback.domain.turn import TokenUsage
+from askback.internal import clock
 from askback.store.database import Database
 from askback.store.queries import usage
 from askback.store.store import Store
@@ -88,6 +89,22 @@ async def test_others_wait_ten_minutes_for_the_end_of_a_call_and_not_over_midnig
     await reserves(database, "one", "r2", 300, late)
     assert await spent(database, "two", late) == (0, 4_300, 300)
     assert await spent(database, "two", MIDNIGHT) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("ahead", [-1, 1])
+async def test_a_process_whose_clock_is_a_day_off_counts_the_same_day(
+    database: Database, store: Store, monkeypatch: pytest.MonkeyPatch, ahead: int
+) -> None:
+    """The machines of one PostgreSQL database. An SQLite file has one machine, whose clock both processes read."""
+    await store.reserve("one", "r1", lambda _: 4_000)
+    now = clock.now
+    wrong = ahead if database.is_shared else 0
+    monkeypatch.setattr(clock, "now", lambda: now() + wrong * 86_400 * clock.SECOND)
+    assert await store.get_usage("one") == TokenUsage(conversation=4_000, today=4_000, reserved=4_000)
+    before = await store.reserve("two", "r2", lambda spent: 500 if spent.today == 4_000 else 0)
+    assert before.today == 4_000
+    monkeypatch.undo()
+    assert await store.get_usage("two") == TokenUsage(conversation=500, today=4_500, reserved=4_500)
 
 
 @pytest.mark.parametrize("used", [0, 30])
