@@ -1,4 +1,4 @@
-"""The roles of people on a server. Each click and message carries them, so a look-up is for everything else."""
+"""The roles of people on a server. Clicks and new messages carry them. What is read later does not."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ LOOKUP_SECONDS = 5.0
 
 class DiscordRoles:
     """Roles as the core's `Membership`. Nobody has a role in a direct message."""
-
-    in_events = True
 
     def __init__(self, api: DiscordApi) -> None:
         self._api = api

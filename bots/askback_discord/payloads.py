@@ -51,12 +51,14 @@ def read_actor(user: discord.User | discord.Member) -> Actor:
     """Read a person. People's ids are the same everywhere on Discord, so no tenant is needed to tell them apart.
 
     Roles come from the raw payload: discord.py would leave out roles of the server that it has not seen. The role
-    @everyone has the server's own id. Every member has it, but it appears in no payload.
+    @everyone has the server's own id. Every member has it, but it appears in no payload. The author of a message that
+    was read later comes without roles.
     """
-    groups: tuple[str, ...] = ()
-    if isinstance(user, discord.Member):
-        groups = *(str(role) for role in user._roles), str(user.guild.id)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - see above
-    return Actor(platform=PLATFORM, id=str(user.id), name=user.display_name, groups=groups)
+    actor = Actor(platform=PLATFORM, id=str(user.id), name=user.display_name)
+    if not isinstance(user, discord.Member):
+        return actor
+    groups = *(str(role) for role in user._roles), str(user.guild.id)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - see above
+    return actor.evolve(groups=groups, groups_known=True)
 
 
 def read_click(interaction: discord.Interaction) -> Click:

@@ -204,10 +204,9 @@ class Board:
 
 
 class BoardGroups:
-    """Knows no groups but those in an event. It records the groups that it is asked for."""
+    """Knows the groups of nobody. It records the groups that it is asked for."""
 
     def __init__(self) -> None:
-        self.in_events = True
         self.resolved: list[tuple[str, ...]] = []
 
     async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:

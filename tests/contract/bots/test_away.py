@@ -10,7 +10,7 @@ import pytest
 from askback_sandbox.model.script import turn
 
 from . import slack
-from .driver import ADA, BEN, CY, Desk, PlatformTests, Talk, card, form_of, line, program_asks, told, until
+from .driver import ADA, BEN, CY, RELEASE, Desk, PlatformTests, Talk, card, form_of, line, program_asks, told, until
 from .offers import known
 from .test_platform_faults import fruit
 
@@ -48,6 +48,29 @@ async def test_what_was_written_in_a_conversation_while_the_bot_was_away_is_read
             await line(desk, talk, "It is noon.")
         await restart(desk, 1)  # it is told once
     assert [one.texts for one in told(desk, "hello")] == [["ada: hello"], ["ada: what time is it?"]]
+    assert not desk.journal.unexpected()
+
+
+async def test_what_members_of_an_allowed_group_wrote_or_edited_while_the_bot_was_away_is_read_afterwards(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests_of.allow(monkeypatch, groups=[RELEASE])
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.join_group(ADA)
+        desk.model.script(turn("To staging."), turn("It is noon."), turn("To production."), when="deploy")
+        async with desk.bot():
+            talk = await desk.mention(ADA, "deploy to stagin")
+            await line(desk, talk, "To staging.")
+        desk.drop_undelivered()
+        await desk.say(ADA, "what time is it?", talk)
+        await desk.say(BEN, "deploy 6.6.6 instead", talk)
+        async with desk.bot():
+            await line(desk, talk, "It is noon.")
+        desk.drop_undelivered()
+        await desk.edit(ADA, "deploy to PRODUCTION", talk, which=0)
+        async with desk.bot():
+            await line(desk, talk, "To production.")
+    assert not any("6.6.6" in text for one in told(desk, "deploy") for text in one.all_texts)
     assert not desk.journal.unexpected()
 
 
