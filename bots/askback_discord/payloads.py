@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "FORWARDED",
     "Click",
     "dedupe_key",
     "list_file_names",
@@ -25,6 +26,8 @@ from askback.text.literal import to_single_line
 from askback_discord import control_ids
 
 PLATFORM = "discord"
+FORWARDED = "a forwarded message"
+"""Stands for a message that a person forwarded. Discord does not say who wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +136,10 @@ def to_visible_text(message: discord.Message, me: discord.ClientUser) -> str:
 
 
 def list_file_names(message: discord.Message) -> tuple[str, ...]:
-    """Return the names of a message's attachments and stickers."""
+    """Return the names of what is attached to a message: files, stickers and forwarded messages."""
     files = [attachment.filename or "a file without a name" for attachment in message.attachments]
-    return (*files, *(f"the sticker {sticker.name}" for sticker in message.stickers))
+    stickers = (f"the sticker {sticker.name}" for sticker in message.stickers)
+    return (*files, *stickers, *(FORWARDED for _ in message.message_snapshots))
 
 
 def dedupe_key(message: discord.Message) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 __all__ = [
+    "SHARED",
     "DeletionEvent",
     "EditEvent",
     "UserMessage",
     "dedupe_key",
     "is_direct",
+    "is_share",
     "is_timestamp",
     "list_file_names",
     "read_deletion",
@@ -30,6 +32,8 @@ from askback_slack import id_patterns
 from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import Json, get_list, get_object, get_text, get_value
 
+SHARED = "a shared message"
+"""Stands for a message of somebody else that a person shared, whose words are not those of this person."""
 _ENTITY = re.compile(r"<([^<>]*)>")
 
 
@@ -49,7 +53,7 @@ class UserMessage:
     mentioned: tuple[str, ...]
     """Ids of the people who appear in the text as `@ID`."""
     files: tuple[str, ...]
-    """Names of the attached files."""
+    """Names of the attached files, and `SHARED` for each message that it shares."""
     ref: MessageRef
 
     @property
@@ -99,7 +103,7 @@ def read_message(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALL
     mentions_bot = f"<@{bot_user}>" in raw or f"<@{bot_user}|" in raw or get_text(event, "type") == "app_mention"
     thread = get_text(event, "thread_ts")
     text, mentioned = to_visible_text(raw, bot_user)
-    files = list_file_names(event)
+    files = (*list_file_names(event), *(SHARED for one in get_list(event, "attachments") if is_share(one)))
     return UserMessage(
         place=Place(
             platform=PLATFORM,
@@ -216,6 +220,11 @@ def list_file_names(message: object) -> tuple[str, ...]:
         get_text(file, "name") or get_text(file, "title") or "a file without a name"
         for file in get_list(message, "files")
     )
+
+
+def is_share(attachment: object) -> bool:
+    """Return True if an attachment is a message that was shared, and no preview of a link."""
+    return get_value(attachment, "is_share") is True
 
 
 def is_timestamp(ts: str) -> bool:

@@ -26,12 +26,14 @@ def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnIn
         (
             *news.answering,
             *(() if halt is None or halt.by is None else (halt.by,)),
-            *(one.author for one in earlier.messages if not one.ours),
+            *(author for one in earlier.messages if not one.ours for author in one.authors),
             *(one.author for one in news.written),
         )
     )
     voters = (vote.by for _, ask in news.calls if ask is not None and ask.outcome for vote in ask.outcome.votes)
-    namer = NameFormatter((*news.known, *authors, *voters, *(one.author for one in earlier.messages)))
+    namer = NameFormatter(
+        (*news.known, *authors, *voters, *(author for one in earlier.messages for author in one.authors))
+    )
     content: list[dict[str, JsonValue]] = [calls.to_result_block(call, ask, namer) for call, ask in news.calls]
     if halt is not None:
         content.append(render_stop_note(halt, namer))

@@ -12,6 +12,7 @@ __all__ = [
     "InboxMessage",
     "IncomingMessage",
     "MessageResult",
+    "Quote",
     "Received",
     "Step",
     "TextReading",
@@ -45,7 +46,7 @@ class IncomingMessage(Value):
     at: datetime
     """The time of writing by the platform's clock, because events can arrive out of order."""
     files: tuple[PersonText, ...] = ()
-    """Names of the attachments. Nothing here reads their content."""
+    """Names of what is attached: files, and messages from elsewhere. Nothing here reads their content."""
     direct: bool = False
     """True if it was written to the bot alone, and no other person can read it."""
     midway: bool = False
@@ -97,6 +98,13 @@ class MessageResult(Value):
     """A sentence that only its author sees."""
 
 
+class Quote(Value):
+    """A message of somebody, which another person shared within theirs."""
+
+    author: Actor
+    text: PersonText
+
+
 class HistoryMessage(Value):
     """A message that was written in a thread before the conversation began."""
 
@@ -105,8 +113,19 @@ class HistoryMessage(Value):
     author: Actor
     text: PersonText
     files: tuple[PersonText, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    """The messages of others that it shares. Their words count as those of their authors."""
     ours: bool = False
     """True if the agent itself wrote it."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.text or self.files or self.quotes)
+
+    @property
+    def authors(self) -> tuple[Actor, ...]:
+        """The authors of all words in it."""
+        return (self.author, *(quote.author for quote in self.quotes))
 
 
 class InboxMessage(Value):

@@ -40,7 +40,7 @@ NOT_HERE = StopRefusal(
     known=False,
 )
 NEW = "This is a new conversation: I have set aside what was said before."
-FILES = "I cannot read files, so I do not know what is in {names}. If it matters, please paste the text here."
+FILES = "I cannot read attachments, so I do not know what is in {names}. If it matters, please paste the text here."
 
 
 class MessageRouter:
