@@ -85,8 +85,6 @@ class MessageListener:
         direct = _get_guild_id(message) is None
         mentioned = any(person.id == me.id for person in message.mentions)
         text, files = to_visible_text(message, me), list_file_names(message)
-        if not text and not files and not mentioned:
-            return  # Discord hides the text of messages that do not mention us
         async with self._once.wait_for(_get_order_key(message)):
             # In the order of arrival: a message that overtakes a mention would find no conversation.
             async with self._once.wait_for(f"order:{message.channel.id}"):
@@ -98,6 +96,9 @@ class MessageListener:
                     if not first:
                         return
                     incoming = _to_incoming_message(message, text, files, parent)
+                    # Discord hides the text of messages that do not mention us. Their authors take part all the same.
+                    hidden = not (text or files or mentioned)
+                    incoming = incoming.evolve(hidden=hidden, text="" if hidden else incoming.text)
                     taken = await self._store(incoming, begin=direct or mentioned)
             await self._follow_up(incoming, taken, message, is_missed=is_missed)
 

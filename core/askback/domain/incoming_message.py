@@ -55,6 +55,8 @@ class IncomingMessage(Value):
     """The message itself, for code that refers to it."""
     refers_to: MessageRef | None = None
     """The message that it replies to, if the platform has such replies."""
+    hidden: bool = False
+    """True if the platform does not show what it says. Its author has taken part, and nothing else is known of it."""
     trace: str | None = None
     """The W3C traceparent under which it was received."""
 

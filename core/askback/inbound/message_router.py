@@ -68,6 +68,9 @@ class MessageRouter:
         refusal = self.find_refusal(incoming)
         if refusal is not None:
             return MessageResult(new=False, notice=self._limit_to_once(incoming, refusal) if begin else None)
+        if incoming.hidden:
+            await self._store.mark_handled(incoming)
+            return MessageResult(new=False)
         span = telemetry.MessageSpan(incoming.place.platform)
         if span.trace is not None:
             incoming = incoming.evolve(trace=span.trace)

@@ -173,7 +173,7 @@ async def _run_bots(
 
         async def receive(incoming: IncomingMessage, *, begin: bool) -> MessageResult:
             incoming = incoming.evolve(author=await manager.access.identify_author(incoming.author, incoming.place))
-            counted = await under_cards.receive(incoming, begin=begin)
+            counted = None if incoming.hidden else await under_cards.receive(incoming, begin=begin)
             if counted is not None:
                 return counted
             if reception is None:
