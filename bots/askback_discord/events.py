@@ -117,7 +117,7 @@ class MessageListener:
 
     async def _take_edit(self, message: discord.Message, text: str, at: datetime) -> None:
         # Check this first, so that an edit outside the agent's conversations costs no call to Discord.
-        if not await self._changes.is_stored(dedupe_key(message)):
+        if not await self._changes.is_stored(dedupe_key(message)) and not await self._changes.is_history_due():
             return
         parent = None if _get_guild_id(message) is None else await self._places.fetch_parent(message.channel)
         incoming = _to_incoming_message(message, text, (), parent)

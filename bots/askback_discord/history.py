@@ -6,6 +6,7 @@ __all__ = ["History", "read_message"]
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import cast
 
 import discord
@@ -105,6 +106,7 @@ def read_message(message: Json, me: str) -> HistoryMessage | None:
         author=Actor(platform=PLATFORM, id=who, name=_read_name(author), is_program=program),
         text=text,
         files=files,
+        edited_at=_read_time(message.get("edited_timestamp")),
         ours=who == me,
     )
 
@@ -132,6 +134,10 @@ def _iter_objects(message: Json, name: str) -> Iterator[Json]:
 
 def _read_id(person: object) -> str:
     return str(cast("Json", person).get("id") or "") if isinstance(person, dict) else ""
+
+
+def _read_time(timestamp: object) -> datetime | None:
+    return discord.utils.parse_time(timestamp) if isinstance(timestamp, str) else None
 
 
 def _is_bot(person: object) -> bool:

@@ -154,7 +154,8 @@ class MessageListener:
             if not await self._services.changes.is_stored(user_message.key):
                 if await self._is_to_come(user_message):
                     raise _Early
-                return
+                if not await self._services.changes.is_history_due():
+                    return
             taken = await self._services.changes.handle_edit(
                 EditedMessage(message=await self._to_incoming_message(user_message), at=edit.at)
             )

@@ -19,7 +19,7 @@ from askback_slack import control_ids
 from askback_slack.api_calls import SlackApi, SlackRefusal
 from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import get_list, get_text, get_value
-from askback_slack.message_events import SHARED, dedupe_key, is_share, list_file_names, to_visible_text
+from askback_slack.message_events import SHARED, dedupe_key, is_share, list_file_names, to_datetime, to_visible_text
 from askback_slack.user_names import UserNames
 
 PAGE = 200
@@ -150,6 +150,7 @@ def read_message(message: object, place: Place, me: str, home: Installation = UN
         text=text,
         files=files,
         quotes=tuple(quotes),
+        edited_at=None if (edited := get_text(message, "edited", "ts")) is None else to_datetime(edited),
         ours=author.id == me,
     )
     return None if found.is_empty else Found(found, mentioned)

@@ -17,6 +17,7 @@ __all__ = [
     "read_message",
     "read_missed",
     "read_stop",
+    "to_datetime",
     "to_visible_text",
 ]
 
@@ -116,7 +117,7 @@ def read_message(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALL
         author=Actor(platform=PLATFORM, id=author, tenant=find_tenant(own, here, org, home)),
         text=text or ("" if files else NO_TEXT),
         key=dedupe_key(channel, ts),
-        at=_to_datetime(ts),
+        at=to_datetime(ts),
         direct=direct,
         mentions_bot=mentions_bot,
         in_thread=thread not in {None, ts},
@@ -139,7 +140,7 @@ def read_edit(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALLATI
     if get_text(event, "previous_message", "text") == get_text(message, "text"):
         return None
     edit = _read_nested(body, message, bot_user, home)
-    return None if edit is None else EditEvent(edit, _to_datetime(edited))
+    return None if edit is None else EditEvent(edit, to_datetime(edited))
 
 
 def read_deletion(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALLATION) -> DeletionEvent | None:
@@ -183,7 +184,7 @@ def read_missed(
     edited = get_text(message, "edited", "ts")
     if edited is None or get_text(message, "edited", "user") not in {None, user_message.author.id}:
         return user_message, None
-    return user_message, EditEvent(user_message, _to_datetime(edited))
+    return user_message, EditEvent(user_message, to_datetime(edited))
 
 
 def read_stop(body: Json, home: Installation = UNKNOWN_INSTALLATION) -> tuple[Place, Actor] | None:
@@ -232,7 +233,7 @@ def is_timestamp(ts: str) -> bool:
     return re.fullmatch(r"\d{1,10}(\.\d{1,6})?", ts) is not None
 
 
-def _to_datetime(ts: str) -> datetime:
+def to_datetime(ts: str) -> datetime:
     """Return the time at which a message was written, or now if its ts cannot be read."""
     if is_timestamp(ts):
         return datetime.fromtimestamp(float(ts), UTC)

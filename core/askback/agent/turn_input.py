@@ -19,8 +19,7 @@ OMITTED_MESSAGES_TEXT = "I have not read {} here by others who may not talk with
 
 def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnInput) -> Message:
     """Compose the next message to the model: exactly one result for each call, then people's messages."""
-    keys = {one.key for one in news.written}
-    earlier = earlier.evolve(messages=tuple(one for one in earlier.messages if one.key not in keys))
+    earlier = earlier.evolve(messages=news.history)
     halt = news.halt if news.written else None
     authors = deduplicate_accounts(
         (

@@ -117,6 +117,8 @@ class HistoryMessage(Value):
     files: tuple[PersonText, ...] = ()
     quotes: tuple[Quote, ...] = ()
     """The messages of others that it shares. Their words count as those of their authors."""
+    edited_at: datetime | None = None
+    """The time of its last edit by the platform's clock. None if it was never edited."""
     ours: bool = False
     """True if the agent itself wrote it."""
 

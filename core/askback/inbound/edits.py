@@ -43,6 +43,10 @@ class EditRouter:
         """Return True if an edit of this message can change anything. It costs one indexed query."""
         return self._reception is not None and await self._store.is_stored(key)
 
+    async def is_history_due(self) -> bool:
+        """Return True if an agent is about to read what was written in some thread before."""
+        return self._reception is not None and await self._store.is_history_due()
+
     async def has_conversation(self, place: Place) -> bool:
         """Return True if an agent has a conversation in a place, so that people's messages there are kept."""
         return self._reception is not None and await self._store.find_conversation(place) is not None

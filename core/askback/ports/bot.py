@@ -59,6 +59,10 @@ class EditHandler(Protocol):
         """Return True if an edit of the message with that key can change anything."""
         ...
 
+    def is_history_due(self) -> Awaitable[bool]:
+        """Return True if an agent is about to read earlier messages of some thread. Any of them may be edited now."""
+        ...
+
     def has_conversation(self, place: Place) -> Awaitable[bool]:
         """Return True if an agent talks in a place, so that people's messages there are kept."""
         ...

@@ -162,9 +162,7 @@ async def test_without_message_content_a_question_is_answered_all_the_same(deaf:
     assert '"Pear"' in (await turn_of(deaf, "fruit", 2)).result
 
 
-async def test_without_message_content_who_writes_in_the_thread_takes_part(
-    deaf: DiscordDesk, tmp_path: Path
-) -> None:
+async def test_without_message_content_who_writes_in_the_thread_takes_part(deaf: DiscordDesk, tmp_path: Path) -> None:
     talk, shown = await fruit(deaf)
     await deaf.press(BEN, shown, "Pear")
     await until(lambda: NOT_TAKING_PART in deaf.alone(BEN), "ben is told what to do")
