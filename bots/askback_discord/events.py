@@ -141,7 +141,7 @@ class MessageListener:
                 lambda: self._changes.handle_deletion(DeletedMessages(messages=refs, keys=keys)), "A deletion"
             )
 
-    async def _handle_until_stored(self, take: Callable[[], Awaitable[None]], what: str) -> None:
+    async def _handle_until_stored(self, take: Callable[[], Awaitable[object]], what: str) -> None:
         """Handle something that the gateway delivers only once, and retry if it cannot be stored.
 
         It is lost, with an error in the log, if storing it fails for `SAVE_SECONDS`.

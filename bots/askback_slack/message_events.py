@@ -12,6 +12,7 @@ __all__ = [
     "is_share",
     "is_timestamp",
     "list_file_names",
+    "mentions",
     "read_deletion",
     "read_edit",
     "read_message",
@@ -101,7 +102,7 @@ def read_message(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALL
         return None  # an edit starts nothing; the edit of a known message arrives as message_changed
     raw = get_text(event, "text") or ""
     direct = get_text(event, "channel_type") == "im" or is_direct(channel)
-    mentions_bot = f"<@{bot_user}>" in raw or f"<@{bot_user}|" in raw or get_text(event, "type") == "app_mention"
+    mentions_bot = mentions(raw, bot_user) or get_text(event, "type") == "app_mention"
     thread = get_text(event, "thread_ts")
     text, mentioned = to_visible_text(raw, bot_user)
     files = (*list_file_names(event), *(SHARED for one in get_list(event, "attachments") if is_share(one)))
@@ -213,6 +214,11 @@ def dedupe_key(channel: str, ts: str) -> str:
 def is_direct(channel: str) -> bool:
     """Return True if the channel's id is that of a direct message between the bot and one person."""
     return channel.startswith("D")
+
+
+def mentions(raw: str, user: str) -> bool:
+    """Return True if a text, as Slack writes it, mentions this person or bot."""
+    return f"<@{user}>" in raw or f"<@{user}|" in raw
 
 
 def list_file_names(message: object) -> tuple[str, ...]:

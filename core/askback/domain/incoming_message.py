@@ -98,6 +98,8 @@ class MessageResult(Value):
     """True if the message was stored. False for a duplicate, for a refused one, or if it belongs to no conversation."""
     notice: str | None = None
     """A sentence that only its author sees."""
+    is_for_others: bool = False
+    """True if no agent runs here that could take it. The platform may pass it to another process of the app."""
 
 
 class Quote(Value):

@@ -66,8 +66,11 @@ class EditRouter:
         log.info("A message was edited.", extra={"action": "message_edited", "how": revised.how})
         return MessageResult(new=revised.how == "heard", notice=self._build_notice(revised, incoming.dedupe_key))
 
-    async def handle_deletion(self, deleted: DeletedMessages) -> None:
-        """Take a deletion. Repost cards of open questions, and remove messages that the agent has not read."""
+    async def handle_deletion(self, deleted: DeletedMessages) -> bool:
+        """Take a deletion. Repost cards of open questions, and remove messages that the agent has not read.
+
+        Return False if it concerns nothing that is known here.
+        """
         concerned = await self._store.find_deletion_targets(deleted)
         for ask_id in concerned.posting:
             await self._store.record_deletion(ask_id, deleted.messages)
@@ -80,6 +83,7 @@ class EditRouter:
             log.info("A message that the agent had not read was deleted.", extra={"action": "message_taken_back"})
         elif not concerned.asks:
             log.debug("A deletion changes nothing here.", extra={"action": "deletion_ignored"})
+        return bool(concerned.asks or concerned.posting or concerned.conversations)
 
     def _build_notice(self, revised: EditResult, key: str) -> str | None:
         if revised.how == "too late" and revised.ask is not None:

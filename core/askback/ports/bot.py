@@ -71,8 +71,8 @@ class EditHandler(Protocol):
         """Take an edit. It is stored when this returns."""
         ...
 
-    def handle_deletion(self, deleted: DeletedMessages) -> Awaitable[None]:
-        """Take a deletion. Its consequences are stored when this returns."""
+    def handle_deletion(self, deleted: DeletedMessages) -> Awaitable[bool]:
+        """Take a deletion. Its consequences are stored when this returns. False means that it concerns nothing here."""
         ...
 
 
@@ -87,6 +87,8 @@ class BotServices:
     """The functions and objects that a bot may call."""
 
     manager: QuestionManager
+    has_agent: bool
+    """True if an agent runs here. Otherwise, what people write beyond the cards of this process is for others."""
     receive: MessageHandler
     stop: StopHandler
     choose: OfferHandler
