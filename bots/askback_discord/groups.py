@@ -9,6 +9,8 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import cast
 
+from cachetools import TTLCache
+
 from askback.domain.identity import Actor, Place
 from askback.ports.membership import Resolved
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
@@ -18,6 +20,9 @@ log = logging.getLogger("askback.discord")
 
 LOOKUP_SECONDS = 5.0
 """Seconds that reading a member may take."""
+KEPT_SECONDS = 5.0
+"""Seconds that a person's roles are cached, so that all that they wrote while the bot was away takes one look-up."""
+KEPT = 1000
 
 
 class DiscordRoles:
@@ -25,6 +30,7 @@ class DiscordRoles:
 
     def __init__(self, api: DiscordApi) -> None:
         self._api = api
+        self._known = TTLCache[tuple[str, str], frozenset[str]](KEPT, KEPT_SECONDS)
 
     async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
         wanted = tuple(groups)
@@ -51,6 +57,9 @@ class DiscordRoles:
 
     async def _read_roles(self, guild: str, person: Actor) -> frozenset[str] | None:
         """Return the ids of a person's roles on a server. None if they cannot be read."""
+        known = self._known.get((guild, person.id))
+        if known is not None:
+            return known
         try:
             async with asyncio.timeout(LOOKUP_SECONDS):
                 path = "/guilds/{guild_id}/members/{user_id}"
@@ -63,4 +72,6 @@ class DiscordRoles:
             return None
         roles = member.get("roles") if isinstance(member, Mapping) else None
         # The role @everyone has the server's own id and appears in no payload.
-        return frozenset({guild, *(cast("list[str]", roles) if isinstance(roles, list) else ())})
+        found = frozenset({guild, *(cast("list[str]", roles) if isinstance(roles, list) else ())})
+        self._known[guild, person.id] = found
+        return found
