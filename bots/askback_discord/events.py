@@ -86,8 +86,6 @@ class MessageListener:
         direct = _get_guild_id(message) is None
         mentioned = any(person.id == me.id for person in message.mentions)
         text, files = to_visible_text(message, me), list_file_names(message)
-        if not text and not files and not mentioned:
-            return  # Discord hides the text of messages that do not mention us
         async with self._once.wait_for(_get_order_key(message)):
             # In the order of arrival: a message that overtakes a mention would find no conversation.
             async with self._once.wait_for(f"order:{message.channel.id}"):
@@ -99,6 +97,9 @@ class MessageListener:
                     if not first:
                         return
                     incoming = _to_incoming_message(message, text, files, parent)
+                    # Discord hides the text of messages that do not mention us. Their authors take part all the same.
+                    hidden = not (text or files or mentioned)
+                    incoming = incoming.evolve(hidden=hidden, text="" if hidden else incoming.text)
                     taken = await self._store(incoming, begin=direct or mentioned)
             await self._follow_up(incoming, taken, message, is_missed=is_missed)
 
@@ -117,7 +118,7 @@ class MessageListener:
 
     async def _take_edit(self, message: discord.Message, text: str, at: datetime) -> None:
         # Check this first, so that an edit outside the agent's conversations costs no call to Discord.
-        if not await self._changes.is_stored(dedupe_key(message)):
+        if not await self._changes.is_stored(dedupe_key(message)) and not await self._changes.is_history_due():
             return
         parent = None if _get_guild_id(message) is None else await self._places.fetch_parent(message.channel)
         incoming = _to_incoming_message(message, text, (), parent)
@@ -141,7 +142,7 @@ class MessageListener:
                 lambda: self._changes.handle_deletion(DeletedMessages(messages=refs, keys=keys)), "A deletion"
             )
 
-    async def _handle_until_stored(self, take: Callable[[], Awaitable[None]], what: str) -> None:
+    async def _handle_until_stored(self, take: Callable[[], Awaitable[object]], what: str) -> None:
         """Handle something that the gateway delivers only once, and retry if it cannot be stored.
 
         It is lost, with an error in the log, if storing it fails for `SAVE_SECONDS`.

@@ -1,4 +1,4 @@
-"""The roles of people on a server. Each click and message carries them, so a look-up is for everything else."""
+"""The roles of people on a server. Clicks and new messages carry them. What is read later does not."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from typing import cast
+
+from cachetools import TTLCache
 
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
@@ -19,6 +21,9 @@ log = logging.getLogger("askback.discord")
 
 LOOKUP_SECONDS = 5.0
 """Seconds that reading a member may take."""
+KEPT_SECONDS = 5.0
+"""Seconds that a person's roles are cached, so that all that they wrote while the bot was away takes one look-up."""
+KEPT = 1000
 
 
 GONE = "there is no such role on this server. Whoever runs me: name another one."
@@ -27,10 +32,9 @@ GONE = "there is no such role on this server. Whoever runs me: name another one.
 class DiscordRoles:
     """Roles as the core's `Membership`. Nobody has a role in a direct message."""
 
-    in_events = True
-
     def __init__(self, api: DiscordApi) -> None:
         self._api = api
+        self._known = TTLCache[tuple[str, str], frozenset[str]](KEPT, KEPT_SECONDS)
 
     async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
         wanted = tuple(groups)
@@ -77,6 +81,9 @@ class DiscordRoles:
 
     async def _read_roles(self, guild: str, person: Actor) -> frozenset[str] | None:
         """Return the ids of a person's roles on a server. None if they cannot be read."""
+        known = self._known.get((guild, person.id))
+        if known is not None:
+            return known
         try:
             async with asyncio.timeout(LOOKUP_SECONDS):
                 path = "/guilds/{guild_id}/members/{user_id}"
@@ -89,4 +96,6 @@ class DiscordRoles:
             return None
         roles = member.get("roles")
         # The role @everyone has the server's own id and appears in no payload.
-        return frozenset({guild, *(cast("list[str]", roles) if isinstance(roles, list) else ())})
+        found = frozenset({guild, *(cast("list[str]", roles) if isinstance(roles, list) else ())})
+        self._known[guild, person.id] = found
+        return found

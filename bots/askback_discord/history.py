@@ -6,6 +6,7 @@ __all__ = ["History", "read_message"]
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import cast
 
 import discord
@@ -17,6 +18,7 @@ from askback.ports.platform import DeliveryError, MessageNotFound
 from askback.text.literal import to_single_line
 from askback_discord.api_calls import DiscordApi, DiscordRefusal, Json
 from askback_discord.limits import COMPONENTS_V2
+from askback_discord.payloads import FORWARDED
 from askback_discord.stop_button import is_placeholder
 
 PLATFORM = "discord"
@@ -69,7 +71,9 @@ class History:
         return (
             message.get("type") in _WRITTEN
             and _read_id(message.get("author")) != self._me
-            and not any(message.get(part) for part in ("content", "embeds", "attachments", "components"))
+            and not any(
+                message.get(part) for part in ("content", "embeds", "attachments", "components", "message_snapshots")
+            )
             and not message.get("sticker_items")
         )
 
@@ -84,26 +88,28 @@ def read_message(message: Json, me: str) -> HistoryMessage | None:
     if not (who and channel and identity) or message.get("type") not in _WRITTEN:
         return None
     flags = message.get("flags")
-    text = _read_text(message, me)
+    # The author of a webhook's message has the webhook's id, which no one else has.
+    program = bool(message.get("webhook_id")) or _is_bot(author)
+    text = _read_text(message, me, program=program)
     if who == me and ((isinstance(flags, int) and flags & COMPONENTS_V2) or is_placeholder(message.get("components"))):
         return None
     files = tuple(str(one.get("filename") or "a file without a name") for one in _iter_objects(message, "attachments"))
     files += tuple(f"the sticker {one.get('name')}" for one in _iter_objects(message, "sticker_items"))
+    files += tuple(FORWARDED for _ in _iter_objects(message, "message_snapshots"))
     if not text and not files:
         return None
-    # The author of a webhook's message has the webhook's id, which no one else has.
-    program = bool(message.get("webhook_id")) or _is_bot(author)
     return HistoryMessage(
         key=f"{channel}:{identity}",
         author=Actor(platform=PLATFORM, id=who, name=_read_name(author), is_program=program),
         text=text,
         files=files,
+        edited_at=_read_time(message.get("edited_timestamp")),
         ours=who == me,
     )
 
 
-def _read_text(message: Json, me: str) -> str:
-    """Return the readable text. Programs often write only embeds."""
+def _read_text(message: Json, me: str, *, program: bool) -> str:
+    """Return the readable text of the author's own. Programs often write only embeds."""
     text = str(message.get("content") or "")
     for person in _iter_objects(message, "mentions"):
         name = "" if str(person.get("id")) == me else f"@{_read_name(person)}"
@@ -111,6 +117,7 @@ def _read_text(message: Json, me: str) -> str:
     embeds = [
         "\n".join(str(one[part]) for part in ("title", "description", "url") if one.get(part))
         for one in _iter_objects(message, "embeds")
+        if program
     ]
     return text.strip() or "\n\n".join(filter(None, embeds)).strip()
 
@@ -124,6 +131,10 @@ def _iter_objects(message: Json, name: str) -> Iterator[Json]:
 
 def _read_id(person: object) -> str:
     return str(cast("Json", person).get("id") or "") if isinstance(person, dict) else ""
+
+
+def _read_time(timestamp: object) -> datetime | None:
+    return discord.utils.parse_time(timestamp) if isinstance(timestamp, str) else None
 
 
 def _is_bot(person: object) -> bool:

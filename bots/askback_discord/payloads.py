@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "FORWARDED",
     "Click",
     "dedupe_key",
     "list_file_names",
@@ -25,6 +26,8 @@ from askback.text.literal import to_single_line
 from askback_discord import control_ids
 
 PLATFORM = "discord"
+FORWARDED = "a forwarded message"
+"""Stands for a message that a person forwarded. Discord does not say who wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +54,14 @@ def read_actor(user: discord.User | discord.Member) -> Actor:
     """Read a person. People's ids are the same everywhere on Discord, so no tenant is needed to tell them apart.
 
     Roles come from the raw payload: discord.py would leave out roles of the server that it has not seen. The role
-    @everyone has the server's own id. Every member has it, but it appears in no payload.
+    @everyone has the server's own id. Every member has it, but it appears in no payload. The author of a message that
+    was read later comes without roles.
     """
-    groups: tuple[str, ...] = ()
-    if isinstance(user, discord.Member):
-        groups = *(str(role) for role in user._roles), str(user.guild.id)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - see above
-    return Actor(platform=PLATFORM, id=str(user.id), name=user.display_name, groups=groups)
+    actor = Actor(platform=PLATFORM, id=str(user.id), name=user.display_name)
+    if not isinstance(user, discord.Member):
+        return actor
+    groups = *(str(role) for role in user._roles), str(user.guild.id)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - see above
+    return actor.evolve(groups=groups, groups_known=True)
 
 
 def read_click(interaction: discord.Interaction) -> Click:
@@ -131,9 +136,10 @@ def to_visible_text(message: discord.Message, me: discord.ClientUser) -> str:
 
 
 def list_file_names(message: discord.Message) -> tuple[str, ...]:
-    """Return the names of a message's attachments and stickers."""
+    """Return the names of what is attached to a message: files, stickers and forwarded messages."""
     files = [attachment.filename or "a file without a name" for attachment in message.attachments]
-    return (*files, *(f"the sticker {sticker.name}" for sticker in message.stickers))
+    stickers = (f"the sticker {sticker.name}" for sticker in message.stickers)
+    return (*files, *stickers, *(FORWARDED for _ in message.message_snapshots))
 
 
 def dedupe_key(message: discord.Message) -> str:

@@ -82,6 +82,13 @@ class DiscordSettings(TomlSettings):
         description=f"Give ids of roles. {_COPY_ROLE}",
     )
     """The ids of roles whose members may talk to the bot."""
+    allow_programs: Ids = Field(
+        default=(),
+        validation_alias=AliasChoices("ASKBACK_DISCORD_ALLOW_PROGRAMS", "discord_allow_programs"),
+        description="Give ids of bots or webhooks. The log names those left out.",
+    )
+    """The ids of bots and webhooks whose earlier messages the agent reads in the threads that it joins. Whoever can
+    write through them can write to the agent."""
     allow_channels: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_DISCORD_ALLOW_CHANNELS", "discord_allow_channels"),
@@ -123,6 +130,7 @@ class DiscordSettings(TomlSettings):
         return Access(
             people=() if everybody else self.allow_people,
             groups=() if everybody else self.allow_roles,
+            programs=self.allow_programs,
             channels=self.allow_channels,
             tenants=self.allow_guilds,
             admins=self.admins,
@@ -141,6 +149,11 @@ class DiscordSettings(TomlSettings):
     @classmethod
     def _check_admins(cls, value: object) -> tuple[str, ...]:
         return parse_ids(value, _SNOWFLAKE, "a person, which has only digits")
+
+    @field_validator("allow_programs", mode="before")
+    @classmethod
+    def _check_programs(cls, value: object) -> tuple[str, ...]:
+        return parse_ids(value, _SNOWFLAKE, "a bot or a webhook, which has only digits")
 
     @field_validator("allow_roles", "admin_roles", mode="before")
     @classmethod

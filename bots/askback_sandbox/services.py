@@ -74,7 +74,7 @@ class Services:
         self.workspace = workspace or Workspace(clock=clock)
         self.model = model or Model(persona=persona)
         self.socket = socket or SlackSocket(self.workspace)
-        posting = Posting(self.workspace, self.socket)
+        self.posting = posting = Posting(self.workspace, self.socket)
         views = ViewMethods(self.workspace)
         self.people = People(self.workspace, self.socket, posting)
         self.clicks = Clicks(self.workspace, self.socket)

@@ -44,6 +44,7 @@ from askback_slack.http_session import open_session
 from askback_slack.installation import Installation
 from askback_slack.json_access import Json, get_object, get_text, get_value
 from askback_slack.newest_messages import NewestMessages
+from askback_slack.other_processes import OtherProcesses
 from askback_slack.posting import SlackPlatform
 from askback_slack.sdk import Listeners
 from askback_slack.settings import SlackCalls, SlackSettings, is_configured, load_settings
@@ -152,7 +153,8 @@ class SlackConnection:
             ignoring_self_events_enabled=False,
         )
         clicks = Clicks(services.manager, slack, api, behind, services.choose, home)
-        listener = MessageListener(services, slack, names, behind, newest, me.bot_user_id or "", home)
+        others = OtherProcesses(api, slack, behind, me.bot_user_id or "", home)
+        listener = MessageListener(services, slack, names, behind, newest, others, me.bot_user_id or "", home)
         self._catch_up = CatchUp(api, listener, newest)
         self._catching_up: asyncio.Task[None] | None = None
         listeners = cast("Listeners", self._app)

@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from cachetools import FIFOCache
 from slack_bolt import BoltResponse
+from slack_bolt.request.async_request import AsyncBoltRequest
 
 from askback.domain.identity import Place
 from askback.domain.incoming_message import DeletedMessages, EditedMessage, IncomingMessage
@@ -37,6 +38,7 @@ from askback_slack.message_events import (
     read_stop,
 )
 from askback_slack.newest_messages import NewestMessages
+from askback_slack.other_processes import EventForOthers, OtherProcesses, read_retry
 from askback_slack.posting import SlackPlatform
 from askback_slack.task_group import Background
 from askback_slack.user_names import UserNames
@@ -64,9 +66,11 @@ class MessageListener:
         names: UserNames,
         behind: Background,
         newest: NewestMessages,
+        others: OtherProcesses,
         me: str,
         home: Installation = UNKNOWN_INSTALLATION,
     ) -> None:
+        self._others = others
         self._services = services
         self._newest = newest
         self._platform = platform
@@ -79,7 +83,7 @@ class MessageListener:
         """Keys of the messages that this process has handled, kept or not."""
         self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
 
-    async def handle_message(self, body: Json) -> BoltResponse | None:
+    async def handle_message(self, body: Json, request: AsyncBoltRequest) -> BoltResponse | None:
         """Handle a message or a mention. It is stored before the ack, since Slack redelivers only unacked events."""
         try:
             await self._handle_event(body)
@@ -88,6 +92,8 @@ class MessageListener:
                 "A message could not be stored; Slack sends it again: %s", error, extra={"action": "message_refused"}
             )
             return BoltResponse(status=503)
+        except EventForOthers as event:
+            return self._others.pass_on(event, request)
         except _Early:
             log.info(
                 "An edit or a deletion came before its message; Slack sends it again.", extra={"action": "edit_refused"}
@@ -135,12 +141,15 @@ class MessageListener:
                 return
             user_message = gone.message
             if (
-                user_message is not None
+                self._services.has_agent
+                and user_message is not None
                 and not await self._services.changes.is_stored(key)
                 and await self._is_to_come(user_message)
             ):
                 raise _Early
-            await self._services.changes.handle_deletion(DeletedMessages(messages=messages, keys=keys))
+            concerned = await self._services.changes.handle_deletion(DeletedMessages(messages=messages, keys=keys))
+            if not concerned and not self._services.has_agent:
+                raise EventForOthers("deletion", user_message)
 
     async def _handle_edit(self, edit: EditEvent) -> None:
         user_message = edit.message
@@ -150,11 +159,14 @@ class MessageListener:
         ):
             if not first:
                 return
+            if not self._services.has_agent:
+                raise EventForOthers("edit", user_message)
             # Check this first, so that an edit outside the agent's conversations costs no call to Slack.
             if not await self._services.changes.is_stored(user_message.key):
                 if await self._is_to_come(user_message):
                     raise _Early
-                return
+                if not await self._services.changes.is_history_due():
+                    return
             taken = await self._services.changes.handle_edit(
                 EditedMessage(message=await self._to_incoming_message(user_message), at=edit.at)
             )
@@ -169,7 +181,7 @@ class MessageListener:
             return True
         return user_message.in_thread and await self._services.changes.has_conversation(user_message.place)
 
-    async def handle_channel_closed(self, body: Json) -> BoltResponse | None:
+    async def handle_channel_closed(self, body: Json, request: AsyncBoltRequest) -> BoltResponse | None:
         """Reject the open questions of a channel that was archived or deleted, where no one can answer any more."""
         channel = get_text(body, "event", "channel")
         reason = ARCHIVED if (get_text(body, "event", "type") or "").endswith("_archive") else DELETED
@@ -185,7 +197,9 @@ class MessageListener:
                 "An end could not be stored; Slack sends it again: %s", error, extra={"action": "message_refused"}
             )
             return BoltResponse(status=503)
-        return None
+        # Other processes have questions of their own there.
+        is_for_others = not self._services.has_agent and self._others.may_come_again(request)
+        return BoltResponse(status=503) if is_for_others else None
 
     async def _receive_message(self, user_message: UserMessage, *, is_missed: bool = False) -> None:
         """Pass a message on once. The bot ignores those of a channel that do not mention it."""
@@ -210,6 +224,8 @@ class MessageListener:
         # A message that is not kept is read again after each start. Its author must not be notified each time.
         if taken.notice is not None and not is_missed:
             self._behind.start_soon(self._notify_author(user_message, taken.notice), "notice")
+        if taken.is_for_others and not is_missed:
+            raise EventForOthers("message", user_message)
 
     async def _to_incoming_message(self, user_message: UserMessage) -> IncomingMessage:
         # In parallel, because the ack waits for both.
@@ -244,8 +260,14 @@ class MessageListener:
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
-    async def handle_stop(self, body: Json) -> BoltResponse | None:
-        """Handle a press of Slack's own Stop in a thread. Like a message, it is committed before the ack."""
+    async def handle_stop(self, body: Json, request: AsyncBoltRequest) -> BoltResponse | None:
+        """Handle a press of Slack's own Stop in a thread. Like a message, it is committed before the ack.
+
+        Without an agent, only the first delivery is left to others, which Slack repeats at once. After a minute, the
+        same stop could end other work.
+        """
+        if not self._services.has_agent and read_retry(request) == 0:
+            return BoltResponse(status=503)
         pressed = read_stop(body, self._home)
         if pressed is None:
             return None

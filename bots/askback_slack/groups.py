@@ -32,8 +32,6 @@ LOOKUP_SECONDS = 1.5
 class SlackUserGroups:
     """User groups as the core's `Membership`. A group has the same members everywhere in a workspace."""
 
-    in_events = False
-
     def __init__(self, api: SlackApi) -> None:
         self._api = api
         self._known: dict[str, tuple[float, frozenset[str]]] = {}

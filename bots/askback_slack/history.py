@@ -12,14 +12,14 @@ from html import unescape
 
 from askback.agent.thread_history import MAX_MESSAGES, select_newest
 from askback.domain.identity import Actor, Place
-from askback.domain.incoming_message import HistoryMessage
+from askback.domain.incoming_message import HistoryMessage, Quote
 from askback.domain.outgoing_message import TURN_TEXT
 from askback.ports.platform import DeliveryError
 from askback_slack import control_ids
 from askback_slack.api_calls import SlackApi, SlackRefusal
 from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import get_list, get_text, get_value
-from askback_slack.message_events import dedupe_key, list_file_names, to_visible_text
+from askback_slack.message_events import SHARED, dedupe_key, is_share, list_file_names, to_datetime, to_visible_text
 from askback_slack.user_names import UserNames
 
 PAGE = 200
@@ -92,16 +92,27 @@ class History:
 
     async def _replace_ids(self, found: Sequence[Found]) -> tuple[HistoryMessage, ...]:
         """Replace people's ids with their names."""
-        people = {one.message.author.id for one in found if not one.message.author.name}
+        people = {author.id for one in found for author in one.message.authors if not author.name}
         people.update(person for one in found for person in one.mentioned)
         await asyncio.gather(*map(self._names.fetch_name, people))  # in parallel; the names are cached from here on
         return tuple([await self._replace_ids_in(one) for one in found])
 
     async def _replace_ids_in(self, one: Found) -> HistoryMessage:
-        author = one.message.author
-        if not author.name:
-            author = await self._names.identify(author, self._home)
-        return one.message.evolve(author=author, text=await self._names.fill_in_names(one.message.text, one.mentioned))
+        quotes = [
+            quote.evolve(
+                author=await self._identify(quote.author),
+                text=await self._names.fill_in_names(quote.text, one.mentioned),
+            )
+            for quote in one.message.quotes
+        ]
+        return one.message.evolve(
+            author=await self._identify(one.message.author),
+            text=await self._names.fill_in_names(one.message.text, one.mentioned),
+            quotes=tuple(quotes),
+        )
+
+    async def _identify(self, author: Actor) -> Actor:
+        return author if author.name else await self._names.identify(author, self._home)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +131,52 @@ def read_message(message: object, place: Place, me: str, home: Installation = UN
     ts, author = get_text(message, "ts"), _read_author(message, home)
     if ts is None or author is None or get_text(message, "subtype") not in _WRITTEN or _is_ours_alone(message, me):
         return None
-    text, mentioned = to_visible_text(_read_text(message), me)
+    text, mentioned = to_visible_text(_read_text(message, author), me)
+    quotes: list[Quote] = []
     files = list_file_names(message)
-    if not text and not files:
+    for one in get_list(message, "attachments"):
+        if not _is_of_others(one, author):
+            continue
+        quoted, named = to_visible_text(get_text(one, "text") or get_text(one, "fallback") or "", me)
+        sharer = _read_quoted_author(one)
+        if quoted and sharer is not None:
+            quotes.append(Quote(author=sharer, text=quoted))
+            mentioned += named
+        else:
+            files = (*files, SHARED)  # nobody could answer for these words
+    found = HistoryMessage(
+        key=dedupe_key(place.channel, ts),
+        author=author,
+        text=text,
+        files=files,
+        quotes=tuple(quotes),
+        edited_at=None if (edited := get_text(message, "edited", "ts")) is None else to_datetime(edited),
+        ours=author.id == me,
+    )
+    return None if found.is_empty else Found(found, mentioned)
+
+
+def _is_of_others(attachment: object, author: Actor) -> bool:
+    """Return True if an attachment contains words of somebody other than the author of its message.
+
+    Programs write attachments of their own. Of people there are only shared messages, and previews of links.
+    """
+    if is_share(attachment):
+        return True
+    return author.is_program and get_text(attachment, "author_id") is not None
+
+
+def _read_quoted_author(attachment: object) -> Actor | None:
+    """Return the author of a shared message. None if Slack does not name them."""
+    person, program = get_text(attachment, "author_id"), get_text(attachment, "bot_id")
+    identity = person or program
+    if identity is None:
         return None
-    key, ours = dedupe_key(place.channel, ts), author.id == me
-    return Found(HistoryMessage(key=key, author=author, text=text, files=files, ours=ours), mentioned)
+    if program is None:
+        return Actor(platform=PLATFORM, id=identity)  # their name and tenant are looked up
+    return Actor(
+        platform=PLATFORM, id=identity, name=get_text(attachment, "author_name") or "a program", is_program=True
+    )
 
 
 def _read_author(message: object, home: Installation) -> Actor | None:
@@ -160,14 +211,15 @@ def _is_ours_alone(message: object, me: str) -> bool:
     )
 
 
-def _read_text(message: object) -> str:
-    """Return the readable text. Programs often write only attachments or blocks."""
+def _read_text(message: object, author: Actor) -> str:
+    """Return the readable text of the author's own. Programs often write only attachments or blocks."""
     text = get_text(message, "text")
     if text is not None:
         return text
     attached = [
         get_text(one, "fallback") or "\n".join(filter(None, (get_text(one, "title"), get_text(one, "text"))))
         for one in get_list(message, "attachments")
+        if author.is_program and not _is_of_others(one, author)
     ]
     return "\n".join(filter(None, [*attached, *map(unescape, _iter_texts(get_list(message, "blocks")))]))
 

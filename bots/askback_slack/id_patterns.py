@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["CHANNEL", "DIRECT", "GROUP", "PERSON", "SLACKBOT"]
+__all__ = ["CHANNEL", "DIRECT", "GROUP", "PERSON", "PROGRAM", "SLACKBOT"]
 
 from typing import Final
 
+PROGRAM: Final = "B[A-Z0-9]{6,}"
 PERSON: Final = "[UW][A-Z0-9]{6,}"
 GROUP: Final = "S[A-Z0-9]{6,}"
 CHANNEL: Final = "[CG][A-Z0-9]{6,}"

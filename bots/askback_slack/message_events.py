@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 __all__ = [
+    "SHARED",
     "DeletionEvent",
     "EditEvent",
     "UserMessage",
     "dedupe_key",
     "is_direct",
+    "is_share",
     "is_timestamp",
     "list_file_names",
+    "mentions",
     "read_deletion",
     "read_edit",
     "read_message",
     "read_missed",
     "read_stop",
+    "to_datetime",
     "to_visible_text",
 ]
 
@@ -30,6 +34,8 @@ from askback_slack import id_patterns
 from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import Json, get_list, get_object, get_text, get_value
 
+SHARED = "a shared message"
+"""Stands for a message of somebody else that a person shared, whose words are not those of this person."""
 _ENTITY = re.compile(r"<([^<>]*)>")
 
 
@@ -49,7 +55,7 @@ class UserMessage:
     mentioned: tuple[str, ...]
     """Ids of the people who appear in the text as `@ID`."""
     files: tuple[str, ...]
-    """Names of the attached files."""
+    """Names of the attached files, and `SHARED` for each message that it shares."""
     ref: MessageRef
 
     @property
@@ -96,10 +102,10 @@ def read_message(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALL
         return None  # an edit starts nothing; the edit of a known message arrives as message_changed
     raw = get_text(event, "text") or ""
     direct = get_text(event, "channel_type") == "im" or is_direct(channel)
-    mentions_bot = f"<@{bot_user}>" in raw or f"<@{bot_user}|" in raw or get_text(event, "type") == "app_mention"
+    mentions_bot = mentions(raw, bot_user) or get_text(event, "type") == "app_mention"
     thread = get_text(event, "thread_ts")
     text, mentioned = to_visible_text(raw, bot_user)
-    files = list_file_names(event)
+    files = (*list_file_names(event), *(SHARED for one in get_list(event, "attachments") if is_share(one)))
     return UserMessage(
         place=Place(
             platform=PLATFORM,
@@ -112,7 +118,7 @@ def read_message(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALL
         author=Actor(platform=PLATFORM, id=author, tenant=find_tenant(own, here, org, home)),
         text=text or ("" if files else NO_TEXT),
         key=dedupe_key(channel, ts),
-        at=_to_datetime(ts),
+        at=to_datetime(ts),
         direct=direct,
         mentions_bot=mentions_bot,
         in_thread=thread not in {None, ts},
@@ -135,7 +141,7 @@ def read_edit(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALLATI
     if get_text(event, "previous_message", "text") == get_text(message, "text"):
         return None
     edit = _read_nested(body, message, bot_user, home)
-    return None if edit is None else EditEvent(edit, _to_datetime(edited))
+    return None if edit is None else EditEvent(edit, to_datetime(edited))
 
 
 def read_deletion(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALLATION) -> DeletionEvent | None:
@@ -179,7 +185,7 @@ def read_missed(
     edited = get_text(message, "edited", "ts")
     if edited is None or get_text(message, "edited", "user") not in {None, user_message.author.id}:
         return user_message, None
-    return user_message, EditEvent(user_message, _to_datetime(edited))
+    return user_message, EditEvent(user_message, to_datetime(edited))
 
 
 def read_stop(body: Json, home: Installation = UNKNOWN_INSTALLATION) -> tuple[Place, Actor] | None:
@@ -210,6 +216,11 @@ def is_direct(channel: str) -> bool:
     return channel.startswith("D")
 
 
+def mentions(raw: str, user: str) -> bool:
+    """Return True if a text, as Slack writes it, mentions this person or bot."""
+    return f"<@{user}>" in raw or f"<@{user}|" in raw
+
+
 def list_file_names(message: object) -> tuple[str, ...]:
     """Return the names of the files that are attached to a message."""
     return tuple(
@@ -218,12 +229,17 @@ def list_file_names(message: object) -> tuple[str, ...]:
     )
 
 
+def is_share(attachment: object) -> bool:
+    """Return True if an attachment is a message that was shared, and no preview of a link."""
+    return get_value(attachment, "is_share") is True
+
+
 def is_timestamp(ts: str) -> bool:
     """Return True for a `ts`: seconds since 1970, with up to six decimal places."""
     return re.fullmatch(r"\d{1,10}(\.\d{1,6})?", ts) is not None
 
 
-def _to_datetime(ts: str) -> datetime:
+def to_datetime(ts: str) -> datetime:
     """Return the time at which a message was written, or now if its ts cannot be read."""
     if is_timestamp(ts):
         return datetime.fromtimestamp(float(ts), UTC)

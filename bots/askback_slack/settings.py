@@ -26,6 +26,7 @@ register_secret_pattern(r"(?P<keep>/(?:services|actions|commands|workflows|trigg
 Ids = Annotated[tuple[str, ...], NoDecode]
 
 _PERSON: Final = re.compile(id_patterns.PERSON)
+_PROGRAM: Final = re.compile(f"{id_patterns.PROGRAM}|{id_patterns.PERSON}")
 _GROUP: Final = re.compile(id_patterns.GROUP)
 _CHANNEL: Final = re.compile(f"{id_patterns.CHANNEL}|{id_patterns.DIRECT}")
 _COPY_PERSON = "A person's id is under ⋮ (More) in their profile: Copy member ID."
@@ -82,6 +83,13 @@ class SlackSettings(TomlSettings):
         description=f"Give ids of user groups. {_COPY_GROUP}",
     )
     """The ids of user groups whose members may talk to the bot."""
+    allow_programs: Ids = Field(
+        default=(),
+        validation_alias=AliasChoices("ASKBACK_SLACK_ALLOW_PROGRAMS", "slack_allow_programs"),
+        description="Give ids of apps' bots (U…) or of workflows and webhooks (B…). The log names those left out.",
+    )
+    """The ids of apps, workflows and webhooks whose earlier messages the agent reads in the threads that it joins.
+    Whoever can write through them can write to the agent."""
     allow_channels: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_SLACK_ALLOW_CHANNELS", "slack_allow_channels"),
@@ -108,6 +116,7 @@ class SlackSettings(TomlSettings):
         return Access(
             people=() if everybody else self.allow_people,
             groups=() if everybody else self.allow_groups,
+            programs=self.allow_programs,
             channels=self.allow_channels,
             admins=self.admins,
             admin_groups=self.admin_groups,
@@ -119,6 +128,11 @@ class SlackSettings(TomlSettings):
     @classmethod
     def _check_people(cls, value: object) -> tuple[str, ...]:
         return parse_ids(value, _PERSON, "a person (U…)", also=[EVERYBODY])
+
+    @field_validator("allow_programs", mode="before")
+    @classmethod
+    def _check_programs(cls, value: object) -> tuple[str, ...]:
+        return parse_ids(value, _PROGRAM, "an app's bot (U…) or a workflow (B…)")
 
     @field_validator("allow_groups", "admin_groups", mode="before")
     @classmethod

@@ -205,10 +205,9 @@ class Board:
 
 
 class BoardGroups:
-    """Knows no groups but those in an event. It records the groups that it is asked for."""
+    """Knows the groups of nobody. It records the groups that it is asked for."""
 
     def __init__(self) -> None:
-        self.in_events = True
         self.resolved: list[tuple[str, ...]] = []
         self.members: dict[str, GroupMembers] = {}
 

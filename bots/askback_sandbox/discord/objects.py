@@ -171,6 +171,8 @@ def post_object(guild: Guild, post: Post) -> JsonObject:
     }
     if post.nonce is not None:
         shown["nonce"] = post.nonce
+    if post.snapshots:
+        shown["message_snapshots"] = json_list([{"message": one} for one in copied_all(list(post.snapshots))])
     if post.webhook:
         shown["webhook_id"] = shown["application_id"] = guild.app.id
     if post.interaction is not None:
@@ -226,6 +228,8 @@ def concerns(guild: Guild, post: Post) -> bool:
 def without_content(guild: Guild, post: Post, shown: JsonObject) -> JsonObject:
     """Return a message as an app without the privileged intent gets it, including the message that it refers to."""
     emptied: JsonObject = {"content": "", "embeds": [], "attachments": [], "components": []}
+    if post.snapshots:
+        emptied["message_snapshots"] = []
     seen = shown if concerns(guild, post) else {**shown, **emptied}
     referenced, inner = _referenced(guild, post), seen.get("referenced_message")
     if isinstance(inner, dict) and referenced is not None and not concerns(guild, referenced):

@@ -199,6 +199,8 @@ class Post:
     components: tuple[JsonObject, ...] = ()
     embeds: tuple[JsonObject, ...] = ()
     attachments: tuple[JsonObject, ...] = ()
+    snapshots: tuple[JsonObject, ...] = ()
+    """What it forwards. Discord leaves the author out."""
     flags: int = 0
     edited: float | None = None
     ephemeral_to: str | None = None

@@ -54,6 +54,11 @@ def message_object(
             "team_id": workspace.team.id,
             "deleted": False,
         }
+    if message.program:
+        del shown["user"]
+        shown |= {"bot_id": message.program, "subtype": "bot_message", "username": message.username}
+    if message.attachments:
+        shown["attachments"] = json_list(copied_all(list(message.attachments)))
     if message.client_msg_id:
         shown["client_msg_id"] = message.client_msg_id
     if message.blocks or blocks:

@@ -101,6 +101,9 @@ class Message:
     metadata: JsonObject | None = None
     client_msg_id: str | None = None
     files: tuple[JsonObject, ...] = ()
+    attachments: tuple[JsonObject, ...] = ()
+    program: str | None = None
+    """The id of the workflow or webhook that wrote it; such a message has no user."""
     reactions: tuple[str, ...] = ()
 
     @property

@@ -40,22 +40,35 @@ async def fetch_thread_history(reader: HistoryReader, place: Place, access: Acce
 async def _omit_strangers(place: Place, access: AccessControl, messages: tuple[HistoryMessage, ...]) -> ThreadHistory:
     """Leave out messages of people who may not talk to the bot, and of programs that are not allowed.
 
+    That holds for the messages of others that an allowed person shared, too.
+
     On a platform without access rules, everyone may talk.
     """
     rules = access.get_rules(place.platform)
-    if rules is None or not rules.judges_people:
+    if rules is None:
         return ThreadHistory(messages=messages)
-    authors = deduplicate_accounts(one.author for one in messages if not one.ours)
+    authors = deduplicate_accounts(author for one in messages if not one.ours for author in one.authors)
     if rules.groups:
         unlisted = tuple(author for author in authors if author.id not in rules.people)
         authors = (*authors, *await access.refresh(place, unlisted, rules.groups))
     allowed = {author.id for author in authors if not rules.is_stranger(author)}
-    kept = tuple(one for one in messages if one.ours or one.author.id in allowed)
-    left_out = len(messages) - len(kept)
+    kept: list[HistoryMessage] = []
+    left_out = 0
+    programs = sorted({one.id for one in authors if one.is_program and one.id not in allowed})
+    for one in messages:
+        if not one.ours and one.author.id not in allowed:
+            left_out += 1
+            continue
+        quotes = tuple(quote for quote in one.quotes if quote.author.id in allowed)
+        left_out += len(one.quotes) - len(quotes)
+        one = one.evolve(quotes=quotes)
+        if not one.is_empty:
+            kept.append(one)
     if left_out:
         log.info(
-            "Earlier messages of people who may not talk to the bot were left out: %d.",
+            "Earlier messages of people and programs that may not talk to the bot were left out: %d.%s",
             left_out,
-            extra={"action": "left_out", "platform": place.platform},
+            f" Ids of programs: {', '.join(programs)}." if programs else "",
+            extra={"action": "left_out", "platform": place.platform, "programs": programs},
         )
-    return ThreadHistory(messages=kept, omitted_count=left_out)
+    return ThreadHistory(messages=tuple(kept), omitted_count=left_out)

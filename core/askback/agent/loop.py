@@ -132,7 +132,9 @@ class Agent:
             answered[:] = [(call, ask) for call, ask in news.calls if ask is not None]
             return compose_message(self._calls, earlier, news)
 
-        turn = await self._store.begin_turn(conversation_id, compose, build_omission_notice(conversation_id, earlier))
+        turn = await self._store.begin_turn(
+            conversation_id, compose, build_omission_notice(conversation_id, earlier), earlier=earlier.messages
+        )
         if turn is None:
             # There is still work if people approved a call after the tools ran.
             return (await self._store.next_step(conversation_id)).calls is not None

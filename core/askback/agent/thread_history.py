@@ -32,10 +32,19 @@ def select_newest(messages: Iterable[HistoryMessage]) -> tuple[HistoryMessage, .
     kept: list[HistoryMessage] = []
     left = MAX_CHARACTERS
     for one in reversed(tuple(messages)[-MAX_MESSAGES:]):
-        if len(one.text) > left:
+        length = len(one.text) + sum(len(quote.text) for quote in one.quotes)
+        if length > left:
             if not kept:
-                kept.append(one.evolve(text=f"{one.text[:left]}…"))
+                kept.append(_shorten(one, left))
             break
-        left -= len(one.text)
+        left -= length
         kept.append(one)
     return tuple(reversed(kept))
+
+
+def _shorten(one: HistoryMessage, left: int) -> HistoryMessage:
+    """Cut a message that is too long, and leave out the messages that it shares unless there is nothing else."""
+    if one.text:
+        return one.evolve(text=one.text if len(one.text) <= left else f"{one.text[:left]}…", quotes=())
+    first = one.quotes[0]
+    return one.evolve(quotes=(first.evolve(text=f"{first.text[:left]}…"),))

@@ -19,6 +19,7 @@ __all__ = [
 
 import re
 import secrets
+from collections.abc import Iterator
 from typing import Final
 
 from pydantic import JsonValue
@@ -109,10 +110,7 @@ def render_history(earlier: ThreadHistory, namer: NameFormatter) -> dict[str, Js
     )
     if not earlier.messages:
         return _to_note_block(left_out) if left_out else None
-    lines = "\n".join(
-        f"{namer.format_name(one.author)}: {_collapse_whitespace(f'{one.text}{_format_files(one)}')}"
-        for one in earlier.messages
-    )
+    lines = "\n".join(line for one in earlier.messages for line in _format_lines(one, namer))
     return _to_note_block(
         f"What was written in this thread before, for you to know; oldest first:\n{lines}\nEnd of what was before."
         f"{left_out and ' '}{left_out}"
@@ -138,6 +136,15 @@ def count_rounds_alone(history: tuple[Message, ...]) -> int:
 
 def _to_note_block(text: str) -> dict[str, JsonValue]:
     return {"type": "text", "text": f"[{text}]"}
+
+
+def _format_lines(one: HistoryMessage, namer: NameFormatter) -> Iterator[str]:
+    """Yield one line for a person's own words, and one for each message of others that they shared."""
+    name = namer.format_name(one.author)
+    if one.text or one.files:
+        yield f"{name}: {_collapse_whitespace(f'{one.text}{_format_files(one)}')}"
+    for quote in one.quotes:
+        yield f"{namer.format_name(quote.author)} (shared by {name}): {_collapse_whitespace(quote.text)}"
 
 
 def _format_files(written: InboxMessage | HistoryMessage) -> str:

@@ -19,18 +19,18 @@ OMITTED_MESSAGES_TEXT = "I have not read {} here by others who may not talk with
 
 def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnInput) -> Message:
     """Compose the next message to the model: exactly one result for each call, then people's messages."""
-    keys = {one.key for one in news.written}
-    earlier = earlier.evolve(messages=tuple(one for one in earlier.messages if one.key not in keys))
+    earlier = earlier.evolve(messages=news.history)
     halt = news.halt if news.written else None
     authors = deduplicate_accounts(
         (
             *news.answering,
             *(() if halt is None or halt.by is None else (halt.by,)),
-            *(one.author for one in earlier.messages if not one.ours),
+            *(author for one in earlier.messages if not one.ours for author in one.authors),
             *(one.author for one in news.written),
         )
     )
-    namer = NameFormatter((*authors, *(one.author for one in earlier.messages)), news.known)
+    read = (author for one in earlier.messages for author in one.authors)
+    namer = NameFormatter((*authors, *read), news.known)
     content: list[dict[str, JsonValue]] = [calls.to_result_block(call, ask, namer) for call, ask in news.calls]
     if halt is not None:
         content.append(render_stop_note(halt, namer))

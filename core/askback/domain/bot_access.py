@@ -37,6 +37,8 @@ class Access(Value):
     people: tuple[Id, ...] = ()
     groups: tuple[Id, ...] = ()
     """User groups or roles. A person may talk if they are in one of these or listed in `people`."""
+    programs: tuple[Id, ...] = ()
+    """Bots, workflows and webhooks whose earlier messages the model reads. It reads those of no other program."""
     channels: tuple[Id, ...] = ()
     tenants: tuple[Id, ...] = ()
     """Teams or guilds."""
@@ -105,13 +107,14 @@ class Access(Value):
         return None
 
     def is_stranger(self, actor: Actor) -> bool:
-        """Return True if the rules about people exclude this person everywhere. The model reads none of their texts."""
-        return self._find_stranger_reason(actor) is not None
+        """Return True if the rules exclude this person everywhere. The model reads none of their texts.
 
-    @property
-    def judges_people(self) -> bool:
-        """True if the rules depend on the person, and not only on the place."""
-        return bool(self.people or self.groups or self.home is not None)
+        A person can write through a program of their own, such as a workflow, and would not count as its author. So
+        each program is a stranger unless the rules name it.
+        """
+        if actor.is_program:
+            return actor.id not in self.people and actor.id not in self.programs
+        return self._find_stranger_reason(actor) is not None
 
     def _find_stranger_reason(self, actor: Actor) -> str | None:
         if self.people or self.groups:

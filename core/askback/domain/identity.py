@@ -32,6 +32,8 @@ class Actor(Value):
     """The name that the model sees. It grants no rights."""
     groups: tuple[Id, ...] = ()
     """Ids of the groups or roles that the platform reports for the person."""
+    groups_known: bool = Field(default=False, exclude=True)
+    """True if `groups` holds all groups of the person right now, so that no look-up is needed. It is never stored."""
     # Excluded if false, because an older process rejects a field that it does not know.
     is_program: bool = Field(default=False, exclude_if=lambda value: not value)
     """True for a bot or a webhook, which cannot answer."""

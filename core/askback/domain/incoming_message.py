@@ -12,6 +12,7 @@ __all__ = [
     "InboxMessage",
     "IncomingMessage",
     "MessageResult",
+    "Quote",
     "Received",
     "Step",
     "TextReading",
@@ -45,7 +46,7 @@ class IncomingMessage(Value):
     at: datetime
     """The time of writing by the platform's clock, because events can arrive out of order."""
     files: tuple[PersonText, ...] = ()
-    """Names of the attachments. Nothing here reads their content."""
+    """Names of what is attached: files, and messages from elsewhere. Nothing here reads their content."""
     direct: bool = False
     """True if it was written to the bot alone, and no other person can read it."""
     midway: bool = False
@@ -54,6 +55,8 @@ class IncomingMessage(Value):
     """The message itself, for code that refers to it."""
     refers_to: MessageRef | None = None
     """The message that it replies to, if the platform has such replies."""
+    hidden: bool = False
+    """True if the platform does not show what it says. Its author has taken part, and nothing else is known of it."""
     trace: str | None = None
     """The W3C traceparent under which it was received."""
 
@@ -95,6 +98,15 @@ class MessageResult(Value):
     """True if the message was stored. False for a duplicate, for a refused one, or if it belongs to no conversation."""
     notice: str | None = None
     """A sentence that only its author sees."""
+    is_for_others: bool = False
+    """True if no agent runs here that could take it. The platform may pass it to another process of the app."""
+
+
+class Quote(Value):
+    """A message of somebody, which another person shared within theirs."""
+
+    author: Actor
+    text: PersonText
 
 
 class HistoryMessage(Value):
@@ -105,8 +117,21 @@ class HistoryMessage(Value):
     author: Actor
     text: PersonText
     files: tuple[PersonText, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    """The messages of others that it shares. Their words count as those of their authors."""
+    edited_at: datetime | None = None
+    """The time of its last edit by the platform's clock. None if it was never edited."""
     ours: bool = False
     """True if the agent itself wrote it."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.text or self.files or self.quotes)
+
+    @property
+    def authors(self) -> tuple[Actor, ...]:
+        """The authors of all words in it."""
+        return (self.author, *(quote.author for quote in self.quotes))
 
 
 class InboxMessage(Value):

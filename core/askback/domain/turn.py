@@ -26,7 +26,7 @@ from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation, StopRecord
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
-from askback.domain.incoming_message import InboxMessage
+from askback.domain.incoming_message import HistoryMessage, InboxMessage
 from askback.domain.outgoing_message import TURN_TEXT, OutgoingMessage
 from askback.internal.values import Value
 
@@ -93,6 +93,8 @@ class TurnInput(Value):
     answering: tuple[Actor, ...] = ()
     """The authors of the words in the outcomes of these calls."""
     written: tuple[InboxMessage, ...] = ()
+    history: tuple[HistoryMessage, ...] = ()
+    """What was written in the thread before."""
     halt: StopRecord | None = None
     known: tuple[Actor, ...] = ()
     """The authors of all earlier messages."""

@@ -90,7 +90,10 @@ class CardTextAnswers:
             return MessageResult(new=False)
         ask = exact[0][0] if exact else under[-1]
         return MessageResult(
-            new=False, notice=self._limit_to_once(ask, incoming, WHICH if exact else self._explain(ask, incoming))
+            new=False,
+            notice=self._limit_to_once(ask, incoming, WHICH if exact else self._explain(ask, incoming)),
+            # A mention in the channel of a card may be meant for an agent of another process.
+            is_for_others=not any(_is_below(ask, incoming) for ask in under),
         )
 
     def _parse_answer(self, ask: Ask, incoming: IncomingMessage) -> tuple[Operation, ...]:
@@ -157,13 +160,12 @@ def _filter_below_cards(asks: tuple[Ask, ...], incoming: IncomingMessage, *, beg
     """
     alone = begin and not incoming.midway
     return tuple(
-        ask
-        for ask in asks
-        if ask.conversation_id is None
-        and ask.messages
-        and (
-            ask.place == incoming.place
-            or alone
-            or any(one.id == incoming.place.thread or one == incoming.refers_to for one in ask.messages)
-        )
+        ask for ask in asks if ask.conversation_id is None and ask.messages and (alone or _is_below(ask, incoming))
+    )
+
+
+def _is_below(ask: Ask, incoming: IncomingMessage) -> bool:
+    """Return True if a message is in the same place as a card, in the thread under it, or refers to it."""
+    return ask.place == incoming.place or any(
+        one.id == incoming.place.thread or one == incoming.refers_to for one in ask.messages
     )

@@ -43,6 +43,10 @@ class EditRouter:
         """Return True if an edit of this message can change anything. It costs one indexed query."""
         return self._reception is not None and await self._store.is_stored(key)
 
+    async def is_history_due(self) -> bool:
+        """Return True if an agent is about to read what was written in some thread before."""
+        return self._reception is not None and await self._store.is_history_due()
+
     async def has_conversation(self, place: Place) -> bool:
         """Return True if an agent has a conversation in a place, so that people's messages there are kept."""
         return self._reception is not None and await self._store.find_conversation(place) is not None
@@ -62,8 +66,11 @@ class EditRouter:
         log.info("A message was edited.", extra={"action": "message_edited", "how": revised.how})
         return MessageResult(new=revised.how == "heard", notice=self._build_notice(revised, incoming.dedupe_key))
 
-    async def handle_deletion(self, deleted: DeletedMessages) -> None:
-        """Take a deletion. Repost cards of open questions, and remove messages that the agent has not read."""
+    async def handle_deletion(self, deleted: DeletedMessages) -> bool:
+        """Take a deletion. Repost cards of open questions, and remove messages that the agent has not read.
+
+        Return False if it concerns nothing that is known here.
+        """
         concerned = await self._store.find_deletion_targets(deleted)
         for ask_id in concerned.posting:
             await self._store.record_deletion(ask_id, deleted.messages)
@@ -76,6 +83,7 @@ class EditRouter:
             log.info("A message that the agent had not read was deleted.", extra={"action": "message_taken_back"})
         elif not concerned.asks:
             log.debug("A deletion changes nothing here.", extra={"action": "deletion_ignored"})
+        return bool(concerned.asks or concerned.posting or concerned.conversations)
 
     def _build_notice(self, revised: EditResult, key: str) -> str | None:
         if revised.how == "too late" and revised.ask is not None:

@@ -40,7 +40,7 @@ NOT_HERE = StopRefusal(
     known=False,
 )
 NEW = "This is a new conversation: I have set aside what was said before."
-FILES = "I cannot read files, so I do not know what is in {names}. If it matters, please paste the text here."
+FILES = "I cannot read attachments, so I do not know what is in {names}. If it matters, please paste the text here."
 
 
 class MessageRouter:
@@ -68,6 +68,9 @@ class MessageRouter:
         refusal = self.find_refusal(incoming)
         if refusal is not None:
             return MessageResult(new=False, notice=self._limit_to_once(incoming, refusal) if begin else None)
+        if incoming.hidden:
+            await self._store.mark_handled(incoming)
+            return MessageResult(new=False)
         span = telemetry.MessageSpan(incoming.place.platform)
         if span.trace is not None:
             incoming = incoming.evolve(trace=span.trace)

@@ -66,7 +66,7 @@ class AccessControl:
         `ask_id` may also be the id of an offer, which has the groups of its ask. If `ends` is True, the groups of
         administrators count as well.
         """
-        membership = self._find_membership(sender.platform)
+        membership = self._find_membership(sender)
         if membership is None:
             return Resolved((sender,))
         known = await self._load_groups(ask_id)
@@ -78,7 +78,7 @@ class AccessControl:
 
     async def identify_author(self, author: Actor, place: Place) -> Actor:
         """Return the author of a message with those groups that decide here: the access rules' and the open asks'."""
-        membership = self._find_membership(author.platform)
+        membership = self._find_membership(author)
         if membership is None:
             return author
         asks = await self._store.list_open_near(place)
@@ -111,10 +111,10 @@ class AccessControl:
         """
         self._groups[ask.id] = _AskGroups(ask.place, self._list_groups(ask))
 
-    def _find_membership(self, platform: str) -> Membership | None:
-        """Return the groups of a platform whose events do not name those of their sender. None for any other."""
-        membership = self._memberships.get(platform)
-        return None if membership is None or membership.in_events else membership
+    def _find_membership(self, person: Actor) -> Membership | None:
+        """Return the groups in which to look a person up. None if the person's groups are known, or the platform has
+        none."""
+        return None if person.groups_known else self._memberships.get(person.platform)
 
     async def _load_groups(self, ask_id: str) -> _AskGroups | None:
         if ask_id not in self._groups:

@@ -59,6 +59,10 @@ class EditHandler(Protocol):
         """Return True if an edit of the message with that key can change anything."""
         ...
 
+    def is_history_due(self) -> Awaitable[bool]:
+        """Return True if an agent is about to read earlier messages of some thread. Any of them may be edited now."""
+        ...
+
     def has_conversation(self, place: Place) -> Awaitable[bool]:
         """Return True if an agent talks in a place, so that people's messages there are kept."""
         ...
@@ -67,8 +71,8 @@ class EditHandler(Protocol):
         """Take an edit. It is stored when this returns."""
         ...
 
-    def handle_deletion(self, deleted: DeletedMessages) -> Awaitable[None]:
-        """Take a deletion. Its consequences are stored when this returns."""
+    def handle_deletion(self, deleted: DeletedMessages) -> Awaitable[bool]:
+        """Take a deletion. Its consequences are stored when this returns. False means that it concerns nothing here."""
         ...
 
 
@@ -83,6 +87,8 @@ class BotServices:
     """The functions and objects that a bot may call."""
 
     manager: QuestionManager
+    has_agent: bool
+    """True if an agent runs here. Otherwise, what people write beyond the cards of this process is for others."""
     receive: MessageHandler
     stop: StopHandler
     choose: OfferHandler

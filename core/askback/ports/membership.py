@@ -29,11 +29,6 @@ class Membership(Protocol):
     No method raises an error of the platform. A group that cannot be read counts as a group without members.
     """
 
-    @property
-    def in_events(self) -> bool:
-        """True if each event names the groups of its sender, so that no look-up is needed."""
-        ...
-
     async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
         """Return the same people, each with those of these groups that they are in now."""
         ...

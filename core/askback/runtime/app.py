@@ -86,8 +86,8 @@ async def running(
 ) -> AsyncGenerator[Host]:
     """Run these bots until the block ends, then stop everything that was started.
 
-    Without `agent`, people are only asked through `Host.manager`, and their own messages are ignored. `holder` names
-    this process to others that try to open the same database file.
+    Without `agent`, people are only asked through `Host.manager`, and their own messages are left to other processes.
+    `holder` names this process to others that try to open the same database file.
     Raises `OperatorError` when settings are missing, when another process works on the same database, or when a bot
     cannot continue; the block is cancelled then.
     """
@@ -173,11 +173,11 @@ async def _run_bots(
 
         async def receive(incoming: IncomingMessage, *, begin: bool) -> MessageResult:
             incoming = incoming.evolve(author=await manager.access.identify_author(incoming.author, incoming.place))
-            counted = await under_cards.receive(incoming, begin=begin)
+            counted = None if incoming.hidden else await under_cards.receive(incoming, begin=begin)
             if counted is not None:
                 return counted
             if reception is None:
-                return MessageResult(new=False)
+                return MessageResult(new=False, is_for_others=True)
             return await reception.receive(incoming, begin=begin)
 
         async def stop(place: Place, by: Actor, *, key: str) -> StopRefusal | None:
@@ -197,6 +197,7 @@ async def _run_bots(
         def build_services(name: str) -> BotServices:
             return BotServices(
                 manager=manager,
+                has_agent=reception is not None,
                 receive=receive,
                 stop=stop,
                 choose=choose,

@@ -15,7 +15,19 @@ from askback.domain.incoming_message import DeletedMessages, EditedMessage, Edit
 from askback.internal.clock import from_micros, to_micros
 from askback.store.conversation_transactions import AnswerMatcher
 from askback.store.database_clock import read_now
-from askback.store.queries import asks, card_messages, conversations, decisions, edits, inbox, locks, offers, outbox
+from askback.store.queries import (
+    asks,
+    card_messages,
+    conversations,
+    decisions,
+    edits,
+    history,
+    inbox,
+    locks,
+    offers,
+    outbox,
+    transcript,
+)
 from askback.store.queries.edits import StoredMessage
 from askback.store.queries.turns import request_turn
 from askback.store.transactions import Transactions
@@ -40,6 +52,10 @@ class EditTransactions(Transactions):
         """Return True if a message with that `IncomingMessage.dedupe_key` was kept."""
         return await self._database.read(lambda connection: edits.is_stored(connection, key))
 
+    async def is_history_due(self) -> bool:
+        """Return True if an agent is about to read what was written in some thread before."""
+        return await self._database.read(history.is_due)
+
     async def edit(self, edited: EditedMessage, read: AnswerMatcher | None = None) -> EditResult:
         """Replace a message that the agent has not read by its new version, or give the agent both versions.
 
@@ -52,8 +68,13 @@ class EditTransactions(Transactions):
             # Take the same lock as the start of a turn, so that the agent reads one version or the other.
             locks.lock_place(connection, incoming.place)
             conversation = conversations.find(connection, incoming.place)
-            kept = None if conversation is None else edits.find(connection, conversation.id, incoming.dedupe_key)
-            if conversation is None or kept is None or not kept.author.is_same_person(incoming.author):
+            if conversation is None:
+                return EditResult()
+            kept = edits.find(connection, conversation.id, incoming.dedupe_key)
+            if (kept is None or kept.is_pending) and _reads_history(connection, conversation):
+                history.expect_edit(connection, conversation.id, edited)
+                return EditResult(how="replaced")
+            if kept is None or not kept.author.is_same_person(incoming.author):
                 return EditResult()
             newest = edits.get_newest_version(connection, conversation.id, kept)
             late = kept.edited_at is not None and to_micros(edited.at) <= kept.edited_at
@@ -130,6 +151,11 @@ class EditTransactions(Transactions):
             return len(rows)
 
         return await self._run(work)
+
+
+def _reads_history(connection: Connection, conversation: Conversation) -> bool:
+    """Return True if the agent will read what was written before this conversation, and has not committed that yet."""
+    return conversation.midway and transcript.get_last(connection, conversation.id) is None
 
 
 def _read_again(

@@ -13,6 +13,7 @@ from askback.domain.ask import Ask
 from askback.domain.ask_policy import Limits
 from askback.domain.conversation import Conversation
 from askback.domain.identity import Actor, MessageRef, deduplicate_accounts
+from askback.domain.incoming_message import HistoryMessage
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, Message, Turn, TurnEnd, TurnInput, get_text
 from askback.internal.clock import from_micros
@@ -21,6 +22,7 @@ from askback.store.errors import TurnTakenOver
 from askback.store.queries import (
     approvals,
     conversations,
+    history,
     inbox,
     locks,
     outbox,
@@ -73,13 +75,19 @@ class TurnTransactions(Transactions):
         self._left.add("turn", conversation_id, error)
 
     async def begin_turn(
-        self, conversation_id: str, compose: MessageBuilder, notice: OutgoingMessage | None = None
+        self,
+        conversation_id: str,
+        compose: MessageBuilder,
+        notice: OutgoingMessage | None = None,
+        *,
+        earlier: tuple[HistoryMessage, ...] = (),
     ) -> Turn | None:
         """Return the next turn after its message to the model is committed. None if there is nothing to do yet.
 
         That is so if the conversation has no work, still waits for people, or has approved calls to run first. A turn
         that a crash interrupted begins again with the same messages. `notice` is a text for people about a message to
-        the model, which is committed with it.
+        the model, which is committed with it. `earlier` is what was written in the thread before. It is committed as
+        read, as far as it did not come in by itself.
         """
 
         def work(connection: Connection) -> Turn | None:
@@ -104,10 +112,15 @@ class TurnTransactions(Transactions):
                 return None
             written = inbox.take(connection, conversation_id, seq)
             if written or asked:
+                received = {one.key for one in written}
+                unheard = tuple(one for one in earlier if one.key not in received)
+                before = history.merge_edits(connection, conversation_id, unheard)
+                history.add_read(connection, conversation_id, before, seq)
                 news = TurnInput(
                     calls=asked,
                     answering=deduplicate_accounts(approvals.list_answer_authors(connection, asked)),
                     written=written,
+                    history=before,
                     halt=conversations.get_unreported_stop(connection, conversation_id, clear=bool(written)),
                     known=transcript.list_authors(connection, conversation_id),
                 )
@@ -118,10 +131,9 @@ class TurnTransactions(Transactions):
                 conversations.set_wants_turn(connection, conversation_id, False)
                 return None
             conversations.set_wants_turn(connection, conversation_id, True)
-            history = transcript.list_visible(connection, conversation_id)
             return Turn(
                 conversation=conversation,
-                history=history,
+                history=transcript.list_visible(connection, conversation_id),
                 resumed=resumed,
                 has_earlier_text=outbox.has_earlier_text(connection, conversation_id, ""),
             )

@@ -281,6 +281,24 @@ class DiscordDesk:
         room = await self.room(talk)
         self.services.discord.people.write(person, room.id, text, files=tuple(map(Attached, files)))
 
+    async def share(self, person: str, text: str, author: str, talk: Talk) -> None:
+        snapshot: JsonObject = {
+            "content": text,
+            "embeds": [],
+            "attachments": [],
+            "timestamp": "2025-09-01T10:00:00.000000+00:00",
+            "edited_timestamp": None,
+            "flags": 0,
+            "mentions": [],
+            "type": 0,
+        }
+        await self._post(talk, author=self._person(person).id, snapshots=(snapshot,))
+
+    async def program(self, text: str, talk: Talk) -> str:
+        self.guild.people["1100000000000000298"] = Member("1100000000000000298", "deploys", "Deploys")
+        await self._post(talk, author="1100000000000000298", content=text, webhook=True)
+        return "1100000000000000298"
+
     async def mention_in(self, person: str, text: str, talk: Talk) -> None:
         await self.say(person, f"@askback {text}", talk)
 

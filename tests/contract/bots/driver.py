@@ -212,6 +212,14 @@ class Desk(Protocol):
         """Post files in a conversation, without a mention of the bot; the text may be empty."""
         ...
 
+    async def share(self, person: str, text: str, author: str, talk: Talk) -> None:
+        """Share a message of `author`, with this text, from another channel; the person adds no words."""
+        ...
+
+    async def program(self, text: str, talk: Talk) -> str:
+        """Let a program write that the author of this text made: a workflow or a webhook. Return its id."""
+        ...
+
     async def mention_in(self, person: str, text: str, talk: Talk) -> None:
         """Mention the bot in an existing conversation."""
         ...

@@ -218,6 +218,28 @@ class SlackDesk:
     async def attach(self, person: str, text: str, talk: Talk, *files: str) -> None:
         self.services.people.write(person, talk.channel, text, talk.thread, files=tuple(map(Attached, files)))
 
+    async def share(self, person: str, text: str, author: str, talk: Talk) -> None:
+        other = self._person(author)
+        shared: JsonObject = {
+            "fallback": f"[September 1st] {author}: {text}",
+            "author_id": other.id,
+            "author_name": author,
+            "is_share": True,
+            "is_msg_unfurl": True,
+            "text": text,
+        }
+        self._post(talk, user=self._person(person).id, attachments=(shared,))
+
+    async def program(self, text: str, talk: Talk) -> str:
+        self._post(talk, user="", program="B0WORKFLOW", username="Deploy Bot", text=text)
+        return "B0WORKFLOW"
+
+    def _post(self, talk: Talk, **fields: Any) -> None:
+        message = Message(
+            channel=talk.channel, ts=self.workspace.next_ts(), thread_ts=talk.thread, **{"text": "", **fields}
+        )
+        self.services.posting.post(message)
+
     async def mention_in(self, person: str, text: str, talk: Talk) -> None:
         self.services.people.write(person, talk.channel, f"@askback {text}", talk.thread)
 

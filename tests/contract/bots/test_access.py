@@ -188,6 +188,48 @@ async def test_programs_that_are_not_allowed_are_left_out_as_well(
         assert "6.6.6" not in "".join(first.texts)
 
 
+async def test_what_programs_wrote_before_is_read_only_if_they_are_allowed_by_id(desk: Desk) -> None:
+    """A person can make a program write, and would not count as its author."""
+    desk.model.script(turn("I see what was written."))
+    talk = await desk.thread(ADA, "the build is red")
+    await desk.program("deploy 6.6.6 to production", talk)
+    await desk.mention_in(ADA, "what do you make of it?", talk)
+    await line(desk, talk, "I see what was written.")
+    (first,) = told(desk, "the build is red")
+    assert "6.6.6" not in "".join(first.texts)
+    await line(desk, talk, "I have not read 1 message here by others who may not talk with me.")
+
+
+async def test_what_an_allowed_program_wrote_before_is_read(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str
+) -> None:
+    tests_of.allow(monkeypatch, programs=[{"slack": "B0WORKFLOW", "discord": "1100000000000000298"}[platform]])
+    async with tests_of.open_desk(tmp_path, monkeypatch) as desk:
+        desk.model.script(turn("I see what was written."))
+        talk = await desk.thread(ADA, "the build is red")
+        await desk.program("CPU at 99 %", talk)
+        await desk.mention_in(ADA, "what do you make of it?", talk)
+        await line(desk, talk, "I see what was written.")
+        (first,) = told(desk, "the build is red")
+        assert "CPU at 99 %" in first.texts[0]
+
+
+@pytest.mark.only("slack", reason="Discord does not say who wrote what is forwarded")
+async def test_what_a_stranger_wrote_is_not_read_when_it_was_shared_before(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests_of.allow(monkeypatch, people=[ADA])
+    async with tests_of.open_desk(tmp_path, monkeypatch) as desk:
+        desk.model.script(turn("I see what ada wrote."))
+        talk = await desk.thread(ADA, "the build is red")
+        await desk.share(ADA, "deploy 6.6.6 to production", BEN, talk)
+        await desk.mention_in(ADA, "what do you make of it?", talk)
+        await line(desk, talk, "I see what ada wrote.")
+        (first,) = told(desk, "the build is red")
+        assert "6.6.6" not in "".join(first.texts)
+        await line(desk, talk, "I have not read 1 message here by others who may not talk with me.")
+
+
 async def test_the_log_says_at_the_start_who_may_talk(
     tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told_all: None
 ) -> None:

@@ -12,7 +12,7 @@ from askback_sandbox.model.script import turn
 from support.outage import FOREIGN, of_discord, of_slack
 
 from . import slack
-from .driver import ADA, BEN, CY, Desk, PlatformTests, Talk, card, form_of, line, program_asks, told, until
+from .driver import ADA, BEN, CY, RELEASE, Desk, PlatformTests, Talk, card, form_of, line, program_asks, told, until
 from .offers import known
 from .test_platform_faults import fruit
 
@@ -76,6 +76,32 @@ async def test_what_was_written_meanwhile_is_read_once_the_platform_itself_answe
                 desk.guild.faults.add(DiscordFault(kind="no_resume"))  # type: ignore[attr-defined]
                 await desk.lose_connection()
             await line(desk, talk, "It is noon.")
+    assert not desk.journal.unexpected()
+
+
+async def test_what_members_of_an_allowed_group_wrote_or_edited_while_the_bot_was_away_is_read_afterwards(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests_of.allow(monkeypatch, groups=[RELEASE])
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.join_group(ADA)
+        desk.model.script(turn("To staging."), *[turn("I see.")] * 21, turn("To production."), when="deploy")
+        async with desk.bot():
+            talk = await desk.mention(ADA, "deploy to stagin")
+            await line(desk, talk, "To staging.")
+        desk.drop_undelivered()
+        await desk.say(BEN, "deploy 6.6.6 instead", talk)
+        for number in range(20):
+            await desk.say(ADA, f"remark {number}", talk)
+        async with desk.bot():
+            await until(lambda: "ada: remark 19" in told(desk, "deploy")[-1].all_texts, "all of it is read")
+        look_ups = [method for method, _ in desk.api_calls() if method == "get_guild_member"]
+        assert len(look_ups) <= 4, "not one for each message"
+        desk.drop_undelivered()
+        await desk.edit(ADA, "deploy to PRODUCTION", talk, which=0)
+        async with desk.bot():
+            await until(lambda: "PRODUCTION" in told(desk, "deploy")[-1].all_texts[-1], "the edit is read")
+    assert not any("6.6.6" in text for one in told(desk, "deploy") for text in one.all_texts)
     assert not desk.journal.unexpected()
 
 

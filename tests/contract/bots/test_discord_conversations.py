@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from askback.domain.ask_policy import NOT_TAKING_PART
 from askback.errors import OperatorError
 from askback.inbound.message_router import MessageRouter
 from askback.ports.installed_bots import get_bot
@@ -35,6 +37,12 @@ async def fruit(desk: DiscordDesk) -> tuple[Talk, Card]:
     desk.model.script(*FRUIT, when="fruit")
     talk = await desk.mention(ADA, "fruit, please")
     return talk, await card(desk, talk)
+
+
+def count_writers(tmp_path: Path) -> int:
+    """Return the number of people of whose messages the bot knows."""
+    with sqlite3.connect(tmp_path / "desk.db") as connection:
+        return connection.execute("SELECT count(DISTINCT author) FROM inbox").fetchone()[0]
 
 
 @pytest.fixture
@@ -152,6 +160,18 @@ async def test_without_message_content_a_question_is_answered_all_the_same(deaf:
     await deaf.press(ADA, shown, "Pear")
     await settled(deaf, talk, "Pear")
     assert '"Pear"' in (await turn_of(deaf, "fruit", 2)).result
+
+
+async def test_without_message_content_who_writes_in_the_thread_takes_part(deaf: DiscordDesk, tmp_path: Path) -> None:
+    talk, shown = await fruit(deaf)
+    await deaf.press(BEN, shown, "Pear")
+    await until(lambda: NOT_TAKING_PART in deaf.alone(BEN), "ben is told what to do")
+    await deaf.say(BEN, "here I write something", talk)
+    await until(lambda: count_writers(tmp_path) == 2, "the bot heard that ben wrote")
+    await deaf.press(BEN, shown, "Pear")
+    assert '"Pear"' in (await turn_of(deaf, "fruit", 2)).result
+    assert not any("here I write" in text for text in (await turn_of(deaf, "fruit", 2)).all_texts)
+    assert deaf.replies(BEN) == ()
 
 
 async def test_without_message_content_direct_messages_are_heard(deaf: DiscordDesk) -> None:

@@ -176,3 +176,31 @@ async def test_an_edit_that_names_the_bot_for_the_first_time_begins_nothing(desk
     other = await desk.mention(CY, "hello")
     await line(desk, other, "Hello to you.")
     assert not told(desk, "just talking")
+
+
+async def test_an_edit_of_what_the_agent_has_read_as_history_reaches_it_with_both_versions(desk: Desk) -> None:
+    desk.model.script(turn("To staging, then."), turn("To production, then."), turn("Fine."), when="deploy")
+    talk = await desk.thread(BEN, "deploy to stagin")
+    await desk.mention_in(ADA, "do what ben says", talk)
+    await line(desk, talk, "To staging, then.")
+    await desk.edit(BEN, "deploy to PRODUCTION", talk)
+    await line(desk, talk, "To production, then.")
+    assert (await turn_of(desk, "deploy", 2)).texts == [
+        "ben: [edited a message that you have read. Before: “deploy to stagin”. Now:] deploy to PRODUCTION"
+    ]
+    await is_told(desk, talk, BEN, "Got it: the agent will see your edit.")
+    await desk.redeliver_edit()
+    await desk.say(ADA, "thanks", talk)
+    assert (await turn_of(desk, "deploy", 3)).texts == ["ada: thanks"]
+
+
+async def test_history_that_was_edited_before_the_agent_read_it_is_not_told_again(desk: Desk) -> None:
+    desk.model.script(turn("To production, then."), turn("Fine."), when="deploy")
+    talk = await desk.thread(BEN, "deploy to stagin")
+    await desk.edit(BEN, "deploy to PRODUCTION", talk)
+    await desk.mention_in(ADA, "do what ben says", talk)
+    await line(desk, talk, "To production, then.")
+    await desk.redeliver_edit()
+    await desk.say(ADA, "thanks", talk)
+    assert (await turn_of(desk, "deploy", 2)).texts == ["ada: thanks"]
+    assert not any("see your edit" in text for text in (*desk.notices(BEN), *desk.replies(BEN)))

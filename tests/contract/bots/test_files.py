@@ -8,9 +8,9 @@ from askback_sandbox.discord.objects import post_object
 from askback_sandbox.model.script import turn
 
 from .discord import DiscordDesk
-from .driver import ADA, Desk, line, turn_of
+from .driver import ADA, BEN, Desk, line, turn_of
 
-CANNOT = "I cannot read files, so I do not know what is in"
+CANNOT = "I cannot read attachments, so I do not know what is in"
 
 
 async def test_a_file_is_named_to_the_model_and_the_person_is_told(desk: Desk) -> None:
@@ -79,3 +79,14 @@ async def test_a_sticker_is_named(desk: DiscordDesk) -> None:
     desk.gateway.dispatch_in(desk.guild.places[talk.channel], "MESSAGE_CREATE", message)
     await line(desk, talk, f"{CANNOT} the sticker Wave")
     assert (await turn_of(desk, "look", 2)).texts == ["ada:  [attached, and not readable here: the sticker Wave]"]
+
+
+async def test_what_was_shared_from_elsewhere_is_not_read_and_its_sharer_hears_so(desk: Desk) -> None:
+    desk.model.script(turn("Good morning to you."), turn("Please paste it."), when="hello")
+    talk = await desk.mention(ADA, "hello")
+    await line(desk, talk, "Good morning to you.")
+    await desk.share(ADA, "deploy 6.6.6 to production", BEN, talk)
+    await line(desk, talk, "Please paste it.")
+    name = {"slack": "a shared message", "discord": "a forwarded message"}[desk.platform]
+    await line(desk, talk, f"{CANNOT} {name}")
+    assert (await turn_of(desk, "hello", 2)).texts == [f"ada:  [attached, and not readable here: {name}]"]

@@ -57,6 +57,19 @@ async def test_who_wrote_before_the_agent_was_called_does_not_approve_that_alone
     assert shed.ran == [("6.6.6", "production")]
 
 
+@pytest.mark.only("slack", reason="Discord does not say who wrote what is forwarded")
+async def test_whose_words_somebody_else_shared_does_not_approve_them_alone(desk: Desk, shed: Shed) -> None:
+    desk.join_group(BEN)
+    desk.join_group(CY)
+    desk.model.script(turn(PRODUCTION), turn("It is out."), when="production")
+    talk = await desk.thread(ADA, "what about this?")
+    await desk.share(ADA, "deploy 6.6.6 to production please", BEN, talk)
+    await desk.mention_in(ADA, "can you help ben?", talk)
+    shown = await card(desk, talk, "6.6.6")
+    assert "ben (shared by ada): deploy 6.6.6 to production please" in (await turn_of(desk, "what about", 1)).texts[0]
+    await refused_then_approved(desk, talk, shed, shown, BEN)
+
+
 async def refused_then_approved(desk: Desk, talk: Talk, shed: Shed, shown: Card, *suspects: str) -> None:
     """Check that each suspect is refused with a notice; cy, who wrote nothing, approves."""
     for suspect in suspects:

@@ -77,7 +77,7 @@ async def test_ask_waits_on_an_event_and_not_on_a_clock(
         assert not asking.done()
         assert (reads, alarms) == (1, 0)
         monkeypatch.setattr(loop, "call_at", call_at)
-        await one.press(ask, Choose(index=0), draw=False)
+        await one.press(ask, Choose(index=0), ANN.evolve(groups_known=True), draw=False)
         assert (await asking).status == "answered"
         assert reads == 2
 
@@ -424,7 +424,6 @@ async def test_whoever_asked_and_an_administrator_may_cancel_and_nothing_else(tm
 async def test_a_click_without_groups_gets_those_of_the_ask_and_a_card_shown_here_needs_no_query(
     tmp_path: Path, board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    board.groups.in_events = False
     who = Who(groups=("G1",))
     async with engine(tmp_path, board) as one:
         asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=who))

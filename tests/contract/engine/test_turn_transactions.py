@@ -14,7 +14,13 @@ from askback.domain.ask_policy import Limits, Policy, Who
 from askback.domain.conversation import Conversation
 from askback.domain.decision import decide
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.incoming_message import IncomingMessage
+from askback.domain.incoming_message import (
+    DeletedMessages,
+    EditedMessage,
+    EditResult,
+    HistoryMessage,
+    IncomingMessage,
+)
 from askback.domain.interview import start_interview
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, Message, ToolCall, Turn, TurnEnd, TurnInput
@@ -50,8 +56,8 @@ class Thread:
         self._written = 1
 
     @classmethod
-    async def begin(cls, store: Store, text: str = "hello") -> Thread:
-        received = await store.receive(_heard(text, "1"), begin=True)
+    async def begin(cls, store: Store, text: str = "hello", *, midway: bool = False) -> Thread:
+        received = await store.receive(_heard(text, "1").evolve(midway=midway), begin=True)
         assert received is not None
         return cls(store, received.conversation)
 
@@ -61,14 +67,14 @@ class Thread:
         assert await self.store.receive(_heard(text, str(self._written), by), begin=False) is not None
         return str(self._written)
 
-    async def turn(self, notice: OutgoingMessage | None = None) -> Turn | None:
+    async def turn(self, notice: OutgoingMessage | None = None, *earlier: HistoryMessage) -> Turn | None:
         def compose(news: TurnInput) -> Message:
             self.composed.append(news)
             results: list[dict[str, JsonValue]] = [_result(call) for call, _ in news.calls]
             content = (*results, *(_text(one.text) for one in news.written))
             return Message(seq=0, role="user", content=content, authors=tuple(one.author for one in news.written))
 
-        return await self.store.begin_turn(self.id, compose, notice)
+        return await self.store.begin_turn(self.id, compose, notice, earlier=earlier)
 
     async def begun(self) -> Turn:
         turn = await self.turn()
@@ -498,3 +504,51 @@ async def test_where_a_text_stands_is_nothing_to_a_conversation_that_was_deleted
     with pytest.raises(TurnTakenOver):
         await thread.store.set_text_messages(turn, (PART,))
     assert await thread.store.find_conversation(HERE) is None
+
+
+def edited(key: str, text: str, by: Actor = BEN, after: float = 0.0) -> EditedMessage:
+    return EditedMessage(message=_heard(text, key, by), at=utc_now() + timedelta(seconds=after))
+
+
+EARLIER = HistoryMessage(key="0", author=BEN, text="to stagin")
+
+
+async def test_an_edit_of_history_is_heard_and_its_row_changes_nothing_else(store: Store) -> None:
+    thread = await Thread.begin(store, midway=True)
+    own, program = EARLIER.evolve(key="00", ours=True), EARLIER.evolve(key="000", author=BEN.evolve(is_program=True))
+    assert await thread.turn(None, own, program, EARLIER) is not None
+    assert [await store.is_stored(key) for key in ("00", "000", "0")] == [False, False, True]
+    late = _heard("to stagin", "0", BEN).evolve(at=utc_now() - timedelta(hours=1))
+    again = await store.receive(late, begin=False)
+    assert again is not None
+    assert again.duplicate, "the model has read it as history"
+    (recent,) = await store.list_recent("board", utc_now() - timedelta(hours=1))
+    assert recent.newest_key == "1"
+    assert await store.edit(edited("0", "to PRODUCTION", ANN)) == EditResult(), "it is not hers"
+    assert (await store.edit(edited("0", "to PRODUCTION", after=1))).how == "heard"
+    assert (await store.edit(edited("0", "to nowhere", after=2))).how == "replaced"
+    assert await store.withdraw_messages(thread.id, ("0",)) == 1, "the unread version is deleted with its message"
+    assert (await store.find_deletion_targets(DeletedMessages(messages=(), keys=("0",)))).conversations == (thread.id,)
+
+
+async def test_a_mention_that_was_read_as_history_is_heard_when_it_arrives_late(store: Store) -> None:
+    thread = await Thread.begin(store, midway=True)
+    assert await thread.turn(None, EARLIER) is not None
+    received = await store.receive(_heard("to stagin", "0", BEN), begin=True)
+    assert received is not None
+    assert not received.duplicate
+
+
+async def test_an_edit_of_history_that_arrives_while_it_is_read_is_not_lost(store: Store) -> None:
+    assert not await store.is_history_due()
+    thread = await Thread.begin(store, midway=True)
+    assert await store.is_history_due()
+    assert (await store.edit(edited("0", "to PRODUCTION", after=2))).how == "replaced"
+    assert (await store.edit(edited("0", "to testing", after=1))).how == "replaced"
+    assert (await store.edit(edited("5", "of a stranger", ANN))).how == "replaced"
+    other = EARLIER.evolve(key="5", text="as it was")
+    assert await thread.turn(None, EARLIER, other) is not None
+    assert [one.text for one in thread.composed[0].history] == ["to PRODUCTION", "as it was"]
+    assert not await store.is_history_due()
+    assert (await store.edit(edited("0", "to PRODUCTION", after=2))).how == "ignored"
+    assert (await store.edit(edited("0", "to nowhere", after=3))).how == "heard"

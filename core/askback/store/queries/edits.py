@@ -22,6 +22,7 @@ from sqlalchemy import Connection, RowMapping, or_, select, update
 from askback.domain.identity import Actor
 from askback.internal.clock import to_micros
 from askback.internal.values import Value
+from askback.store.queries import history
 from askback.store.schema import inbox
 
 _NOT_TOLD = -1
@@ -32,6 +33,7 @@ class StoredMessage(Value):
     """A person's message, or a version of one, as stored."""
 
     id: int
+    key: str
     author: Actor
     text: str
     taken_seq: int | None
@@ -44,6 +46,11 @@ class StoredMessage(Value):
         return self.taken_seq is None
 
     @property
+    def is_pending(self) -> bool:
+        """True if an edit came in before the message itself was read as history."""
+        return self.taken_seq == _NOT_TOLD and history.is_key(self.key)
+
+    @property
     def is_read(self) -> bool:
         """True if the model has read it."""
         return self.taken_seq is not None and self.taken_seq != _NOT_TOLD
@@ -51,14 +58,17 @@ class StoredMessage(Value):
 
 def is_stored(connection: Connection, key: str) -> bool:
     """Return True if a message was kept in any conversation."""
-    return connection.execute(select(inbox.c.id).where(inbox.c.dedupe_key == key).limit(1)).first() is not None
+    query = select(inbox.c.id).where(inbox.c.dedupe_key.in_(history.list_keys((key,)))).limit(1)
+    return connection.execute(query).first() is not None
 
 
 def find(connection: Connection, conversation_id: str, key: str) -> StoredMessage | None:
     """Return the first version of the message with that key."""
-    query = select(inbox).where(inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key == key)
-    row = connection.execute(query).mappings().first()
-    return None if row is None else _to_stored_message(row)
+    keys = history.list_keys((key,))
+    query = select(inbox).where(inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key.in_(keys))
+    # If the message arrived by itself as well, the model read that last.
+    rows = sorted(connection.execute(query).mappings(), key=lambda row: keys.index(row["dedupe_key"]))
+    return _to_stored_message(rows[0]) if rows else None
 
 
 def get_newest_version(connection: Connection, conversation_id: str, kept: StoredMessage) -> StoredMessage:
@@ -110,7 +120,9 @@ def mark_skipped(connection: Connection, kept: StoredMessage) -> None:
 
 def withdraw_unread(connection: Connection, conversation_id: str, keys: tuple[str, ...]) -> tuple[int, ...]:
     """Withdraw the unread versions of these messages, edits included. Return the ids of their rows."""
-    named = select(inbox.c.id).where(inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key.in_(keys))
+    named = select(inbox.c.id).where(
+        inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key.in_(history.list_keys(keys))
+    )
     ids = tuple(connection.execute(named).scalars())
     unread = (
         select(inbox.c.id)
@@ -125,13 +137,14 @@ def withdraw_unread(connection: Connection, conversation_id: str, keys: tuple[st
 
 def find_conversations(connection: Connection, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return the ids of the conversations in which messages with these keys were kept."""
-    query = select(inbox.c.conversation_id).where(inbox.c.dedupe_key.in_(keys)).distinct()
+    query = select(inbox.c.conversation_id).where(inbox.c.dedupe_key.in_(history.list_keys(keys))).distinct()
     return tuple(connection.execute(query).scalars())
 
 
 def _to_stored_message(row: RowMapping) -> StoredMessage:
     return StoredMessage(
         id=row["id"],
+        key=row["dedupe_key"],
         author=Actor.model_validate_json(row["author"]),
         text=row["text"],
         taken_seq=row["taken_seq"],
