@@ -1,4 +1,4 @@
-"""The question to an author if their message may be meant as an answer. On Discord, everyone can read it."""
+"""Builds the question that asks an author whether their message is an answer. On Discord, everyone can read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls to Discord's REST API, which turn Discord's error codes into errors that the core understands."""
+"""Calls Discord's REST API, and turns Discord's error codes into the core's errors."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ _LATER = frozenset({20016, 20028, 20029, 40333, 130000})
 
 _WHY = {
     NO_CHANNEL: "the channel or thread does not exist any more.",
-    40001: "the bot's token is not accepted. Whoever runs me: copy DISCORD_TOKEN again.",
+    40001: "Discord rejects the bot's token. My operator has to copy DISCORD_TOKEN again.",
     50001: "I cannot see that channel: give me the permission View Channel there.",
-    50007: "that person does not take direct messages from me.",
-    50013: "I lack a permission there: View Channel, Send Messages, Create Public Threads, "
+    50007: "that person does not accept direct messages from me.",
+    50013: "I lack one of these permissions there: View Channel, Send Messages, Create Public Threads, "
     "Send Messages in Threads and Read Message History.",
     ARCHIVED: "the thread is archived, and I may not open it: give me the permission Manage Threads.",
     LOCKED: "the thread is locked, and I may not write there: give me the permission Manage Threads.",
@@ -71,7 +71,7 @@ class DiscordRefusal(DeliveryError):
 
 
 class NotAnswerable(MessageNotFound):
-    """An interaction that accepts no answer any more: it has expired or was answered already."""
+    """Raised for an interaction that no longer accepts an answer, because it has expired or was already answered."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"Discord: {code}")
@@ -81,8 +81,8 @@ class NotAnswerable(MessageNotFound):
 def explain(code: int, status: int) -> str:
     """Explain an error code of Discord's and say how to fix it."""
     if status == 401:
-        return "Discord does not accept DISCORD_TOKEN. Whoever runs me: copy it again."
-    return _WHY.get(code, f"Discord refused it (code {code}, HTTP {status}).")
+        return "Discord rejects DISCORD_TOKEN. My operator has to copy it again."
+    return _WHY.get(code, f"Discord rejected the call (code {code}, HTTP {status}).")
 
 
 class DiscordApi:
@@ -142,8 +142,8 @@ class DiscordApi:
     async def respond(self, interaction_id: int, token: str, body: Body, seconds: float) -> None:
         """Give an interaction its first answer. Raises `MessageNotFound`, `RetryableError` or `DiscordRefusal`.
 
-        It does not use discord.py's client, which sends one answer at a time. The rate limit that the client guards
-        does not apply here. The URL carries the authority, so no token is sent.
+        This bypasses discord.py's client, which would send one answer at a time because of a rate limit that does not
+        apply here. The URL itself authorizes the request, so no token is sent.
         """
         await self._post(f"/interactions/{interaction_id}/{token}/callback", body, seconds)
 

@@ -44,19 +44,19 @@ log = logging.getLogger("askback.discord")
 ANSWER_SECONDS = 10
 CLOSED = {
     4004: "Copy DISCORD_TOKEN again from the page Bot of your application in the developer portal",
-    4010: "Discord takes no such shard: look at --shard and ASKBACK_DISCORD_SHARD",
-    4011: "The bot is on more servers than so few sessions may serve. askback doctor says how many processes it takes, "
-    "each with a shard of its own: askback discord --shard 0/2, askback discord --shard 1/2",
+    4010: "The shard is invalid: check --shard and ASKBACK_DISCORD_SHARD",
+    4011: "The bot is on too many servers for so few sessions. askback doctor says how many processes it needs, each "
+    "with its own shard: askback discord --shard 0/2, askback discord --shard 1/2",
 }
 """Operator advice for the codes with which Discord closes the gateway permanently.
 
 See https://discord.com/developers/docs/topics/opcodes-and-status-codes
 """
 NAMED = 10
-"""Most server ids in one log line."""
+"""Maximum number of server ids in one log line."""
 FINISH_SECONDS = 3.0
 RATE_LIMIT_SECONDS = 30
-"""Longest wait of discord.py for a rate limit. Beyond it, the outbox retries later, and a lookup fails."""
+"""Maximum wait of discord.py for a rate limit. If it would be longer, the outbox retries later, and a look-up fails."""
 
 
 class DiscordBot:
@@ -88,7 +88,7 @@ class DiscordBot:
                     await log_in(client, settings)
                     me = client.user
                     if me is None:
-                        raise OperatorError("Discord did not say who the bot is: check DISCORD_TOKEN.")
+                        raise OperatorError("Discord's response does not identify the bot: check DISCORD_TOKEN.")
                     api = DiscordApi(client.http, session, settings.api_url)
                     platform = DiscordPlatform(api, me.id)
                     # If Discord does not say, assume that anyone may have invited the bot anywhere.
@@ -147,16 +147,16 @@ class DiscordConnection:
             await self._gateway.run()
         except discord.PrivilegedIntentsRequired:
             raise OperatorError(
-                "Discord does not grant the bot what it asked for. Look at the page Bot of your application in the "
-                "developer portal: after switching Message Content Intent on or off there, start askback again."
+                "Discord does not grant the bot the intents that it requested. If you have changed Message Content "
+                "Intent on the page Bot of your application in the developer portal, restart askback."
             ) from None
         except discord.ConnectionClosed as error:
-            why = CLOSED.get(error.code, "Please report that")
-            raise OperatorError(f"Discord closed the gateway for good (code {error.code}). {why}.") from None
+            why = CLOSED.get(error.code, "Please report this")
+            raise OperatorError(f"Discord closed the gateway permanently (code {error.code}). {why}.") from None
 
 
 class _Client(discord.Client):
-    """discord.py's client with our event handlers. It caches no messages and no members."""
+    """discord.py's client with askback's event handlers. It caches no messages and no members."""
 
     access: Access
     clicks: Clicks
@@ -212,10 +212,14 @@ class _Client(discord.Client):
 
     async def on_ready(self) -> None:
         part = "" if self.shard_count in {None, 1} else f" as shard {self.shard_id} of {self.shard_count}"
-        log.info("Listening on Discord%s.", part, extra={"action": "discord_connected"})
+        log.info("Connected to Discord%s.", part, extra={"action": "discord_connected"})
         if self.access.is_closed and self.guilds:
             line = OPENING.format_setting(*(str(guild.id) for guild in self.guilds[:NAMED]))
-            log.warning("Nobody may talk to the bot yet: set %s", line, extra={"action": "nobody_allowed", "set": line})
+            log.warning(
+                "Nobody may talk to the bot yet. To allow it, set %s",
+                line,
+                extra={"action": "nobody_allowed", "set": line},
+            )
         with self._hold_task():
             await self.rooms.open_all()
             self.missed()
@@ -257,9 +261,9 @@ class _Client(discord.Client):
             await self.rooms.handle_channel_closed(str(channel.id))
 
     async def on_error(self, event_method: str, /, *args: object, **kwargs: object) -> None:
-        del args, kwargs  # payloads hold what people wrote, which must not be logged
+        del args, kwargs  # payloads contain people's texts, which must not be logged
         log.error(
-            "An event could not be taken.",
+            "Could not handle an event from Discord because of a bug. Please report this.",
             exc_info=True,  # noqa: LOG014 - see above
             extra={"action": "event_failed", "event": event_method},
         )
@@ -290,5 +294,5 @@ def create_bot(options: BotOptions) -> Bot:
         except ValueError as error:
             raise OperatorError(f"--shard {options.shard} {error}.") from None
     if options.http is not None:
-        raise OperatorError("Discord is served over its gateway: leave --http out.")
+        raise OperatorError("Discord sends events only over its gateway: leave out --http.")
     return DiscordBot(options.shard)

@@ -1,4 +1,4 @@
-"""The bot's own sentences. Only the people that a sentence is for are mentioned and notified."""
+"""Builds the bot's own sentences, which mention and notify only the people that they are for."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def allowed_mentions(who: Who | None) -> Component:
 
 
 def remove_everyone_mention(body: Mapping[str, JsonValue], place: Place) -> Component:
-    """Return the same message, so that it does not notify the whole server: @everyone's role has the server's id."""
+    """Return the message without @everyone's role, whose id is the server's, so that it does not notify everyone."""
     allowed = body.get("allowed_mentions")
     roles = allowed.get("roles") if isinstance(allowed, dict) else None
     if not isinstance(allowed, dict) or not isinstance(roles, list) or place.tenant not in roles:

@@ -17,13 +17,13 @@ from askback_discord.components import gallery, moment
 from askback_discord.controls import build_tabs
 
 CROWD: Final = 60
-"""If more text pieces than this name the people asked, they appear below the form's navigation."""
+"""Maximum number of text pieces that name the people asked above the form's navigation. More appear below it."""
 SPACED: Final = 30
-"""Up to this many options with details are separated by blank lines."""
+"""Maximum number of options with details that blank lines separate."""
 
 
 def build_content(card: Card, *, images: bool = True) -> list[Unit]:
-    """Return everything that a card says. Without `images`, the images' addresses are shown as text."""
+    """Return the complete content of a card. Without `images`, show the addresses of images as text."""
     units: list[Unit] = [_build_head(card)]
     if card.prompt:
         units.append([*_build_prompt(card)])
@@ -31,7 +31,7 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     if card.view == "question" and card.written is not None:
         units.append([Text("Written answer so far:", opens=True), *quoted([card.written])])
     if card.view == "question" and card.unsent:
-        units.append([Text(f"-# A text that was not accepted is kept: {_explain_problem(card)}", opens=True)])
+        units.append([Text(f"-# A rejected text is kept: {_explain_problem(card)}", opens=True)])
     if not card.prompt:
         units += [
             _build_review_line(line, "Not answered yet" if card.ending is None else "Not answered")
@@ -74,7 +74,7 @@ def _build_people(card: Card) -> Iterator[Text]:
 
 
 def _build_prompt(card: Card) -> Iterator[Text]:
-    """The question. What it quotes of its details follows as preformatted text."""
+    """The question, followed by the quoted part of its details as preformatted text."""
     asked, excerpt, rest = card.parts
     yield strong(asked, opens=True)
     if excerpt:
@@ -114,7 +114,7 @@ def _build_review_line(line: ReviewLine, unanswered: str) -> Unit:
 
 
 def _explain_problem(card: Card) -> str:
-    return "“Edit your text…” opens it again." if card.custom else "it can no longer be sent."
+    return "“Edit your text…” opens it again." if card.custom else "you can no longer send it."
 
 
 def _build_ending(card: Card, ending: Ending) -> Unit:
@@ -124,7 +124,7 @@ def _build_ending(card: Card, ending: Ending) -> Unit:
         "cancelled": "Cancelled",
         "declined": "Not now",
         "timed_out": "Nobody answered in time",
-        "undeliverable": "This could not be delivered",
+        "undeliverable": "Could not be delivered",
     }[ending.status]
     made: Unit = [Text(f"**{words}**", opens=True)]
     if ending.by is not None:
@@ -135,5 +135,5 @@ def _build_ending(card: Card, ending: Ending) -> Unit:
     if ending.reason is not None and ending.reason.strip():
         made += quoted([ending.reason])
     if ending.status != "answered" and any(line.answer for line in card.lines):
-        made.append(Text("-# What had been put down was not handed in.", before="\n"))
+        made.append(Text("-# These draft answers were not submitted.", before="\n"))
     return made

@@ -16,7 +16,7 @@ from askback_discord.escaping import bold, escape
 
 PLATFORM = "discord"
 LONG: Final = 300
-"""Longest text, in characters, that can be bold. A longer text may have to be split, and bold text cannot be split."""
+"""Maximum length of bold text, in characters. A longer text may have to be split, and bold text cannot be split."""
 
 Style: TypeAlias = Literal["ours", "plain", "bold", "quote", "code"]
 
@@ -29,7 +29,7 @@ _BREAK: Final = "\u2060"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A run of text: our own Markdown, or a text of a model or a person in one style, shown literally."""
+    """A run of text: askback's own Markdown, or a text of a model or a person in one style, shown literally."""
 
     words: str
     style: Style = "ours"

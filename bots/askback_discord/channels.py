@@ -20,7 +20,7 @@ KEPT = 2000
 
 
 class ChannelCache:
-    """The parents of threads. What discord.py does not know is looked up."""
+    """Caches the parents of threads. Looks up those that discord.py does not know."""
 
     def __init__(self, platform: DiscordPlatform) -> None:
         self._platform = platform
@@ -32,12 +32,16 @@ class ChannelCache:
             return str(channel.parent_id)
         if not isinstance(channel, discord.PartialMessageable):
             return None
-        # discord.py has not seen this channel and does not know if it is a thread, such as an archived one.
+        # discord.py has not seen this channel, which may be an archived thread.
         if channel.id not in self._parents:
             try:
                 self._parents[channel.id] = await self._platform.threads.fetch_parent(str(channel.id))
             except (MessageNotFound, RetryableError, DeliveryError) as error:
-                log.warning("A channel could not be looked up: %s", error, extra={"action": "thread_unknown"})
+                log.warning(
+                    "Could not look up whether a channel is a thread, so it counts as a channel: %s",
+                    error,
+                    extra={"action": "thread_unknown"},
+                )
                 return None
         return self._parents[channel.id]
 

@@ -49,12 +49,12 @@ from askback_discord.stop_button import is_placeholder
 log = logging.getLogger("askback.discord")
 
 NOT_WHOLE = (
-    "The rest could not be shown: please press the button again. Where it is a file, I may lack the permission Attach "
-    "Files here."
+    "I could not show the rest: please press the button again. If it is a file, I may lack the permission Attach Files "
+    "here."
 )
-TAKEN = "Thank you, that was taken."
+TAKEN = "Thank you, your answer is saved."
 REMEMBERED = 2000
-"""Most interactions that are remembered. A resumed gateway session delivers them again."""
+"""Maximum number of interactions to remember, since a resumed gateway session delivers them again."""
 LATER_SECONDS = 0.8
 """Seconds of an interaction's answer time that are kept for a plain ack, in case the drawing takes too long."""
 
@@ -80,7 +80,7 @@ class Clicks:
         self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
 
     async def handle_interaction(self, interaction: discord.Interaction) -> None:
-        """Handle a person's action on one of our messages. Never raises, and always tries to answer."""
+        """Handle a person's action on one of the bot's messages. Never raises, and always tries to answer."""
         if interaction.type not in {discord.InteractionType.component, discord.InteractionType.modal_submit}:
             return
         if interaction.id in self._seen:
@@ -90,12 +90,10 @@ class Clicks:
         try:
             await self._handle_click(reply, interaction)
         except StoreError as error:
-            log.error(
-                "A click could not be committed; the person was told: %s", error, extra={"action": "click_refused"}
-            )
+            log.error("Could not commit a click; the person got a notice: %s", error, extra={"action": "click_refused"})
             await self._refuse(reply, interaction, describe_failure(error))
         except Exception:
-            log.exception("A click failed; the person was told.", extra={"action": "click_failed"})
+            log.exception("A click failed because of a bug; the person got a notice.", extra={"action": "click_failed"})
             await self._refuse(reply, interaction, UNCERTAIN)
 
     async def _handle_click(self, reply: InteractionResponse, interaction: discord.Interaction) -> None:
@@ -123,7 +121,7 @@ class Clicks:
             return
         operation = None if control is None else _build_operation(control, pressed, interaction)
         if control is None or operation is None:
-            log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
+            log.warning("Ignored a click: the control does not belong to askback.", extra={"action": "unknown_control"})
             await reply.wait_for_other_process()
             await self._notify_refusal(reply, pressed, UNKNOWN, UNKNOWN)
             return
@@ -167,7 +165,7 @@ class Clicks:
                 await self._platform.remove_stop_button((pressed.message,), worded=False)
             await reply.follow_up(ephemeral.build_notice(refusal.notice))
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
+            log.warning("Could not show a notice to a person: %s", error, extra={"action": "notice_lost"})
 
     async def _respond(
         self,
@@ -207,7 +205,7 @@ class Clicks:
                 if await self._send_response(reply, MESSAGE, first) and not await self._add(reply, more, made[1]):
                     await self._add(reply, [ephemeral.build_notice(NOT_WHOLE)])
             case _ if pressed.message is None:
-                # It came from a private notice, which is not the card.
+                # The person pressed a button of a private notice, which is not the card.
                 await self._notify(reply, pressed, ephemeral.build_notice(TAKEN))
                 await self._manager.cards.leave_to_outbox(control.ask_id)
             case _:
@@ -250,10 +248,17 @@ class Clicks:
                 await self._leave(ask_id, error)
         except Exception:
             # The row still exists, and the outbox draws the card when the lease ends.
-            log.exception("A card could not be drawn for now.", extra={"action": "card_left", "ask_id": ask_id})
+            log.exception(
+                "Could not redraw a card because of a bug; the outbox does it.",
+                extra={"action": "card_left", "ask_id": ask_id},
+            )
 
     async def _leave(self, ask_id: str, error: Exception) -> None:
-        log.warning("A card is left to the outbox: %s", error, extra={"action": "card_left", "ask_id": ask_id})
+        log.warning(
+            "Could not redraw a card after a click; the outbox does it: %s",
+            error,
+            extra={"action": "card_left", "ask_id": ask_id},
+        )
         await self._manager.cards.leave_to_outbox(ask_id)
 
     async def _show_page(self, reply: InteractionResponse, pressed: Click, ask_id: str, page: int) -> None:
@@ -292,7 +297,7 @@ class Clicks:
             else:
                 await self._notify(reply, pressed, ephemeral.build_notice(text))
         except Exception:
-            log.exception("A click could not even be refused.", extra={"action": "answer_lost"})
+            log.exception("Could not tell a person that their click failed.", extra={"action": "answer_lost"})
 
     async def _notify(self, reply: InteractionResponse, pressed: Click, words: Body) -> bool:
         """Show a sentence only to the person who clicked.
@@ -318,7 +323,7 @@ class Clicks:
             await self._add(reply, more)
 
     async def _add(self, reply: InteractionResponse, more: Sequence[Body], file: File | None = None) -> bool:
-        """Send what does not fit into the first answer; a file goes with the last message.
+        """Send the messages that do not fit into the first answer. A file goes with the last one.
 
         Return True if all of it was delivered. Never raises Discord's errors.
         """
@@ -326,7 +331,7 @@ class Clicks:
             try:
                 await reply.follow_up(words, file if number == len(more) else None)
             except (MessageNotFound, RetryableError, DeliveryError) as error:
-                log.warning("The rest of a text did not get through: %s", error, extra={"action": "notice_lost"})
+                log.warning("Could not show the rest of a text: %s", error, extra={"action": "notice_lost"})
                 return False
         return True
 
@@ -338,10 +343,10 @@ class Clicks:
             if error.answered:
                 log.debug("Another process has answered the same click.")
             else:
-                log.warning("A click could not be answered: %s", error, extra={"action": "answer_lost"})
+                log.warning("Could not answer a click in time: %s", error, extra={"action": "answer_lost"})
             return False
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("A click could not be answered: %s", error, extra={"action": "answer_lost"})
+            log.warning("Could not answer a click: %s", error, extra={"action": "answer_lost"})
             return False
         return True
 

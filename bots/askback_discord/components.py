@@ -27,7 +27,7 @@ Style: TypeAlias = Literal["primary", "secondary", "success", "danger"]
 
 
 def display(markdown: str) -> Component:
-    """A text. Discord refuses an empty text, so white space alone is padded with invisible characters."""
+    """A text. Discord rejects an empty one, so this adds invisible characters to a text of white space."""
     return {"type": limits.DISPLAY, "content": markdown if markdown.strip() else f"\u200b{markdown}\u200b"}
 
 

@@ -29,7 +29,7 @@ field: the text field itself
 postpone: the button "Not now…", which opens the field for a reason
 decline: the field for that reason
 vote: the field for the reason of a choice
-look: shows everything that the card shows only in part
+look: the button "Show everything"
 use, keep: the buttons of an offer, with the offer's id as the ask id
 stop: the button below an unfinished text, with a hash of the text's name as the ask id
 """
@@ -76,7 +76,7 @@ def to_custom_id(control: Control) -> str:
 
 
 def parse(found: object) -> Control | None:
-    """Return the control of a custom_id, or None if the id is not ours. Never raises."""
+    """Return the control of a custom_id, or None if the id is not askback's. Never raises."""
     match = _CUSTOM_ID.fullmatch(found) if isinstance(found, str) else None
     kind = KINDS.get(match[1]) if match else None
     if match is None or kind is None:
@@ -88,7 +88,7 @@ def parse(found: object) -> Control | None:
 
 
 def find_controls(components: object) -> Iterator[Control]:
-    """Yield our controls among the components of a message, as Discord's API returns them."""
+    """Yield askback's controls among the components of a message in the form of Discord's API."""
     for component in cast("list[object]", components) if isinstance(components, list) else ():
         if isinstance(component, dict):
             fields = cast("Mapping[str, object]", component)

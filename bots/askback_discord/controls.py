@@ -14,11 +14,11 @@ from askback_discord.components import Component, Style, button, menu, option, r
 from askback_discord.escaping import fit_line, to_single_line
 
 BUTTONS = limits.ROW_BUTTONS
-"""Most controls of a single choice, including "Something else…", that are shown as buttons. More become a menu."""
+"""Maximum number of buttons for a single choice, including "Something else…". More options become a menu."""
 SHORT = 38
-"""Longest label of such a button, in UTF-16 units. Discord shows no more of a label."""
+"""Maximum length of such a button's label, in UTF-16 units. Discord shows no more of a label."""
 TABS = 5
-"""Most questions of a form that have a button each. More become a menu."""
+"""Maximum number of questions of a form that get a button each. More become a menu."""
 TAB = 24
 """Characters of a tab's label. The full header is shown above its question."""
 MENU_WEIGHT = 4_500

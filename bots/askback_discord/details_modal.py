@@ -16,7 +16,7 @@ from askback_discord.components import Component
 
 FILE: Final = "everything.txt"
 MOST: Final = 8
-"""Most messages that it may take. A longer text is sent as a file."""
+"""Maximum number of messages. A longer text is sent as a file."""
 TITLE: Final = 100
 ROOM: Final = limits.CONTENT - 2 * TITLE - 50
 """Characters of a message for the text. The rest is for the escaped title."""
@@ -29,7 +29,7 @@ def build_notice(shown: Details) -> tuple[list[Component], File | None]:
     for piece in _split_text(replace_controls(shown.text)):
         pieces.append(piece)
         if len(pieces) > MOST:
-            words = f"It has {len(shown.text):,} characters, and stands whole in the file below."
+            words = f"The text has {len(shown.text):,} characters. The file below contains all of it."
             return [_build_message(f"{title}\n{words}"), _build_message(title)], File(FILE, shown.text)
     if len(pieces) == 1:
         return [_build_message(f"{title}\n{pieces[0].markdown}")], None
@@ -40,7 +40,7 @@ def build_notice(shown: Details) -> tuple[list[Component], File | None]:
 
 
 def _split_text(words: str) -> Iterator[Text]:
-    """Split the text into code blocks that together are the whole text, at line ends if the lines are short enough."""
+    """Split the text into code blocks, at line ends if the lines are short enough. Joined, they equal the text."""
     rest = Text(words, "code")
     while utf16_length(rest.markdown) > ROOM:
         piece, _ = rest.split(ROOM, limits.MESSAGE_BYTES)

@@ -39,10 +39,10 @@ _PERSON: Final = re.compile(rf"<?@!?({id_patterns.SNOWFLAKE})>?")
 _ROLE: Final = re.compile(rf"<?@&({id_patterns.SNOWFLAKE})>?")
 EVERYBODY: Final = frozenset({"everyone", "here"})
 _NO_ROLES = (
-    "Discord tells nobody's roles in a direct message, so {name} cannot be asked there: ask in a channel of the "
+    "Discord does not send roles in direct messages, so the bot cannot ask {name} there: ask in a channel of the "
     "server, or name people."
 )
-_NO_TEXTS = "Nobody can be asked in #{name}: it is no channel of texts. Name another one, or a thread by its id."
+_NO_TEXTS = "The bot cannot ask in #{name}, because it is not a text channel. Give a text channel, or a thread's id."
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class DiscordDirectory:
                 raise unknown_name_error("role", name, ())
             if normalize_name(name) in EVERYBODY:
                 raise unknown_name_error(
-                    "person or role", name, (), f"To let everybody answer who sees it, write {ANYONE}."
+                    "person or role", name, (), f"To let everybody answer who sees the question, use {ANYONE}."
                 )
             return await self._find_person(name, guilds, roles)
         return await self._find_person(person[1], guilds)
@@ -138,7 +138,7 @@ class DiscordDirectory:
         if kind == DIRECT:
             others = _to_objects(cast("list[object]", one.get("recipients") or []))
             if not others:
-                raise OperatorError(f"Discord did not say whose direct message {channel} is: name the person.")
+                raise OperatorError(f"Discord does not say whose direct message {channel} is: give the person instead.")
             other = _to_named({"user": others[0]})
             return Found(place=Place(platform=PLATFORM, channel=channel), name=other.name, person=other.person)
         guild = _read_text(one, "guild_id")

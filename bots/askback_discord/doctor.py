@@ -23,24 +23,23 @@ from askback_discord.api_calls import Json
 from askback_discord.install import INTENTS, PERMISSIONS, build_invite_link
 from askback_discord.settings import OPENING, DiscordSettings
 
-NETWORK = "Check the network, a proxy in between, and ASKBACK_DISCORD_API_URL if it is set."
+NETWORK = "Check the network, any proxy, and ASKBACK_DISCORD_API_URL if it is set."
 TOKEN = "Reset the token on the page Bot in Discord's developer portal, and set DISCORD_TOKEN to the new one."  # noqa: S105
-CONTENT = "Switch on Message Content Intent on the page Bot in Discord's developer portal, and start the bot again."
+CONTENT = "Turn on Message Content Intent on the page Bot in Discord's developer portal, and restart the bot."
 AGAIN = "Wait a minute, and run askback doctor again."
-GATEWAY = "Let WebSockets (wss://*.discord.gg, port 443) through the firewall or proxy, and check the network."
+GATEWAY = "Allow WebSockets (wss://*.discord.gg, port 443) in the firewall or proxy, and check the network."
 SPLIT = (
-    "Run {some}, each with a shard of its own (askback discord --shard {first} up to {last}), on one database in "
-    "PostgreSQL."
+    "Run {some}, each with its own shard (askback discord --shard {first} up to {last}), on one database in PostgreSQL."
 )
 SEEN_GUILDS = 10
-"""Most servers whose missing permissions are listed. Further ones are only counted."""
+"""Maximum number of servers whose missing permissions are listed. More are only counted."""
 _HELLO, _IDENTIFY, _DISPATCH, _INVALID = 10, 2, 0, 9
 _LOSSES = {
-    "read_messages": "it does not see the channels",
-    "send_messages": "it cannot post",
-    "create_public_threads": "it cannot begin the thread of a conversation",
-    "send_messages_in_threads": "it cannot answer in threads",
-    "read_message_history": "it cannot find a card again that it posted just before a crash",
+    "read_messages": "the bot does not see the channels",
+    "send_messages": "the bot cannot post",
+    "create_public_threads": "the bot cannot begin the thread of a conversation",
+    "send_messages_in_threads": "the bot cannot answer in threads",
+    "read_message_history": "the bot cannot find a card that it posted just before a crash",
 }
 
 
@@ -57,11 +56,11 @@ class _Answer:
 
 
 class _Unreachable(Exception):
-    """There was no response. The text says why, in a sentence."""
+    """Raised if there was no response. The text gives the reason in a sentence."""
 
 
 class _Closed(Exception):
-    """The gateway closed the connection."""
+    """Raised if the gateway closes the connection."""
 
     def __init__(self, code: int | None) -> None:
         self.code = code
@@ -73,7 +72,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
     try:
         settings = load(DiscordSettings)
     except OperatorError as error:
-        return findings_from_error("settings", error, "Mend it there.")
+        return findings_from_error("settings", error, "Fix the setting there.")
     timeout = aiohttp.ClientTimeout(total=scene.seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session:
         try:
@@ -109,9 +108,9 @@ async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: 
                 data = None
             return _Answer(response.status, data, response.headers.get("Date"))
     except TimeoutError:
-        raise _Unreachable(f"Discord does not answer within {seconds:g} s.") from None
+        raise _Unreachable(f"Discord did not answer within {seconds:g} s.") from None
     except (aiohttp.ClientError, OSError) as error:
-        raise _Unreachable(f"Discord cannot be reached ({type(error).__name__}).") from None
+        raise _Unreachable(f"Could not reach Discord ({type(error).__name__}).") from None
 
 
 def _find_refusal(answer: _Answer) -> Finding | None:
@@ -121,28 +120,28 @@ def _find_refusal(answer: _Answer) -> Finding | None:
     if answer.status == 401 and "code" in answer.json:
         return broken("token", "Discord does not accept DISCORD_TOKEN.", TOKEN)
     if answer.status == 429 or answer.status >= 500:
-        return warning("token", f"Discord cannot say at the moment whether it is good (HTTP {answer.status}).", AGAIN)
-    return broken("token", f"What answers there is not Discord's API (HTTP {answer.status}).", NETWORK)
+        return warning("token", f"Discord cannot check the token at the moment (HTTP {answer.status}).", AGAIN)
+    return broken("token", f"The server at Discord's address is not Discord's API (HTTP {answer.status}).", NETWORK)
 
 
 def _examine_application(data: Json) -> tuple[bool, list[Finding]]:
     """Return True if the bot may read messages that do not mention it, and the findings on the application."""
-    found = [good("token", f"It is that of the application {_read_text(data, 'name')} ({_read_text(data, 'id')}).")]
+    found = [good("token", f"It belongs to the application {_read_text(data, 'name')} ({_read_text(data, 'id')}).")]
     number = data.get("flags")
     flags = discord.ApplicationFlags._from_value(number if isinstance(number, int) else 0)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - its only maker
     reads_all = flags.gateway_message_content or flags.gateway_message_content_limited
     if reads_all:
-        found.append(good("intents", "It may read messages that do not mention it."))
+        found.append(good("intents", "The bot may read messages that do not mention it."))
     else:
-        summary = "Message Content Intent is off: in a thread, each message has to mention the bot to be heard."
+        summary = "Message Content Intent is off: the bot only reads messages that mention it, also in threads."
         found.append(warning("intents", summary, CONTENT))
     if data.get("interactions_endpoint_url"):
-        summary = "The application sends clicks to an address of its own, so the bot never hears of them."
+        summary = "The application sends clicks to an HTTP address, so the bot never receives them."
         cure = "Clear Interactions Endpoint URL on the page General Information in Discord's developer portal."
         found.append(broken("clicks", summary, cure))
     if data.get("bot_require_code_grant") is True:
-        cure = "Switch off Requires OAuth2 Code Grant on the page Bot in Discord's developer portal."
-        found.append(warning("invitation", "Nobody can let the bot in by its link: it asks for a code grant.", cure))
+        cure = "Turn off Requires OAuth2 Code Grant on the page Bot in Discord's developer portal."
+        found.append(warning("invitation", "Nobody can invite the bot with its link: it needs a code grant.", cure))
     return reads_all, found
 
 
@@ -164,20 +163,20 @@ async def _examine_gateway(
     session: aiohttp.ClientSession, settings: DiscordSettings, reads_all: bool, scene: Scene
 ) -> list[Finding]:
     if scene.worker is not None:
-        return [good("gateway", "The running bot is connected by itself; no second session was opened beside it.")]
+        return [good("gateway", "The running bot keeps the connection, so the check did not open another session.")]
     intents = INTENTS | discord.Intents(message_content=reads_all)
     try:
         async with asyncio.timeout(scene.seconds):
             await _open_session(session, settings, intents)
     except TimeoutError:
-        return [broken("gateway", f"Discord's gateway is not ready within {scene.seconds:g} s.", GATEWAY)]
+        return [broken("gateway", f"Discord's gateway was not ready within {scene.seconds:g} s.", GATEWAY)]
     except _Closed as closed:
         return [_explain_close(closed.code)]
     except aiohttp.WSServerHandshakeError as error:
-        return [broken("gateway", f"Discord's gateway refuses the connection (HTTP {error.status}).", GATEWAY)]
+        return [broken("gateway", f"Discord's gateway rejected the connection (HTTP {error.status}).", GATEWAY)]
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        return [broken("gateway", f"Discord's gateway cannot be reached ({type(error).__name__}).", GATEWAY)]
-    return [good("gateway", "A session was opened, became ready, and was closed.")]
+        return [broken("gateway", f"Could not reach Discord's gateway ({type(error).__name__}).", GATEWAY)]
+    return [good("gateway", "A test session became ready.")]
 
 
 async def _open_session(session: aiohttp.ClientSession, settings: DiscordSettings, intents: discord.Intents) -> None:
@@ -212,12 +211,12 @@ def _explain_close(code: int | None) -> Finding:
             summary = "Discord does not grant the intents that the bot asks for (4014)."
             return broken("gateway", summary.replace("4014", str(code)), CONTENT)
         case 4010:
-            return broken("gateway", "Discord takes no such shard (4010).", "Look at ASKBACK_DISCORD_SHARD.")
+            return broken("gateway", "The shard is invalid (4010).", "Check ASKBACK_DISCORD_SHARD.")
         case 4011:
-            summary = "Discord wants the bot to be split up further, since it is on too many servers (4011)."
+            summary = "The bot is on too many servers for its number of shards (4011)."
             return broken("gateway", summary, SPLIT.format(some="several processes", first="0/2", last="1/2"))
         case 9:
-            return warning("gateway", "Discord refused the session, as it does when sessions begin too often.", AGAIN)
+            return warning("gateway", "Discord rejected the session, probably because sessions begin too often.", AGAIN)
         case _:
             return broken("gateway", f"Discord's gateway closed the connection ({code}).", AGAIN)
 
@@ -230,13 +229,13 @@ async def _examine_shards(session: aiohttp.ClientSession, settings: DiscordSetti
         return [broken("shards", str(error), NETWORK)]
     wanted, limit = answer.json.get("shards"), answer.json.get("session_start_limit")
     if answer.status != 200 or not isinstance(wanted, int) or not isinstance(limit, dict):
-        return [warning("shards", f"Discord does not say how many it recommends (HTTP {answer.status}).", AGAIN)]
+        return [warning("shards", f"Could not read how many shards Discord recommends (HTTP {answer.status}).", AGAIN)]
     part, found = settings.part, list[Finding]()
     if part.count == 1:
-        summary = "One process hears everything"
+        summary = "One process receives all events"
     else:
         also = ", and direct messages" if part.serves(None) else ""
-        summary = f"With shard {part}, a process hears the servers of that part{also}"
+        summary = f"With shard {part}, a process receives the events of that part of the servers{also}"
     if part.count >= wanted:
         found.append(good("shards", f"{summary}; Discord recommends {_format_count(wanted, 'shard')}."))
     else:
@@ -246,10 +245,8 @@ async def _examine_shards(session: aiohttp.ClientSession, settings: DiscordSetti
     total, again = cast("Json", limit).get("total"), cast("Json", limit).get("reset_after")
     if isinstance(left, int) and isinstance(total, int) and left * 10 < total:
         when = f" in {round(again / 60_000)} minutes" if isinstance(again, int | float) else " within a day"
-        summary = (
-            f"The bot may begin {_format_count(left, 'more session')} of {total} before Discord counts anew{when}."
-        )
-        found.append(warning("sessions", summary, "Find out what starts the bot so often, and leave it running."))
+        summary = f"The bot may begin {_format_count(left, 'more session')} of {total} before the limit resets{when}."
+        found.append(warning("sessions", summary, "Find out why the bot restarts so often, and keep it running."))
     return found
 
 
@@ -264,7 +261,7 @@ async def _list_guilds(session: aiohttp.ClientSession, settings: DiscordSettings
         return broken("servers", str(error), NETWORK)
     data = answer.data
     if answer.status != 200 or not isinstance(data, list):
-        return warning("servers", f"Discord does not say where the bot is (HTTP {answer.status}).", AGAIN)
+        return warning("servers", f"Could not list the bot's servers (HTTP {answer.status}).", AGAIN)
     return [cast("Json", guild) for guild in cast("list[object]", data) if isinstance(guild, dict)]
 
 
@@ -281,24 +278,24 @@ def _examine_guilds(
         where = f"{_read_text(guild, 'name')} ({_read_text(guild, 'id')})"
         for name in missing:
             loss = f": without it, {_LOSSES[name]}" if name in _LOSSES else ""
-            summary = f"On {where}, it lacks the permission {_format_permission(name)}{loss}."
-            cure = f"Give it to the bot's role (Server Settings, Roles), or open {link} again."
+            summary = f"On {where}, the bot lacks the permission {_format_permission(name)}{loss}."
+            cure = f"Grant it to the bot's role (Server Settings, Roles), or open {link} again."
             found.append(broken("permissions", summary, cure))
     if len(lacking) > SEEN_GUILDS:
-        summary = f"On {len(lacking) - SEEN_GUILDS} more servers, it lacks permissions, too."
+        summary = f"On {len(lacking) - SEEN_GUILDS} more servers, the bot lacks permissions, too."
         found.append(broken("permissions", summary, f"Open {link} again for each of them."))
     if guilds and not lacking:
         count = f"all {len(guilds)} servers" if len(guilds) > 1 else f"the server {_read_text(guilds[0], 'name')}"
-        found.append(good("permissions", f"It may do what it needs on {count}."))
+        found.append(good("permissions", f"The bot has the permissions that it needs on {count}."))
     there = {_read_text(guild, "id") for guild in guilds}
     served = [one for one in there if settings.part.serves(one)]
     if guilds and len(served) < len(guilds):
-        summary = f"Of {_format_count(len(guilds), 'server')}, shard {settings.part} hears {len(served)}."
-        found.append(good("servers", f"{summary} The others take processes with the other shards."))
+        summary = f"Of {_format_count(len(guilds), 'server')}, shard {settings.part} serves {len(served)}."
+        found.append(good("servers", f"{summary} Processes with the other shards serve the rest."))
     gone = scene.tenants - there
     if gone:
-        summary = f"Questions are open on a server where the bot is not any more ({', '.join(sorted(gone))})."
-        cure = f"Let it in again with {link} or end those questions: askback pending, askback cancel ID"
+        summary = f"There are open questions on a server that the bot has left ({', '.join(sorted(gone))})."
+        cure = f"Invite it again with {link}, or cancel the questions: askback pending, askback cancel ID"
         found.append(warning("servers", summary, cure))
     return found
 

@@ -47,7 +47,7 @@ def build_rejection(words: str, written: str, again: Component | None = None) ->
     below = [again] if again is not None else []
     if not written.strip():
         return [_check_limits(words, below)]
-    heading = f"{words} Your text, to copy it:"
+    heading = f"{words} Here is your text, so that you can copy it:"
     if utf16_length(plain(f"{heading}\n\n{written}")) <= limits.CONTENT:
         return [_check_limits(f"{heading}\n\n{written}", below)]
     return [_check_limits(heading, below), *(_check_limits(piece, []) for piece in _split_text(written))]

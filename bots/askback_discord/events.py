@@ -1,4 +1,4 @@
-"""Handles what people write on Discord and passes it to the agent."""
+"""Handles people's messages on Discord, and passes them to the agent."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ log = logging.getLogger("askback.discord")
 
 T = TypeVar("T")
 
-ONLY_MENTIONS = "In this thread I only see messages that mention me: please begin each with my name."
-NOT_HEARD = "I could not save that message, so I will not act on it. Please send it again in a while."
+ONLY_MENTIONS = "In this thread, I only see messages that mention me: please mention me in each one."
+NOT_HEARD = "I could not save that message, so I will not act on it. Please send it again in a few minutes."
 NO_THREAD = "I answer in a thread, and could not start one here:"
-THREAD_LATER = "Discord lets me start no further thread here for about {minutes}. I heard you, and answer then."
+THREAD_LATER = "Discord does not let me start a thread here for about {minutes}. I will answer your message then."
 LONG_SECONDS = 10.0
-"""Seconds of waiting for a thread from which the bot tells people about it."""
+"""Seconds of waiting for a thread after which the bot tells people about the wait."""
 SAVE_SECONDS = 120.0
-"""Seconds in which storing a message is retried. Discord's gateway, unlike a webhook, never delivers it again."""
+"""Seconds for which to retry storing a message. Unlike a webhook, Discord's gateway never delivers it again."""
 CATCH_UP = 100
-"""Most messages of a channel or thread that are read after a new session, with those that may have been edited."""
+"""Maximum number of messages to read in a channel or thread after a new session, including possibly edited ones."""
 OVERLAP = 60_000 << 22
-"""A minute, as a difference of ids. An older message may be stored after a newer one, so these are read again, too."""
+"""One minute as a difference of ids. Reading starts that much earlier, since messages may be stored out of order."""
 REMEMBERED = 200
-"""Most channels and threads that are read after a new session."""
+"""Maximum number of channels and threads to read after a new session."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 _NEW = frozenset({discord.MessageType.default, discord.MessageType.reply})
 
@@ -70,7 +70,7 @@ class MessageListener:
         """True if the bot may read messages that do not mention it."""
         self._once = Deduplicator()
         self._newest: FIFOCache[int, MessagePosition] = FIFOCache(REMEMBERED)
-        """The newest message received in each channel or thread, for those that were active last."""
+        """The newest message received in each of the most recently active channels and threads."""
         self._before: dict[int, MessagePosition] = {}
         """The newest messages at the start of a session that has not caught up yet."""
 
@@ -87,7 +87,7 @@ class MessageListener:
         mentioned = any(person.id == me.id for person in message.mentions)
         text, files = to_visible_text(message, me), list_file_names(message)
         async with self._once.wait_for(_get_order_key(message)):
-            # In the order of arrival: a message that overtakes a mention would find no conversation.
+            # Keep the order of arrival. A message that overtakes a mention would find no conversation.
             async with self._once.wait_for(f"order:{message.channel.id}"):
                 parent = None if direct else await self._places.fetch_parent(message.channel)
                 if not (direct or mentioned or parent is not None or _is_reply_to(message, me)):
@@ -104,7 +104,7 @@ class MessageListener:
             await self._follow_up(incoming, taken, message, is_missed=is_missed)
 
     async def handle_edit(self, message: discord.Message, me: discord.ClientUser) -> None:
-        """Handle an edit by a message's author. Discord also announces what it adds itself, such as a preview."""
+        """Handle an edit by a message's author. Ignore Discord's own changes, such as an added preview."""
         if message.author.bot or message.webhook_id is not None or message.type not in _NEW:
             return
         at, text = message.edited_at, to_visible_text(message, me)
@@ -143,14 +143,14 @@ class MessageListener:
             )
 
     async def _handle_until_stored(self, take: Callable[[], Awaitable[object]], what: str) -> None:
-        """Handle something that the gateway delivers only once, and retry if it cannot be stored.
+        """Handle an event that the gateway delivers only once, and retry if it cannot be stored.
 
-        It is lost, with an error in the log, if storing it fails for `SAVE_SECONDS`.
+        If storing fails for `SAVE_SECONDS`, log an error. The event is then lost.
         """
         try:
             await _store_or_raise(take, what)
         except StoreError as error:
-            log.error("%s could not be stored; it is lost: %s", what, error, extra={"action": "message_lost"})
+            log.error("%s was lost: could not store it: %s", what, error, extra={"action": "message_lost"})
 
     async def _follow_up(
         self, incoming: IncomingMessage, taken: MessageResult, message: discord.Message, *, is_missed: bool
@@ -170,12 +170,12 @@ class MessageListener:
         try:
             await self._platform.notify(ref, text)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
+            log.warning("Could not show a notice to a person: %s", error, extra={"action": "notice_lost"})
 
     def start_session(self) -> None:
         """Remember the newest messages at the start of a session.
 
-        The session's own messages come after those that were missed, and must not hide them.
+        Messages of the new session come after the missed ones, and must not hide them.
         """
         self._before = {**self._newest, **self._before}
 
@@ -200,11 +200,11 @@ class MessageListener:
     async def catch_up(
         self, client: discord.Client, me: discord.ClientUser, since: Mapping[int, MessagePosition]
     ) -> None:
-        """Read what was written or edited during a gap in the gateway session, in the places with conversations.
+        """Read messages that people wrote or edited during a gap in the gateway session, in places with conversations.
 
-        In the channels around their threads, somebody may have mentioned the bot meanwhile. Discord tells a session
-        that could not be resumed nothing of what it missed. `since` holds further channels and threads, each with the
-        message after which to read.
+        Discord does not deliver missed events to a session that could not be resumed. This also reads the channels
+        around the threads, because somebody may have mentioned the bot there. `since` has more channels and threads,
+        each with the message after which to read.
         """
         before, self._before = self._before, {}
         for where, (newest, guild) in sorted({**since, **before}.items()):
@@ -219,7 +219,7 @@ class MessageListener:
             except (discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError) as error:
                 self._before[where] = newest, guild  # retry after the next new session
                 log.warning(
-                    "What was written meanwhile cannot be read: %s",
+                    "Could not read messages that were written while the bot was disconnected: %s",
                     type(error).__name__,
                     extra={"action": "no_catch_up"},
                 )
@@ -255,7 +255,11 @@ class MessageListener:
         try:
             return await _store_or_raise(lambda: self._receive(incoming, begin=begin), "A message")
         except StoreError as error:
-            log.error("A message could not be stored; it is lost: %s", error, extra={"action": "message_lost"})
+            log.error(
+                "A message was lost, because the database did not store it; its author got a notice: %s",
+                error,
+                extra={"action": "message_lost"},
+            )
             outgoing = OutgoingMessage(target=f"lost:{incoming.dedupe_key}", text=NOT_HEARD, markdown=False)
             await self._post(incoming.place, outgoing)
             return MessageResult(new=False)
@@ -265,12 +269,12 @@ class MessageListener:
         try:
             await self._platform.threads.start(place, text)
         except DeliveryError as error:
-            log.warning("A thread may not be started: %s", error, extra={"action": "no_thread"})
-            # Nothing can be posted in that thread. Without this notice, the author would wait without knowing why.
+            log.warning("Discord forbids starting a thread: %s", error, extra={"action": "no_thread"})
+            # The bot cannot post in that thread. Without this notice, the author would wait without knowing why.
             outgoing = OutgoingMessage(target=f"no_thread:{place.key}", text=f"{NO_THREAD} {error}", markdown=False)
             await self._post(place.evolve(thread=None), outgoing)
         except (MessageNotFound, RetryableError) as error:
-            log.warning("A thread could not be started: %s", error, extra={"action": "no_thread"})
+            log.warning("Could not start a thread; the next post retries: %s", error, extra={"action": "no_thread"})
             wait = error.seconds if isinstance(error, RetryableError) else None
             if wait is not None and wait >= LONG_SECONDS:
                 minutes = math.ceil(wait / 60)
@@ -287,7 +291,7 @@ class MessageListener:
         try:
             await self._platform.post(place, outgoing)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("Something could not be said: %s", error, extra={"action": "not_said"})
+            log.warning("Could not post a notice in a channel: %s", error, extra={"action": "not_said"})
 
 
 async def _store_or_raise(take: Callable[[], Awaitable[T]], what: str) -> T:

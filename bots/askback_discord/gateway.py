@@ -33,7 +33,7 @@ STEADY_SECONDS = 10.0
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 30.0
 SHORTEST = 0.6
-"""Least seconds between two heartbeats. Discord closes a connection that sends more than 120 frames a minute."""
+"""Minimum seconds between two heartbeats. Discord closes a connection that sends more than 120 frames per minute."""
 PRIVILEGED, CLOSED_CLEANLY = 4014, 1000
 UNREADABLE = (AttributeError, LookupError, TypeError, ValueError)
 """Errors from reading a payload if a part of it is missing or has another type."""
@@ -95,7 +95,7 @@ class Gateway:
                     await self._poll(ws, time.monotonic() - began)
                 except ReconnectWebSocket as ended:
                     session["resume"] = ended.resume
-                    log.info("The gateway is opened again.", extra={"action": "gateway_reconnect"})
+                    log.info("Reconnecting to Discord's gateway.", extra={"action": "gateway_reconnect"})
                 except discord.ConnectionClosed as closed:
                     if closed.code == PRIVILEGED:
                         raise discord.PrivilegedIntentsRequired(closed.shard_id) from None
@@ -105,7 +105,9 @@ class Gateway:
                 except (OSError, TimeoutError, aiohttp.ClientError, discord.HTTPException) as error:
                     session["resume"] = True
                     log.warning(
-                        "The gateway could not be reached: %s", type(error).__name__, extra={"action": "no_gateway"}
+                        "Could not reach Discord's gateway; trying again: %s",
+                        type(error).__name__,
+                        extra={"action": "no_gateway"},
                     )
                 finally:
                     self._up = False
@@ -133,7 +135,10 @@ class Gateway:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await ws.close(CLOSED_CLEANLY)
         except (TimeoutError, OSError):
-            log.info("The gateway was cut: nobody closed it at the other end.", extra={"action": "gateway_cut"})
+            log.info(
+                "Closed the gateway connection without a handshake: Discord did not answer.",
+                extra={"action": "gateway_cut"},
+            )
         self._cut()
 
     async def _pause(self) -> None:
@@ -153,8 +158,8 @@ class Gateway:
                 except UNREADABLE:
                     if ws.socket.closed:
                         raise
-                    # Skip a frame whose shape discord.py does not expect; otherwise its error would end the connection.
-                    log.exception("Something that Discord sent could not be read.", extra={"action": "payload_failed"})
+                    # Skip a frame that discord.py cannot parse; otherwise its error would end the connection.
+                    log.exception("Skipped a payload that discord.py cannot parse.", extra={"action": "payload_failed"})
         finally:
             watch.cancel()
             keep_alive = _keep_alive(ws)
@@ -181,7 +186,7 @@ class Gateway:
 
         await pulse.wait_until_silent(ask, count_acked)
         self._up = False
-        log.warning("The gateway is silent; it is opened again.", extra={"action": "gateway_silent"})
+        log.warning("Discord's gateway is silent; reconnecting.", extra={"action": "gateway_silent"})
         self._cut()
 
     def _cut(self) -> None:

@@ -26,7 +26,7 @@ KEPT_SECONDS = 5.0
 KEPT = 1000
 
 
-GONE = "there is no such role on this server. Whoever runs me: name another one."
+GONE = "there is no such role on this server. My operator has to set another one."
 
 
 class DiscordRoles:
@@ -89,9 +89,9 @@ class DiscordRoles:
                 path = "/guilds/{guild_id}/members/{user_id}"
                 member = await self._api.call("GET", path, guild_id=guild, user_id=person.id)
         except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
-            why = str(error) or "Discord does not answer."
+            why = str(error) or "Discord did not answer in time."
             log.warning(
-                "Somebody's roles cannot be read, so they count as having none: %s", why, extra={"action": "no_roles"}
+                "Could not read a person's roles, so they count as having none: %s", why, extra={"action": "no_roles"}
             )
             return None
         roles = member.get("roles")

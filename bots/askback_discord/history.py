@@ -1,4 +1,4 @@
-"""Reads what was written on Discord before the agent was mentioned in the middle of a thread."""
+"""Reads the messages of a Discord thread from before somebody mentioned the agent in it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _WRITTEN = frozenset(
 )
 _NO_PERMISSION = "I lack the permission Read Message History there."
 _NO_CONTENT = (
-    "Discord shows me only what mentions me. Whoever runs me: switch on Message Content Intent on the page Bot of the "
-    "application."
+    "Discord shows me only messages that mention me. My operator has to turn on Message Content Intent on the page Bot "
+    "of the application."
 )
 
 
 class History:
-    """Earlier messages of threads, as far as the bot may read them."""
+    """Reads the earlier messages of threads that the bot may read."""
 
     def __init__(self, api: DiscordApi, me: str, *, reads_everything: bool) -> None:
         self._api = api
@@ -81,7 +81,7 @@ class History:
 def read_message(message: Json, me: str) -> HistoryMessage | None:
     """Read a message that a person or a program wrote.
 
-    Return None for a notice of Discord's, a card of ours, or a message without content.
+    Return None for one of Discord's notices, one of the bot's cards, or a message without content.
     """
     author = message.get("author")
     who, channel, identity = _read_id(author), str(message.get("channel_id") or ""), str(message.get("id") or "")
@@ -93,7 +93,7 @@ def read_message(message: Json, me: str) -> HistoryMessage | None:
     text = _read_text(message, me, program=program)
     if who == me and ((isinstance(flags, int) and flags & COMPONENTS_V2) or is_placeholder(message.get("components"))):
         return None
-    files = tuple(str(one.get("filename") or "a file without a name") for one in _iter_objects(message, "attachments"))
+    files = tuple(str(one.get("filename") or "unnamed file") for one in _iter_objects(message, "attachments"))
     files += tuple(f"the sticker {one.get('name')}" for one in _iter_objects(message, "sticker_items"))
     files += tuple(FORWARDED for _ in _iter_objects(message, "message_snapshots"))
     if not text and not files:

@@ -1,4 +1,4 @@
-"""Answers an interaction: exactly one first answer, within the 3 s that Discord waits for it."""
+"""Answers an interaction: sends exactly one first answer, within the 3 s that Discord waits."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class InteractionResponse:
     async def respond(self, kind: int, data: Body | None = None) -> None:
         """Give the first answer, and retry if necessary. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
 
-        After a refusal that leaves the interaction unanswered, the caller can give another answer.
+        If Discord rejects the answer and the interaction stays unanswered, the caller can give another one.
         """
         body: dict[str, JsonValue] = {"type": kind}
         if data is not None:
@@ -73,7 +73,7 @@ class InteractionResponse:
                     self._interaction.id, self._interaction.token, body, max(self.seconds_left, PAUSE)
                 )
             except NotAnswerable as error:
-                # Then an earlier try with an unknown result was accepted.
+                # Discord had accepted an earlier try whose result was unknown.
                 if in_doubt and error.answered:
                     break
                 raise
@@ -92,9 +92,9 @@ class InteractionResponse:
         telemetry.record_ack(PLATFORM, "text" if sent else "press", self._began)
 
     async def follow_up(self, data: Body, file: File | None = None) -> None:
-        """Send a further message after the first answer. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
+        """Send another message after the first answer. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
 
-        Discord limits how many it accepts at once. If it refuses one for now, this waits and retries.
+        Wait and retry if Discord's rate limit rejects it for now.
         """
         await call_again(
             lambda: self._api.follow_up(self._interaction.application_id, self._interaction.token, data, file),

@@ -13,12 +13,12 @@ from askback_discord import limits
 from askback_discord.card_parts import Block, Part, Text, Unit
 from askback_discord.components import Component, display
 
-GOES_ON: Final = "-# Goes on in the next message ↓"
+GOES_ON: Final = "-# Continues in the next message ↓"
 CONTINUED: Final = "-# (continued)"
 LEAST: Final = 300
-"""Least free characters for a text to start in a message that already has content."""
+"""Minimum number of free characters for a text to start in a message that already has content."""
 TOGETHER: Final = 1_500
-"""Most characters of a unit that is kept together."""
+"""Maximum number of characters of a unit that stays in one message."""
 
 
 @dataclass(slots=True)

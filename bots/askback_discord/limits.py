@@ -96,7 +96,7 @@ _FIELDS: Final[Mapping[int, frozenset[str]]] = {
     SEPARATOR: frozenset({"divider", "spacing"}),
     LABELLED: frozenset({"label", "description", "component"}),
 }
-"""The fields that a component of ours may have, next to its type."""
+"""The fields that askback's components may have, in addition to the type."""
 
 
 class TooBig(OperatorError):
@@ -116,7 +116,7 @@ def count_characters(components: Sequence[JsonValue]) -> int:
 
 
 def measure(components: Sequence[JsonValue]) -> int:
-    """Return what the components count towards `MESSAGE_BYTES`."""
+    """Return the size of the components, which `MESSAGE_BYTES` limits."""
     total = 0
     for thing in _iter_objects(components):
         total += TEXT_WEIGHT if thing.get("type") == DISPLAY else OBJECT_WEIGHT
@@ -295,7 +295,7 @@ def _check_unique(components: Sequence[JsonValue]) -> None:
 def _check_maximum(what: str, found: int, most: int) -> None:
     if found > most:
         raise TooBig(
-            f"Discord takes at most {most:,} {what}, and there are {found:,}. Please report this as a bug of askback."
+            f"Discord accepts at most {most:,} {what}, and there are {found:,}. Please report this as a bug in askback."
         )
 
 
@@ -303,9 +303,9 @@ def _check_range(what: str, found: int, least: int, most: int) -> None:
     _check_maximum(what, found, most)
     if found < least:
         raise TooBig(
-            f"Discord takes at least {least:,} {what}, and there are {found:,}. Please report this as a bug of askback."
+            f"Discord needs at least {least:,} {what}, and there are {found:,}. Please report this as a bug in askback."
         )
 
 
 def _build_error(what: str) -> TooBig:
-    return TooBig(f"Discord refuses {what}. Please report this as a bug of askback.")
+    return TooBig(f"Discord rejects {what}. Please report this as a bug in askback.")

@@ -25,7 +25,7 @@ NOT_DISCORD = (
 
 @contextmanager
 def use_addresses(settings: DiscordSettings) -> Generator[None]:
-    """Point discord.py at the configured addresses. It keeps them on its classes, so restore them afterwards."""
+    """Point discord.py at the configured addresses, and restore its own afterwards, since its classes hold them."""
     before = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
     Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = settings.api_url, yarl.URL(settings.gateway_url)
     try:
@@ -42,7 +42,9 @@ async def log_in(client: discord.Client, settings: DiscordSettings) -> None:
         # discord.py takes every 401 for Discord's, also that of a proxy.
         if _is_foreign(error.__cause__):
             raise OperatorError(NOT_DISCORD) from None
-        raise OperatorError("Discord does not accept DISCORD_TOKEN: copy it again from the page Bot.") from None
+        raise OperatorError(
+            "Discord rejects DISCORD_TOKEN: copy it again from the page Bot in Discord's developer portal."
+        ) from None
     except (ForeignAnswer, TypeError, KeyError, ValueError):
         # discord.py treats any response that is not exactly application/json as text, and then fails on it.
         raise OperatorError(NOT_DISCORD) from None
@@ -50,7 +52,7 @@ async def log_in(client: discord.Client, settings: DiscordSettings) -> None:
         if _is_foreign(error):
             raise OperatorError(NOT_DISCORD) from None
         raise OperatorError(
-            f"Discord cannot be reached ({type(error).__name__}). "
+            f"Could not reach Discord ({type(error).__name__}). "
             "Check the network, and ASKBACK_DISCORD_API_URL if it is set."
         ) from None
 

@@ -22,18 +22,18 @@ from askback_discord.markdown import neutralize_markdown, split_markdown
 from askback_discord.thread_api import to_channel_id
 
 PAGE_MESSAGES = 100
-"""Messages in one page of a channel's history; the most that Discord allows."""
+"""Number of messages in one page of a channel's history, the maximum that Discord allows."""
 MAX_PAGES = 25
-"""Most pages that are searched for the messages of an earlier try."""
+"""Maximum number of pages to search for the messages of an earlier try."""
 CLOCK_SKEW = timedelta(seconds=5)
 """The most that Discord's clock may be behind the clock that records the tries."""
 MAX_CHANNELS = 2000
-"""Most channels and threads whose last text is remembered."""
+"""Maximum number of channels and threads whose last text is remembered."""
 
 
 @dataclass(frozen=True, slots=True)
 class _LastText:
-    """The text that was said last in a channel or thread."""
+    """The last text in a channel or thread."""
 
     name: str
     newest: int
@@ -96,7 +96,7 @@ class MessageSearch:
         return self._find_by_text(where, message, since, reversed(posted), after)
 
     async def _list_posted(self, where: str, since: datetime | None) -> list[Json]:
-        """Return our own messages since a time, newest first. Without a time, search only the newest page."""
+        """Return the bot's own messages since a time, newest first. Without a time, search only the newest page."""
         found: list[Json] = []
         before, oldest = "", None if since is None else discord.utils.time_snowflake(since - CLOCK_SKEW)
         for _ in range(MAX_PAGES):

@@ -35,7 +35,7 @@ class Click:
     """A pressed control or a submitted text field."""
 
     control: control_ids.Control | None
-    """None if it is not one of ours."""
+    """None if the control is not one of askback's."""
     actor: Actor
     message: MessageRef | None
     """The message with the control; None for a private notice, which is not a card."""
@@ -120,7 +120,7 @@ def _iter_components(components: Sequence[object]) -> Iterator[object]:
 
 
 def parse_indexes(values: tuple[str, ...]) -> tuple[int, ...]:
-    """Turn option values into indexes; other values are not our options and are left out."""
+    """Convert option values to indexes. Drop values that are not askback's."""
     return tuple(int(value) for value in values if re.fullmatch(r"\d{1,4}", value))
 
 
@@ -137,7 +137,7 @@ def to_visible_text(message: discord.Message, me: discord.ClientUser) -> str:
 
 def list_file_names(message: discord.Message) -> tuple[str, ...]:
     """Return the names of what is attached to a message: files, stickers and forwarded messages."""
-    files = [attachment.filename or "a file without a name" for attachment in message.attachments]
+    files = [attachment.filename or "unnamed file" for attachment in message.attachments]
     stickers = (f"the sticker {sticker.name}" for sticker in message.stickers)
     return (*files, *stickers, *(FORWARDED for _ in message.message_snapshots))
 

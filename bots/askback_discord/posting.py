@@ -41,13 +41,13 @@ log = logging.getLogger("askback.discord")
 NO_MENTIONS: Body = {"parse": []}
 SUPPRESS_EMBEDS = 1 << 2
 MAX_DELETED = 2000
-"""Most messages that the bot itself deleted and remembers."""
+"""Maximum number of the bot's own deletions to remember."""
 EDITIONS = string.digits + string.ascii_letters
 """Characters that distinguish a reposted card from the deleted one."""
 
 
 class DiscordPlatform:
-    """Discord through its REST API."""
+    """Posts, edits and finds messages through Discord's REST API."""
 
     name = "discord"
 
@@ -102,7 +102,7 @@ class DiscordPlatform:
     async def notify(self, message: MessageRef, text: str) -> None:
         """Reply to a person's message without a ping.
 
-        Without a click, a bot cannot send an ephemeral message to one person.
+        A bot can send an ephemeral message only as the answer to a click.
         """
         reference: dict[str, JsonValue] = {"message_id": message.id, "fail_if_not_exists": False}
         body = _build_text(escaping.plain(text)) | {"message_reference": reference}
@@ -111,9 +111,9 @@ class DiscordPlatform:
     async def write_text(
         self, place: Place, markdown: str, messages: Messages, nonce: str, *, being_written: bool = False
     ) -> Messages:
-        """Write the agent's text into these messages, and post further ones if it needs more.
+        """Write the agent's text into these messages, and post more if needed.
 
-        If `being_written`, it has a button below it that stops the work; otherwise the button is removed.
+        If `being_written` is True, show the Stop button below the text. Otherwise, remove the button.
         """
         below: dict[str, JsonValue] = {"components": [stop_row(nonce)] if being_written else []}
         written: list[MessageRef] = []
@@ -129,8 +129,7 @@ class DiscordPlatform:
     async def post_placeholder(self, place: Place, name: str) -> Messages:
         """Post a placeholder with the Stop button, which the text of that name will replace.
 
-        Its nonce differs from the text's. If the placeholder were deleted, Discord would drop a text with the same
-        nonce.
+        Its nonce differs from the text's, since Discord would drop a text with the nonce of a deleted placeholder.
         """
         body: dict[str, JsonValue] = {**_build_text(WORKING), "components": [stop_row(name, placeholder=True)]}
         return (await self.post_message(place, body, f"working:{name}", 0),)
@@ -247,7 +246,7 @@ class DiscordPlatform:
         return message
 
     async def edit_message(self, message: MessageRef, body: Body) -> None:
-        """Edit one of our messages. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`."""
+        """Edit one of the bot's messages. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`."""
         limits.check_message(body)
 
         async def edit_message() -> None:
@@ -267,9 +266,9 @@ class DiscordPlatform:
         try:
             await self._api.execute("DELETE", MESSAGE, channel_id=message.channel, message_id=message.id)
         except MessageNotFound as gone:
-            log.debug("A part that is not needed any more is gone already: %s", gone)
+            log.debug("A surplus message was already deleted: %s", gone)
         except DeliveryError as error:
-            log.warning("A part that is not needed any more stays: %s", error, extra={"action": "remove_refused"})
+            log.warning("Could not delete a surplus message: %s", error, extra={"action": "remove_refused"})
 
 
 def _build_text(text: str) -> dict[str, JsonValue]:

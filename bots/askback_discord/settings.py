@@ -28,7 +28,7 @@ Ids = Annotated[tuple[str, ...], NoDecode]
 
 _SNOWFLAKE: Final = re.compile(id_patterns.SNOWFLAKE)
 _COPY = (
-    "To copy one: in Discord's settings, Advanced, switch on Developer Mode; then right-click the {what} and choose "
+    "To copy one, turn on Developer Mode in Discord's settings (Advanced). Then right-click the {what} and choose "
     "Copy {name} ID."
 )
 _COPY_PERSON = _COPY.format(what="person", name="User")
@@ -38,8 +38,8 @@ _COPY_ROLE = _COPY.format(what="role in the server's settings", name="Role")
 OPENING: Final = Opening(
     tenants="ASKBACK_DISCORD_ALLOW_GUILDS",
     people="ASKBACK_DISCORD_ALLOW_PEOPLE",
-    otherwise="switch off Public Bot on the page Bot of the application in Discord's developer portal",
-    why="Public Bot is on, so anybody can let it into any server.",
+    otherwise="turn off Public Bot on the page Bot of the application in Discord's developer portal",
+    why="Public Bot is on, so anybody can invite it to any server.",
 )
 
 
@@ -54,7 +54,7 @@ class DiscordSettings(TomlSettings):
     api_url: str = Field(
         default="https://discord.com/api/v10",
         validation_alias=AliasChoices("ASKBACK_DISCORD_API_URL", "discord_api_url"),
-        description="Give the address that Discord's API stands under, such as https://discord.com/api/v10.",
+        description="Give the base URL of Discord's API, such as https://discord.com/api/v10.",
     )
     """The address of Discord's API, for a proxy."""
     gateway_url: str = Field(
@@ -66,10 +66,10 @@ class DiscordSettings(TomlSettings):
     shard: str | None = Field(
         default=None,
         validation_alias=AliasChoices("ASKBACK_DISCORD_SHARD", "discord_shard"),
-        description="Leave it out where one process listens to everything.",
+        description="Leave it out if one process receives all events.",
     )
-    """The part of the events that this process receives (`NUMBER/COUNT`), as `--shard` does. Without it, the
-    process receives all events."""
+    """The shard of the events that this process receives (`NUMBER/COUNT`), like `--shard`. By default, the process
+    receives all events."""
     allow_people: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_DISCORD_ALLOW_PEOPLE", "discord_allow_people"),
@@ -107,17 +107,17 @@ class DiscordSettings(TomlSettings):
         validation_alias=AliasChoices("ASKBACK_DISCORD_ADMINS", "discord_admins"),
         description=f"Give ids of people. {_COPY_PERSON}",
     )
-    """The ids of people who may stop what others began."""
+    """The ids of administrators: people who may stop conversations and questions of others."""
     admin_roles: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_DISCORD_ADMIN_ROLES", "discord_admin_roles"),
         description=f"Give ids of roles. {_COPY_ROLE}",
     )
-    """The ids of roles whose members may stop what others began."""
+    """The ids of roles whose members are administrators."""
 
     @property
     def part(self) -> Shard:
-        """The shard that this process listens to: everything, if none is set."""
+        """The shard that this process receives: all events, if none is set."""
         return Shard() if self.shard is None else Shard.read(self.shard)
 
     def to_access(self, *, public: bool, owners: tuple[str, ...] = ()) -> Access:
@@ -175,7 +175,7 @@ class DiscordSettings(TomlSettings):
     def _check_token(cls, value: SecretStr) -> SecretStr:
         text = value.get_secret_value().strip()
         if not text or " " in text:
-            raise ValueError("is not a bot token: write it alone, without “Bot” in front")
+            raise ValueError("is not a bot token: give only the token, without “Bot” before it")
         return SecretStr(text)
 
     @field_validator("api_url")

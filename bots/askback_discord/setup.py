@@ -37,7 +37,7 @@ class DiscordSetup:
             async with discord.Client(intents=INTENTS, http_trace=build_answer_check()) as client:
                 await log_in(client, settings)
                 if client.application_id is None:
-                    raise OperatorError("Discord did not say which application this is: check DISCORD_TOKEN.")
+                    raise OperatorError("Discord's response does not name the application: check DISCORD_TOKEN.")
                 public = client.application is None or client.application.bot_public
                 access = settings.to_access(public=public)
                 return Invitation(

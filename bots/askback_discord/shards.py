@@ -1,4 +1,4 @@
-"""The share of Discord's events that a process receives if several processes divide them."""
+"""Divides Discord's events between several processes."""
 
 from __future__ import annotations
 

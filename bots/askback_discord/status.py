@@ -55,13 +55,13 @@ class StatusIndicator:
                 await self._api.execute("POST", "/channels/{channel_id}/typing", channel_id=room)
                 pause = TYPING_SECONDS
             except RetryableError as later:
-                log.debug("Typing is not shown for now: %s", later)
+                log.debug("Could not show the typing indicator; trying again: %s", later)
                 pause = max(later.seconds or 0.0, TYPING_SECONDS)
             except (MessageNotFound, DeliveryError) as refusal:
                 if isinstance(refusal, DiscordRefusal) and refusal.code == NO_CHANNEL:
                     pause = THREAD_SECONDS  # the thread is being started
                 else:
-                    log.debug("Typing is not shown there: %s", refusal)
+                    log.debug("Could not show the typing indicator in this channel: %s", refusal)
                     self._refused[room] = None
                     return
             await asyncio.sleep(pause)

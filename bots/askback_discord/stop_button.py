@@ -1,7 +1,7 @@
 """The Stop button below a text that is being written.
 
-Its id contains a hash of the text's name and not the conversation, which follows from the place of the click. By this
-id, a restarted bot finds the message again.
+Its id contains a hash of the text's name, with which a restarted bot finds the message again. It does not contain the
+conversation, which follows from the place of the click.
 """
 
 from __future__ import annotations

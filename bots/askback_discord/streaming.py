@@ -38,8 +38,8 @@ PART = 1_900
 class DiscordTextStream:
     """One text of the agent. See `askback.ports.platform.TextStream`.
 
-    While it is written, the Stop button is below it. If there is nothing to read for a while, a "Working…" message is
-    posted first. The last edit removes the button.
+    While the text is written, the Stop button is below it. If no text arrives for some seconds, the bot first posts a
+    "Working…" message. The last edit removes the button.
     """
 
     def __init__(self, platform: DiscordPlatform, place: Place, name: str, messages: Messages | None) -> None:
@@ -91,7 +91,7 @@ class DiscordTextStream:
                     self._place, shown, self._messages, self._name, being_written=True
                 )
             except (MessageNotFound, RetryableError, DeliveryError) as error:
-                log.warning("A text is held back: %s", error, extra={"action": "text_held"})
+                log.warning("Could not show more of a text; trying again: %s", error, extra={"action": "text_held"})
                 self._has_stray = self._has_stray or not self._messages
                 self._quiet_until = now + (
                     error.seconds if isinstance(error, RetryableError) and error.seconds else 5.0
@@ -113,7 +113,7 @@ class DiscordTextStream:
 
     async def abandon(self, keep: Remainder = "text") -> None:
         async with self._end():
-            if not self._buttoned or keep == "stream":  # `find` knows it by its button
+            if not self._buttoned or keep == "stream":  # `find_posted` recognizes the message by its button
                 return
             for pause in (*PAUSES, None):
                 try:
@@ -126,9 +126,9 @@ class DiscordTextStream:
                     if pause is not None:
                         await asyncio.sleep(pause)
                         continue
-                    log.warning("A button that has served stays: %s", later, extra={"action": "button_stays"})
+                    log.warning("Could not remove a Stop button: %s", later, extra={"action": "button_stays"})
                 except (MessageNotFound, DeliveryError) as error:
-                    log.debug("A button cannot be taken away: %s", error)
+                    log.debug("Could not remove a Stop button: %s", error)
                 return
 
     @asynccontextmanager
@@ -154,8 +154,8 @@ class DiscordTextStream:
                 if not await self._is_resumed():
                     self._messages = await self._platform.post_placeholder(self._place, self._name)
             except (MessageNotFound, RetryableError, DeliveryError) as error:
-                log.debug("Nothing is shown of the work: %s", error)
-                # Discord may have accepted it all the same, or accept it later.
+                log.debug("Could not post the placeholder of a text: %s", error)
+                # Discord may have accepted the call anyway, or accept it later.
                 self._has_stray = True
 
     async def _is_resumed(self) -> bool:
@@ -177,7 +177,7 @@ class DiscordTextStream:
         try:
             await self._platform.remove(await self._platform.find_posted(self._place, self._name))
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("A button that has served may stay: %s", error, extra={"action": "button_stays"})
+            log.warning("Could not check for leftover Stop buttons: %s", error, extra={"action": "button_stays"})
         self._has_stray = False
 
     async def _find_existing(self) -> None:

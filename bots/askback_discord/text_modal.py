@@ -14,7 +14,7 @@ from askback_discord.components import Component
 from askback_discord.escaping import bold, fit_line, plain, truncate
 
 LONG: Final = 300
-"""Longest prompt, in characters, that is shown in bold."""
+"""Maximum length of a prompt in bold, in characters."""
 
 Json: TypeAlias = Mapping[str, object]
 
@@ -27,7 +27,7 @@ def build_modal(field: TextField) -> Component:
         "type": limits.INPUT,
         "custom_id": control_ids.TEXT,
         "style": 2,
-        "required": False,  # an empty text then comes back to us, and we explain what is wrong with it
+        "required": False,  # the bot then receives an empty text, and explains the problem
         "max_length": field.longest if field.declines or field.choice is not None else limits.INPUT_VALUE,
         "placeholder": _get_placeholder(field),
     }
@@ -53,7 +53,7 @@ def build_modal(field: TextField) -> Component:
 
 
 def parse_ref(data: Json) -> control_ids.Control | None:
-    """Return the control of a submitted text field (the interaction's `data`), or None if it is not ours.
+    """Return the control of a submitted text field (the interaction's `data`), or None if it is not askback's.
 
     Never raises.
     """
@@ -86,21 +86,21 @@ def _get_title(header: str) -> str:
 def _build_prompt(prompt: str) -> Component:
     words = bold(prompt) if len(prompt) <= LONG else plain(prompt)
     if utf16_length(words) > limits.TEXT:
-        words = "-# The question is too long for this window: it stands whole in the message."
+        words = "-# The question is too long for this window. The message shows all of it."
     return {"type": limits.DISPLAY, "content": words}
 
 
 def _get_hint(field: TextField, *, whole: bool) -> str:
     if not whole:
-        return "The text that was kept is too long for this field: only its beginning stands here."
+        return "Your earlier text is too long for this field, which shows only its beginning."
     longest = f"Up to {field.longest:,} characters."
     if field.declines or field.choice is not None:
-        return f"It goes to whoever asked, and stands on the card. {longest}"
-    return f"{longest} It goes along with the options that are chosen." if field.multi else longest
+        return f"The asker gets it, and the card shows it. {longest}"
+    return f"{longest} It is sent together with the chosen options." if field.multi else longest
 
 
 def _iter_texts(components: object, depth: int) -> Iterator[str]:
-    """Yield the texts of our inputs, in labels, in rows or at the top level."""
+    """Yield the texts of askback's inputs, in labels, in rows or at the top level."""
     if not isinstance(components, Sequence) or isinstance(components, str) or depth > 3:
         return
     for entry in cast("Sequence[object]", components):

@@ -1,4 +1,4 @@
-"""Calls Discord's API for threads: start them, open archived ones, and remember deleted ones."""
+"""Calls Discord's API for threads: starts them, opens archived ones, and remembers deleted ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARCHIVE_MINUTES = 10_080
 MAX_TITLE = 90
 """Characters of a thread's title. Discord allows 100."""
 MAX_DELETED = 2000
-"""Most deleted channels and threads that are remembered. Anyone who may start threads can delete any number."""
+"""Maximum number of deleted channels and threads to remember, since anyone who may start threads can delete many."""
 UNTITLED = "askback"
 
 T = TypeVar("T")
@@ -74,7 +74,7 @@ class ThreadApi:
             title = str((await self._api.message(place.channel, place.thread or "")).get("content") or "")
             await self.start(place, title.replace(f"<@{self._bot_id}>", " ").replace(f"<@!{self._bot_id}>", " "))
         except MessageNotFound:
-            raise DiscordRefusal(NO_CHANNEL, "the message that the thread was to start from was deleted.") from None
+            raise DiscordRefusal(NO_CHANNEL, "the message for starting the thread was deleted.") from None
 
     def is_deleted(self, channel: str) -> bool:
         """Return True if the channel or thread was deleted recently."""
@@ -109,7 +109,7 @@ class ThreadApi:
         except DiscordRefusal as refusal:
             if refusal.code != ARCHIVED:
                 raise
-        log.info("A thread was archived; it is opened.", extra={"action": "unarchive", "channel": channel})
+        log.info("Reopening an archived thread.", extra={"action": "unarchive", "channel": channel})
         await self.unarchive(channel)
         return await act()
 

@@ -19,11 +19,11 @@ from askback_discord.thread_api import to_channel_id
 
 log = logging.getLogger("askback.discord")
 
-DELETED = "the channel or thread that this was asked in was deleted."
+DELETED = "the channel or thread of this question was deleted."
 
 
 class ThreadOpener:
-    """The channels and threads with open questions."""
+    """Keeps the threads with open questions open."""
 
     def __init__(self, manager: QuestionManager, platform: DiscordPlatform, shard: Shard) -> None:
         self._manager = manager
@@ -44,7 +44,11 @@ class ThreadOpener:
                 if isinstance(error, DiscordRefusal) and error.code == NO_CHANNEL:
                     await self.handle_channel_closed(thread)
                     continue
-                log.warning("Could not check a thread: %s", error, extra={"action": "thread_unknown"})
+                log.warning(
+                    "Could not check whether a thread with open questions is archived: %s",
+                    error,
+                    extra={"action": "thread_unknown"},
+                )
 
     async def list_open_channels(self) -> dict[int, MessagePosition]:
         """Return the channels and threads with an open ask, each with the first message of its oldest open ask."""
@@ -72,10 +76,14 @@ class ThreadOpener:
         try:
             await self._platform.threads.unarchive(thread)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("A thread could not be opened: %s", error, extra={"action": "thread_archived"})
+            log.warning(
+                "Could not reopen an archived thread with open questions: %s",
+                error,
+                extra={"action": "thread_archived"},
+            )
 
     async def handle_channel_closed(self, gone: str) -> None:
-        """Handle a deleted channel or thread. No one can answer its cards any more, so reject the open asks."""
+        """Handle a deleted channel or thread: end its open asks, because nobody can answer them any more."""
         self._platform.threads.mark_deleted(gone)
         for ask in await self._manager.pending():
             if ask.place.platform == self._platform.name and gone in {ask.place.channel, to_channel_id(ask.place)}:

@@ -1,4 +1,4 @@
-"""The votes on a card that several people decide: the rule, the votes, and who is missing."""
+"""Renders the votes on a card: the rule, the votes, and the people who have not voted."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Te
 
 
 def _build_requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
-    """The people who requested it, if they do not decide it."""
+    """The requesters, if they may not decide."""
     if tally.requesters:
         yield Text(f"-# {vote_summary.REQUESTED_BY}", before="\n")
         shown, more = vote_summary.list_requesters(tally)

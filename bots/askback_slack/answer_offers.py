@@ -1,4 +1,4 @@
-"""The private question to an author if their message may be meant as an answer."""
+"""Builds the private question that asks an author whether their message is an answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from askback_slack import control_ids
 from askback_slack.blocks import Block, actions, button, quote, rich_text, runs, section
 
 QUOTED: Final = 200
-"""Characters of the message that are quoted. In a thread, others may have written in between."""
+"""Maximum number of quoted characters of the message. The quote helps because others may have written in between."""
 USE, KEEP = "Use this as your answer", "Just a message"
 
 

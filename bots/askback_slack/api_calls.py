@@ -1,4 +1,4 @@
-"""Calls to Slack's Web API, which turn Slack's error codes into errors that the core understands."""
+"""Calls Slack's Web API, and turns Slack's error codes into the core's errors."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _WHY = {
     "channel_not_found": "the channel does not exist, or I cannot see it. Invite me: /invite @askback.",
     "not_in_channel": "I am not in that channel. Invite me: /invite @askback.",
     "is_archived": "the channel is archived.",
-    "invalid_auth": "Slack does not accept SLACK_BOT_TOKEN. Whoever runs me: copy it again.",
-    "token_revoked": "SLACK_BOT_TOKEN was revoked. Whoever runs me: install the app again and copy the new one.",
-    "token_expired": "SLACK_BOT_TOKEN has expired. Whoever runs me: install the app again and copy the new one.",
-    "account_inactive": "the app was removed from the workspace. Whoever runs me: install it again.",
+    "invalid_auth": "Slack rejects SLACK_BOT_TOKEN. My operator has to copy it again.",
+    "token_revoked": "SLACK_BOT_TOKEN was revoked. My operator has to reinstall the app and copy the new token.",
+    "token_expired": "SLACK_BOT_TOKEN has expired. My operator has to reinstall the app and copy the new token.",
+    "account_inactive": "the app was removed from the workspace. My operator has to install it again.",
     "not_authed": "SLACK_BOT_TOKEN is missing.",
-    "missing_scope": "the Slack app lacks a permission{scope}. Whoever runs me: install it anew from "
+    "missing_scope": "the Slack app lacks a permission{scope}. My operator has to reinstall it from "
     "manifests/slack.json.",
     "restricted_action": "the workspace does not let me post there.",
-    "user_not_found": "there is no such person.",
-    "no_such_subteam": "there is no such user group. Whoever runs me: name another one.",
+    "user_not_found": "this person does not exist in the workspace.",
+    "no_such_subteam": "there is no such user group. My operator has to set another one.",
     "cannot_dm_bot": "that is a bot.",
 }
 
@@ -52,7 +52,7 @@ def explain(code: str, scope: str | None = None) -> str:
 
     `scope` is the missing scope, if Slack names it.
     """
-    sentence = _WHY.get(code, f"Slack refused it ({code}).")
+    sentence = _WHY.get(code, f"Slack rejected the call ({code}).")
     return sentence.replace("{scope}", "" if scope is None else f", the scope {scope}")
 
 
@@ -103,7 +103,7 @@ class SlackApi:
             answer = await self._client.api_call("apps.connections.open", params={"token": app_token})
         address = get_text(_read_success(answer), "url")
         if address is None:
-            raise RetryableError("Slack did not say where to open a socket.")
+            raise RetryableError("Slack's response has no address for a socket.")
         return address
 
     async def respond(
@@ -149,7 +149,7 @@ def _omit_none(arguments: Mapping[str, object]) -> dict[str, object]:
 
 @contextmanager
 def translate_errors() -> Generator[None]:
-    """Turn what slack_sdk raises into `MessageNotFound`, `RetryableError` or `DeliveryError`."""
+    """Convert errors of slack_sdk to `MessageNotFound`, `RetryableError` or `DeliveryError`."""
     try:
         yield
     except SlackApiError as error:
@@ -158,7 +158,7 @@ def translate_errors() -> Generator[None]:
         raise RetryableError(f"Slack's answer cannot be read ({type(error).__name__}).", in_doubt=True) from error
     except (TimeoutError, aiohttp.ClientError, SlackRequestError, ConnectionError) as error:
         is_sent = not isinstance(error, aiohttp.ClientConnectorError)
-        raise RetryableError(f"Slack cannot be reached ({type(error).__name__}).", in_doubt=is_sent) from error
+        raise RetryableError(f"Could not reach Slack ({type(error).__name__}).", in_doubt=is_sent) from error
 
 
 def _read_success(answer: Answer) -> Mapping[str, object]:

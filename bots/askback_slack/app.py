@@ -1,7 +1,7 @@
 """The Slack bot, built on slack-bolt, over Socket Mode or signed HTTP.
 
-It translates Slack's payloads into the core's types and sends the core's answers back. Payloads arrive through `lines`
-or `http`; both pass them to slack-bolt through `dispatch`.
+It translates Slack's payloads into the core's types and sends the core's answers back. Payloads arrive through
+`socket_mode` or `http`; both pass them to slack-bolt through `dispatch`.
 """
 
 from __future__ import annotations
@@ -136,20 +136,20 @@ class SlackConnection:
         self._settings = settings
         self._app = AsyncApp(
             # Without a name, slack-bolt searches the source of every loaded module. It also gives the logger of that
-            # name the root logger's level, so this must not be the name of our own logger.
+            # name the root logger's level, so this must not be the name of askback's own logger.
             name="slack-bolt-app",
             client=client,
             authorize=authorize,
             logger=_build_bolt_log(),
-            # Answer as soon as a listener returns. By default slack-bolt polls for the answer every 10 ms. Our
-            # listeners only commit, so they return quickly.
+            # Answer as soon as a listener returns. By default, slack-bolt polls for the answer every 10 ms. The
+            # listeners here only commit, so they return quickly.
             process_before_response=True,
             # Socket Mode carries no signatures, because the socket itself is authenticated. Over HTTP, `http` checks
             # the signature before it reads anything.
             request_verification_enabled=False,
             raise_error_for_unhandled_request=False,
-            # Slack counts it as the bot's own event when a person deletes one of its messages. `payloads` filters out
-            # what the bot itself wrote.
+            # If a person deletes a message of the bot, Slack attributes that event to the bot. `message_events` filters
+            # out the bot's own messages.
             ignoring_self_events_enabled=False,
         )
         clicks = Clicks(services.manager, slack, api, behind, services.choose, home)
@@ -195,7 +195,7 @@ class SlackConnection:
             await self._connect(token.get_secret_value())
 
     def _on_gap(self) -> None:
-        """Find out what happened while no event could arrive."""
+        """Catch up on messages and deletions that the bot missed while no event could arrive."""
         self._find_deleted()
         self._catch_up.schedule()
 
@@ -233,7 +233,10 @@ class SlackConnection:
             request = AsyncBoltRequest(mode="socket_mode", body=body, headers={**again})
         except (TypeError, ValueError, AttributeError, KeyError):
             # slack-bolt parses the payload at once. A second delivery would fail the same way.
-            log.exception("Something that Slack sent could not be read.", extra={"action": "payload_failed"})
+            log.exception(
+                "Could not handle a payload from Slack because of a bug. Please report this.",
+                extra={"action": "payload_failed"},
+            )
             return Ack({}, lambda: None)
         response = await dispatch(self._app, request, interactive=get_text(envelope, "type") != "events_api")
         if response.status != 200:
@@ -272,18 +275,18 @@ async def _read_identity(api: SlackApi, token: str) -> AuthorizeResult:
     try:
         response = await api.write("auth.test")
     except DeliveryError as error:
-        raise OperatorError(f"Slack cannot be used: {error}") from error
+        raise OperatorError(f"Could not connect to Slack: {error}") from error
     except (MessageNotFound, RetryableError) as error:
         raise OperatorError(
             f"{error} Check the network, a proxy in between, and ASKBACK_SLACK_API_URL if it is set."
         ) from error
     me = get_text(response, "user_id")
     if me is None:
-        raise OperatorError("Slack did not say who the bot is: SLACK_BOT_TOKEN must be a bot's token (xoxb-…).")
+        raise OperatorError("SLACK_BOT_TOKEN is not a bot token: copy the Bot User OAuth Token (xoxb-…).")
     team, org = get_text(response, "team_id"), get_text(response, "enterprise_id")
     if team is None and org is None:
-        # Without it the bot could not tell who belongs to its workspace, and would count everyone as a member.
-        raise OperatorError("Slack did not say which workspace the bot belongs to: check ASKBACK_SLACK_API_URL.")
+        # Without it, the bot could not tell who belongs to its workspace, and would treat everyone as a member.
+        raise OperatorError("Slack's response does not name the bot's workspace: check ASKBACK_SLACK_API_URL.")
     return AuthorizeResult(
         enterprise_id=org,
         team_id=team,
@@ -297,6 +300,6 @@ def create_bot(options: BotOptions) -> Bot:
     """Return the bot. The entry point names this function."""
     if options.shard is not None:
         raise OperatorError(
-            "Slack shares out by itself what happens, over all processes that are connected: leave --shard out."
+            "Slack has no shards: it distributes events over all connected processes itself. Leave out --shard."
         )
     return SlackBot(options.http)

@@ -56,7 +56,7 @@ def date(moment: datetime) -> Block:
 
 
 def link(address: str, words: str) -> Block:
-    """A link to the address, with a text of our own."""
+    """A link to the address, with a text by askback."""
     return {"type": "link", "url": address, "text": words}
 
 
@@ -86,12 +86,12 @@ def image(address: str, alt_text: str) -> Block:
 
 
 def plain(words: str) -> Block:
-    """A text of our own, or one that `fit_line` has made literal. Slack does not turn emoji codes into emoji."""
+    """A plain-text object for askback's own text, or for one that `fit_line` made literal. Emoji codes stay text."""
     return {"type": "plain_text", "text": words, "emoji": False}
 
 
 def context(words: str) -> Block:
-    """A small remark of our own."""
+    """A small note by askback."""
     return {"type": "context", "elements": [plain(words)]}
 
 

@@ -1,4 +1,4 @@
-"""The bot's own sentences: the people that they mention, and the time until which they hold."""
+"""Builds the bot's own sentences, with the people whom they mention and the deadline."""
 
 from __future__ import annotations
 

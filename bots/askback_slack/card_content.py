@@ -13,13 +13,13 @@ from askback_slack.card_parts import Part, Unit, list_addressees, paragraph, per
 from askback_slack.controls import build_tabs
 
 LONG = 300
-"""Longest prompt, in characters, that is shown in bold."""
+"""Maximum length of a prompt in bold, in characters."""
 SPACED = 30
 """Up to this many options with details each get their own block, with space between them."""
 
 
 def build_content(card: Card, *, images: bool = True) -> list[Unit]:
-    """Return everything that a card says. Without `images`, the images' addresses are shown as text."""
+    """Return the complete content of a card. Without `images`, show the addresses of images as text."""
     units: list[Unit] = [_build_head(card)]
     if card.prompt:
         units.append([*_build_prompt(card)])
@@ -27,7 +27,7 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     if card.view == "question" and card.written is not None:
         units.append([*_build_captioned("Written answer so far:", card.written)])
     if card.view == "question" and card.unsent:
-        units.append([Part(context(f"A text that was not accepted is kept: {_explain_problem(card)}"), opens=True)])
+        units.append([Part(context(f"A rejected text is kept: {_explain_problem(card)}"), opens=True)])
     if not card.prompt:
         units += [
             _build_review_line(line, "Not answered yet" if card.ending is None else "Not answered")
@@ -60,7 +60,7 @@ def _build_head(card: Card) -> Unit:
 
 
 def _build_prompt(card: Card) -> Iterator[Part]:
-    """The question. What it quotes of its details follows as preformatted text."""
+    """The question, followed by the quoted part of its details as preformatted text."""
     asked, excerpt, rest = card.parts
     yield from paragraph(runs(asked, strong=len(asked) <= LONG), opens=True)
     for run in runs(excerpt):
@@ -110,7 +110,7 @@ def _build_captioned(caption: str, words: str) -> Iterator[Part]:
 
 
 def _explain_problem(card: Card) -> str:
-    return "“Edit your text…” opens it again." if card.custom else "it can no longer be sent."
+    return "“Edit your text…” opens it again." if card.custom else "you can no longer send it."
 
 
 def _build_ending(card: Card, ending: Ending) -> Unit:
@@ -120,7 +120,7 @@ def _build_ending(card: Card, ending: Ending) -> Unit:
         "cancelled": "Cancelled",
         "declined": "Not now",
         "timed_out": "Nobody answered in time",
-        "undeliverable": "This could not be delivered",
+        "undeliverable": "Could not be delivered",
     }[ending.status]
     line = [bold(words)] if card.tally is None else [*votes.end(card, card.tally)]
     # The votes below show who decided and why.
@@ -137,5 +137,5 @@ def _build_ending(card: Card, ending: Ending) -> Unit:
     if ending.reason is not None and ending.reason.strip():
         made += quoted(ending.reason)
     if ending.status != "answered" and any(line.answer for line in card.lines):
-        made.append(Part(context("What had been put down was not handed in."), opens=True))
+        made.append(Part(context("These draft answers were not submitted."), opens=True))
     return made

@@ -1,6 +1,6 @@
-"""Reads what people wrote or edited while the bot was away, in the conversations of the last day.
+"""Reads messages that people wrote or edited while the bot was down, in the conversations of the last day.
 
-Slack repeats an event for about six minutes. Older messages are in the channel, but no event tells of them.
+Slack redelivers an event for about six minutes. The bot gets no events for older messages.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from askback_slack.newest_messages import NewestMessages
 log = logging.getLogger("askback.slack")
 
 CHANNEL_PAGES = 5
-"""Most pages that are read of a channel."""
+"""Maximum number of pages to read of a channel."""
 OVERLAP = 60.0
-"""Seconds. An older message may be stored after a newer one, so these are read again, too."""
+"""Seconds before the newest known message at which to start reading, since messages may be stored out of order."""
 AT_ONCE = 20
 """Conversations that are read without a pause."""
 PAUSE = 2.0
 """Seconds between two further ones. Slack allows about 50 such calls per minute, and others need them, too."""
 INTERVAL = 60.0
-"""Least seconds between two rounds. A connection that breaks off again and again must not use up Slack's limit."""
+"""Minimum seconds between two rounds, so that an unstable connection does not use up Slack's rate limit."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds between two attempts while Slack or the database does not answer."""
 
@@ -53,7 +53,7 @@ class CatchUp:
         self._wanted = asyncio.Event()
 
     def schedule(self) -> None:
-        """Read again what was missed until now. Messages that arrive from now on do not hide it."""
+        """Schedule reading the messages missed until now. Messages that arrive from now on do not hide them."""
         self._missed = {**self._newest.copy(), **self._missed}
         self._wanted.set()
 
@@ -70,7 +70,7 @@ class CatchUp:
     async def _read_missed(self) -> None:
         count = 0
         while self._missed:
-            # The newest first: somebody may be waiting there.
+            # Read the newest first, since somebody may be waiting there.
             place = max(self._missed, key=lambda place: float(self._missed[place]))
             newest = float(self._missed.pop(place))
             if (count := count + 1) > AT_ONCE:
@@ -89,7 +89,7 @@ class CatchUp:
             is_forbidden = isinstance(refusal, SlackRefusal) and refusal.code == "missing_scope"
             log.log(
                 logging.WARNING if is_forbidden else logging.INFO,
-                "What was written meanwhile cannot be read: %s",
+                "Could not read messages that were written while the bot was down: %s",
                 NO_SCOPE if is_forbidden else refusal,
                 extra={"action": "no_catch_up"},
             )
@@ -113,7 +113,10 @@ class CatchUp:
             except (RetryableError, StoreError):
                 raise
             except Exception:
-                log.exception("A message that was missed could not be read.", extra={"action": "payload_failed"})
+                log.exception(
+                    "Could not handle a missed message because of a bug. Please report this.",
+                    extra={"action": "payload_failed"},
+                )
 
 
 def _choose_pause(state: RetryCallState) -> float:
@@ -127,7 +130,7 @@ def _log_retry(state: RetryCallState) -> None:
     error = None if state.outcome is None else state.outcome.exception()
     log.log(
         logging.WARNING if state.attempt_number == 1 else logging.DEBUG,
-        "What was written meanwhile cannot be read for now; trying again: %s",
+        "Could not read messages that were written while the bot was down; trying again: %s",
         error,
         extra={"action": "catch_up_later"},
     )

@@ -25,7 +25,7 @@ class Click:
     """A press on one control of a message."""
 
     control: control_ids.Control | None
-    """None if it is not one of ours."""
+    """None if the control is not one of askback's."""
     actor: Actor
     message: MessageRef | None
     thread: str | None
@@ -108,13 +108,13 @@ def _read_ticks(body: Json, order: float | None) -> Select | None:
                 continue
             chosen, base = parse_indexes(_read_picked(element)), _read_drawn_ticks(body, block_id, action_id)
             if not chosen and base:
-                # Slack has been seen to omit boxes that were drawn ticked and never touched. Unticking arrives as a
-                # separate action, so nothing is lost by not reading it here.
+                # Slack sometimes omits boxes that were drawn ticked and never touched. Unticking arrives as a separate
+                # action, so ignoring this loses nothing.
                 return None
             return Select(chosen=chosen, base=base, revision=control_ids.parse_revision(block_id), order=order)
     return None
 
 
 def parse_indexes(values: tuple[str, ...]) -> tuple[int, ...]:
-    """Turn option values into indexes; other values are not our options and are left out."""
+    """Convert option values to indexes. Drop values that are not askback's."""
     return tuple(int(value) for value in values if re.fullmatch(r"\d{1,4}", value))

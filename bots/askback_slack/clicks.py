@@ -55,7 +55,7 @@ TRIGGER_SECONDS = 2.8
 """Seconds after a click in which a modal can be opened. Slack accepts the trigger for 3 s, less the way there."""
 OPEN_PAUSE = 0.3
 TELL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
-"""Seconds before each further try to show a private notice, while Slack cannot take it."""
+"""Pauses in seconds between tries to show a private notice while Slack does not answer."""
 MOST_DOUBTS = 4
 """Tries of a notice that Slack may have shown without confirming it. Further ones would only repeat it."""
 NO_FIELD = "Slack did not open the text field in time. Please click again."
@@ -89,12 +89,10 @@ class Clicks:
             if pressed is not None:
                 await self._commit_click(pressed)
         except StoreError as error:
-            log.error(
-                "A click could not be committed; the person was told: %s", error, extra={"action": "click_refused"}
-            )
+            log.error("Could not commit a click; the person got a notice: %s", error, extra={"action": "click_refused"})
             self._behind.start_soon(self._notify(pressed, describe_failure(error)), "click")
         except Exception:
-            log.exception("A click failed; the person was told.", extra={"action": "click_failed"})
+            log.exception("A click failed because of a bug; the person got a notice.", extra={"action": "click_failed"})
             self._behind.start_soon(self._notify(pressed, UNCERTAIN), "click")
         finally:
             await ack()
@@ -109,7 +107,7 @@ class Clicks:
             return
         operation = None if control is None else _build_operation(control, pressed)
         if control is None or operation is None:
-            log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
+            log.warning("Ignored a click: the control does not belong to askback.", extra={"action": "unknown_control"})
             if self._notices.try_allow((pressed.actor.id, UNKNOWN)):
                 self._behind.start_soon(self._notify(pressed, UNKNOWN), "click")
             return
@@ -137,7 +135,7 @@ class Clicks:
             try:
                 await self._api.delete_clicked_message(pressed.response_url)
             except (MessageNotFound, RetryableError, DeliveryError) as error:
-                log.info("An offer stays until its reader leaves: %s", error, extra={"action": "offer_left"})
+                log.info("Could not delete a settled offer, so it stays: %s", error, extra={"action": "offer_left"})
 
     async def _show_result(self, pressed: Click, control: control_ids.Control, response: Response) -> None:
         """Run behind the ack: show the result of a click."""
@@ -163,7 +161,11 @@ class Clicks:
         try:
             await self._manager.cards.draw(ask_id, paint, by_click=True)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("A card is left to the outbox: %s", error, extra={"action": "card_left", "ask_id": ask_id})
+            log.warning(
+                "Could not redraw a card after a click; the outbox does it: %s",
+                error,
+                extra={"action": "card_left", "ask_id": ask_id},
+            )
             await self._manager.cards.leave_to_outbox(ask_id)
 
     async def _open_modal(self, pressed: Click, field: TextField) -> None:
@@ -187,7 +189,7 @@ class Clicks:
         try:
             await self._api.write("views.update", view_id=pressed.view, view=view)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("A part could not be shown: %s", error, extra={"action": "no_part"})
+            log.warning("Could not show another part of the details: %s", error, extra={"action": "no_part"})
 
     async def _open_view(self, pressed: Click, view: Block, otherwise: str) -> None:
         if pressed.trigger is None:
@@ -203,7 +205,7 @@ class Clicks:
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             if isinstance(error, SlackRefusal) and error.code == OPENED:
                 return  # an earlier try opened it, or another process that also received the click
-            log.warning("A modal could not be opened: %s", error, extra={"action": "no_field"})
+            log.warning("Could not open a modal; the person got a notice: %s", error, extra={"action": "no_field"})
             await self._notify(pressed, otherwise)
 
     async def handle_submission(self, ack: AsyncAck, body: Json) -> None:
@@ -212,12 +214,10 @@ class Clicks:
         try:
             problem = await self._submit(body)
         except StoreError as error:
-            log.error(
-                "A text could not be committed; the person was told: %s", error, extra={"action": "click_refused"}
-            )
+            log.error("Could not commit a text; the modal shows that: %s", error, extra={"action": "click_refused"})
             problem = describe_failure(error)
         except Exception:
-            log.exception("A text failed; the person was told.", extra={"action": "click_failed"})
+            log.exception("A text failed because of a bug; the modal shows that.", extra={"action": "click_failed"})
         finally:
             if problem is None:
                 await ack()
@@ -225,11 +225,11 @@ class Clicks:
                 await ack(response_action="errors", errors=text_modal.build_errors(problem))
 
     async def _submit(self, body: Json) -> str | None:
-        """Commit a text. Return the reason if it was not accepted; the modal stays open and shows it."""
+        """Commit a text. If it is rejected, return the reason, which the modal shows while it stays open."""
         view, who = get_object(body, "view"), read_actor(body, self._home)
         ref = text_modal.parse_ref(view)
         if ref is None or who is None:
-            log.warning("A text for a field that is not ours.", extra={"action": "unknown_view"})
+            log.warning("Ignored a text: its field does not belong to askback.", extra={"action": "unknown_view"})
             return UNKNOWN
         text = text_modal.read_text(view)
         response = await self._manager.act(
@@ -267,7 +267,7 @@ class Clicks:
             if ask is not None and who is not None and await self._manager.access.find_refusal(ask, who) is None:
                 options.extend(render.list_suggestions(ask.to_card(), get_text(body, "value") or ""))
         except Exception:
-            log.exception("Options could not be looked up.", extra={"action": "suggest_failed"})
+            log.exception("A search in a menu failed because of a bug.", extra={"action": "suggest_failed"})
         finally:
             await ack(options=options)
 
@@ -288,14 +288,14 @@ class Clicks:
                     if await notify(pressed, text):
                         return
                 except RetryableError as error:
-                    log.info("A notice did not get through this way: %s", error, extra={"action": "notice_refused"})
+                    log.info("One way to show a notice failed: %s", error, extra={"action": "notice_refused"})
                     later, doubts = error, doubts + error.in_doubt
                 except (MessageNotFound, DeliveryError) as error:
-                    log.info("A notice did not get through this way: %s", error, extra={"action": "notice_refused"})
+                    log.info("One way to show a notice failed: %s", error, extra={"action": "notice_refused"})
             if later is None or pause is None or doubts >= MOST_DOUBTS:
                 break
             await asyncio.sleep(max(pause, min(later.seconds or 0.0, TELL_PAUSES[-1])))
-        log.warning("A notice did not get through.", extra={"action": "notice_lost"})
+        log.warning("Gave up on showing a notice about a click.", extra={"action": "notice_lost"})
 
     async def _notify_by_message(self, pressed: Click, text: str) -> bool:
         if pressed.message is None:

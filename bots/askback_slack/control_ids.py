@@ -1,7 +1,7 @@
 """The format of block and action ids, which carry data from a card back to the bot in a click.
 
 `askback:<kind>:<ask id>:<turn>[:<argument>]` names a control, `askback:<ask id>:<revision>:<n>` a block. The revision
-makes a redrawn block a new one, so that Slack's clients drop what was ticked in the old one.
+gives a redrawn block a new id, so that Slack's clients drop the ticks of the old one.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ choose: one button per option
 pick: a menu for one option
 tick: checkboxes or a menu for several options
 postpone: the button "Not now…", which opens the field for a reason
-look: shows everything that the card shows only in part
-part: one part of that, in its modal
+look: the button "Show everything"
+part: a button that shows another part of the details, in their modal
 use, keep: the buttons of an offer, with the offer's id as the ask id
 """
 
@@ -52,7 +52,7 @@ def to_action_id(control: Control) -> str:
 
 
 def parse(action_id: object) -> Control | None:
-    """Return the control of an action_id, or None if the id is not ours. Never raises."""
+    """Return the control of an action_id, or None if the id is not askback's. Never raises."""
     match = _ACTION.fullmatch(action_id) if isinstance(action_id, str) else None
     kind = KINDS.get(match[1]) if match else None
     if match is None or kind is None or (match[4] is not None) != (kind in _WITH_ARGUMENT):
@@ -66,6 +66,6 @@ def block(ask_id: str, revision: int, number: int) -> str:
 
 
 def parse_revision(block_id: object) -> int | None:
-    """Return the card revision that a block belongs to, or None if the id is not ours. Never raises."""
+    """Return the card revision that a block belongs to, or None if the id is not askback's. Never raises."""
     match = _BLOCK.fullmatch(block_id) if isinstance(block_id, str) else None
     return int(match[2]) if match else None

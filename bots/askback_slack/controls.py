@@ -15,9 +15,9 @@ from askback_slack.blocks import Block, actions, button, option, plain
 from askback_slack.escaping import fit_line, replace_controls, to_single_line
 
 BUTTONS = 5
-"""Most controls of a single choice, including "Something else…", that are shown as buttons. More become a menu."""
+"""Maximum number of buttons for a single choice, including "Something else…". More options become a menu."""
 SHORT = 40
-"""Longest label of such a button, in UTF-16 units."""
+"""Maximum length of such a button's label, in UTF-16 units."""
 TAB = 24
 """Characters of a tab's label. The full header is shown above its question."""
 MENU_TEXT = 3_000
@@ -143,11 +143,11 @@ def _get_placeholder(card: Card) -> str:
     chosen = sum(item.chosen for item in card.items)
     if chosen <= limits.MENU_OPTIONS:
         return "Choose as many as you like:"
-    return f"Choose as many as you like ({chosen:,} are chosen; the menu shows the first {limits.MENU_OPTIONS}):"
+    return f"Choose as many as you like ({chosen:,} chosen; the menu shows the first {limits.MENU_OPTIONS}):"
 
 
 def _get_label_limit(options: int) -> int:
-    """Longest text of a menu entry: the more options, the shorter."""
+    """Return the maximum length of a menu entry. The more options, the shorter."""
     return max(24, min(limits.OPTION_TEXT, MENU_TEXT // min(options, limits.MENU_OPTIONS)))
 
 

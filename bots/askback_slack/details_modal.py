@@ -15,11 +15,11 @@ from askback_slack.escaping import find_break, fit_line, isolate_direction, repl
 
 CALLBACK: Final = "askback:whole"
 _BLOCKS: Final = limits.VIEW_BLOCKS - 2
-"""Two further blocks name the part and lead to the others."""
+"""Maximum number of text blocks per part. Two more blocks name the part and have the buttons to the others."""
 _BYTES: Final = limits.VIEW_BYTES - 10_000
 _ROOM: Final = limits.SECTION_TEXT - 60
 BLANK: Final = "\u2060"
-"""Word joiner, which is invisible. Slack refuses a text that consists of blanks."""
+"""An invisible word joiner, since Slack rejects a text that consists only of spaces."""
 
 
 def split_parts(text: str) -> list[list[Block]]:
@@ -51,7 +51,7 @@ def build_view(whole: Details, number: int = 0) -> Block:
     made: Block = {
         "type": "modal",
         "callback_id": CALLBACK,
-        "title": plain(fit_line(whole.title, limits.VIEW_TITLE) or "The whole"),
+        "title": plain(fit_line(whole.title, limits.VIEW_TITLE) or "Details"),
         "close": plain("Close"),
         "blocks": [*blocks],
     }
@@ -62,7 +62,7 @@ def build_view(whole: Details, number: int = 0) -> Block:
 def _build_navigation(ask_id: str, number: int, count: int) -> Block:
     buttons: list[Block] = []
     if number > 0:
-        buttons.append(button("Part before", control_ids.Control(kind="part", ask_id=ask_id, turn=0, arg=number - 1)))
+        buttons.append(button("Previous part", control_ids.Control(kind="part", ask_id=ask_id, turn=0, arg=number - 1)))
     if number < count - 1:
         buttons.append(
             button("Next part", control_ids.Control(kind="part", ask_id=ask_id, turn=0, arg=number + 1), primary=True)

@@ -29,9 +29,9 @@ _CHANNEL: Final = re.compile(rf"(?:<#)?({id_patterns.CHANNEL})(?:\|[^>]*)?>?")
 _DIRECT: Final = re.compile(id_patterns.DIRECT)
 _PERSON: Final = re.compile(rf"(?:<@)?({id_patterns.PERSON})(?:\|[^>]*)?>?")
 _GROUP: Final = re.compile(rf"(?:<!subteam\^)?({id_patterns.GROUP})(?:\|[^>]*)?>?")
-_INVITE = "I see no archived channel, and no private one that I am not in: invite me there."
+_INVITE = "The bot cannot see archived channels, or private ones that it is not in: invite it there."
 _NO_PRIVATE = (
-    "I see no private channel, since the Slack app lacks the scope groups:read. Whoever runs me: install it anew from "
+    "The bot cannot see private channels, because the Slack app lacks the scope groups:read: reinstall it from "
     "manifests/slack.json."
 )
 _UNKNOWN = frozenset({"channel_not_found", "user_not_found", "users_not_found", "no_such_subteam"})
@@ -74,7 +74,7 @@ class SlackDirectory:
         if normalize_name(name) in disabled:
             # The name means the group. A person may have the same name by chance or have taken it on purpose.
             raise UnknownName(
-                f"The user group {to_terminal_text(name)!r} is disabled: enable it, or name people by their ids."
+                f"The user group {to_terminal_text(name)!r} is disabled: enable it, or give people's ids."
             )
         return await self._find_person(name, others=groups)
 
@@ -92,7 +92,7 @@ class SlackDirectory:
                 raise unknown_name_error("channel", channel, (), _INVITE) from None
             raise
         if get_value(answer, "channel", "is_archived") is True:
-            raise UnknownName(f"The channel {channel} is archived: name another one.")
+            raise UnknownName(f"The channel {channel} is archived: give another one.")
         name = get_text(answer, "channel", "name")
         return Found(place=self._to_place(channel), name=channel if name is None else f"#{name}")
 
@@ -122,7 +122,7 @@ class SlackDirectory:
             raise
         channel = get_text(answer, "channel", "id")
         if channel is None:
-            raise OperatorError("Slack did not say where that direct message is.")
+            raise OperatorError("Slack's response has no channel for that direct message. Try again.")
         return Found(place=self._to_place(channel), name=f"@{person.name}", person=person)
 
     async def _find_by_id(self, channel: str) -> Found:
@@ -135,7 +135,7 @@ class SlackDirectory:
             raise
         user = get_text(answer, "channel", "user")
         if user is None:
-            raise OperatorError(f"Slack did not say whose direct message {channel} is: name the person.")
+            raise OperatorError(f"Slack does not say whose direct message {channel} is: give the person instead.")
         person = await self._find_person(user)
         return Found(place=self._to_place(channel), name=person.name, person=person.person)
 
@@ -169,7 +169,7 @@ class SlackDirectory:
     def _to_named(self, user: object) -> Named:
         if not _can_decide(user):
             raise UnknownName(
-                f"{_get_label(user)} is no person who is there to decide: a bot, or somebody who has left."
+                f"{_get_label(user)} cannot decide: this is a bot, or a person who has left the workspace."
             )
         tenant = find_tenant(
             get_text(user, "team_id"), self._home.team, get_text(user, "enterprise_user", "enterprise_id"), self._home

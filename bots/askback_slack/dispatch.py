@@ -1,4 +1,4 @@
-"""Passes what Slack sends to slack-bolt, over Socket Mode and HTTP alike."""
+"""Passes Slack's payloads to slack-bolt, from Socket Mode and from HTTP."""
 
 from __future__ import annotations
 
@@ -23,17 +23,20 @@ _CLICKS = {"block_actions": "press", "block_suggestion": "search", "view_submiss
 async def dispatch(app: AsyncApp, request: AsyncBoltRequest, *, interactive: bool) -> BoltResponse:
     """Dispatch a request and return the response; status 200 acks it.
 
-    Acks interactive payloads even if slack-bolt fails: otherwise the person would wait and then see an error. Also
-    acks what no listener handles. Leaves an event that failed unacked, so that Slack sends it again.
+    Acks interactive payloads even if slack-bolt fails. Otherwise the person would wait and then see an error. Also
+    acks payloads that no listener handles. Does not ack an event that failed, so that Slack redelivers it.
     """
     try:
         response = await app.async_dispatch(request)
     except Exception:
-        log.exception("Something that Slack sent could not be read.", extra={"action": "payload_failed"})
+        log.exception(
+            "Could not handle a payload from Slack because of a bug. Please report this.",
+            extra={"action": "payload_failed"},
+        )
         response = BoltResponse(status=500)
     if response.status != 200 and (interactive or response.status == 404):
         kind = get_text(cast("object", request.body), "type") or "of no type"  # pyright: ignore[reportUnknownMemberType] - a bare dict
-        log.warning("Slack sent something that is not for here: %s.", kind, extra={"action": "unknown_payload"})
+        log.warning("Ignored a payload of an unknown type from Slack: %s.", kind, extra={"action": "unknown_payload"})
         return BoltResponse(status=200)
     return response
 

@@ -24,12 +24,12 @@ from askback_slack.install import ASKING, SCOPES
 from askback_slack.json_access import get_object, get_text
 from askback_slack.settings import SlackSettings, load_settings
 
-NETWORK = "Check the network, a proxy in between, and ASKBACK_SLACK_API_URL if it is set."
+NETWORK = "Check the network, any proxy, and ASKBACK_SLACK_API_URL if it is set."
 BOT_TOKEN = "Copy the Bot User OAuth Token (xoxb-…) from OAuth & Permissions, and set SLACK_BOT_TOKEN."  # noqa: S105
 REINSTALL = "Add it under OAuth & Permissions, Bot Token Scopes, then reinstall the app (Install App)."
 ANEW = "Reinstall the app (Install App), copy the new Bot User OAuth Token, and set SLACK_BOT_TOKEN."
-APP_TOKEN = "In the same app, make an app-level token with connections:write (Basic Information); set SLACK_APP_TOKEN."  # noqa: S105
-SOCKET_MODE = "Switch Socket Mode on in the app's settings (Socket Mode, Enable Socket Mode)."
+APP_TOKEN = "Create an app-level token with connections:write in the same app (Basic Information); set SLACK_APP_TOKEN."  # noqa: S105
+SOCKET_MODE = "Turn on Socket Mode in the app's settings (Socket Mode, Enable Socket Mode)."
 SIGNING = "Copy the Signing Secret from Basic Information, and set SLACK_SIGNING_SECRET."
 AGAIN = "Wait a minute, and run askback doctor again."
 _LATER = frozenset({"ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"})
@@ -53,7 +53,7 @@ class _Answer:
 
 
 class _Unreachable(Exception):
-    """There was no readable answer. The text says why, in a sentence."""
+    """Raised if there was no readable answer. The text gives the reason in a sentence."""
 
 
 class _Slack:
@@ -73,13 +73,13 @@ class _Slack:
                 except ValueError:
                     data = get_object(None)
                 if data.get("ok") is not True and get_text(data, "error") is None:
-                    raise _Unreachable(f"What answers there is not Slack (HTTP {response.status}).")
+                    raise _Unreachable(f"The server at Slack's address is not Slack (HTTP {response.status}).")
                 return _Answer(data, response.headers)
         except TimeoutError:
-            raise _Unreachable(f"Slack does not answer within {self._seconds:g} s.") from None
+            raise _Unreachable(f"Slack did not answer within {self._seconds:g} s.") from None
         except (aiohttp.ClientError, OSError) as error:
-            # Show only the error's type: its text can hold more than an operator wants to paste.
-            raise _Unreachable(f"Slack cannot be reached ({type(error).__name__}).") from None
+            # Show only the error's type, since its text may contain private data.
+            raise _Unreachable(f"Could not reach Slack ({type(error).__name__}).") from None
 
     async def hello(self, address: str) -> Mapping[str, object]:
         """Open a socket, wait for Slack's first message, close it and return the message. Raises `_Unreachable`."""
@@ -89,11 +89,11 @@ class _Slack:
                 data = message.data if message.type is aiohttp.WSMsgType.TEXT else "null"
                 return get_object(json.loads(cast("str", data)))
         except TimeoutError:
-            raise _Unreachable(f"Slack does not greet on a new socket within {self._seconds:g} s.") from None
+            raise _Unreachable(f"Slack sent no hello on a new socket within {self._seconds:g} s.") from None
         except aiohttp.WSServerHandshakeError as error:
-            raise _Unreachable(f"Slack refuses the socket (HTTP {error.status}).") from None
+            raise _Unreachable(f"Slack rejected the socket (HTTP {error.status}).") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _Unreachable(f"The socket cannot be opened ({type(error).__name__}).") from None
+            raise _Unreachable(f"Could not open a socket to Slack ({type(error).__name__}).") from None
 
 
 async def examine(scene: Scene) -> Sequence[Finding]:
@@ -104,7 +104,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
     try:
         settings = load_settings()
     except OperatorError as error:
-        return findings_from_error("settings", error, "Mend it there.")
+        return findings_from_error("settings", error, "Fix the setting there.")
     timeout = aiohttp.ClientTimeout(total=scene.seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session:
         slack = _Slack(session, settings, scene.seconds)
@@ -119,7 +119,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
         found, connected = about_socket
         if app_id is not None and connected is not None and app_id != connected:
             summary = (
-                f"The two tokens are of different apps (bot: {app_id}, socket: {connected}): nothing is ever heard."
+                f"The two tokens belong to different apps (bot: {app_id}, socket: {connected}), so no events arrive."
             )
             found = [*found, broken("app token", summary, APP_TOKEN)]
         return [*about_bot, *found]
@@ -143,22 +143,22 @@ async def _examine_bot_token(slack: _Slack, settings: SlackSettings, scene: Scen
     team, team_id = get_text(me.data, "team") or "?", get_text(me.data, "team_id") or "?"
     name = get_text(me.data, "user") or "?"
     found = [
-        good("bot token", f"It is {name} in the workspace {team} ({team_id})."),
+        good("bot token", f"The bot is {name} in the workspace {team} ({team_id})."),
         good("access", settings.to_access(get_text(me.data, "enterprise_id") or team_id).describe()),
     ]
     elsewhere = scene.tenants - {team_id, get_text(me.data, "enterprise_id") or team_id}
     if elsewhere:
         summary = (
-            f"Questions are open in another workspace ({', '.join(sorted(elsewhere))}), where this token is not good."
+            f"There are open questions in another workspace ({', '.join(sorted(elsewhere))}), closed to this token."
         )
-        cure = "Set the SLACK_BOT_TOKEN of that workspace, or end those questions: askback pending, askback cancel ID"
+        cure = "Set the SLACK_BOT_TOKEN of that workspace, or cancel the questions: askback pending, askback cancel ID"
         found.append(warning("workspace", summary, cure))
     return [*found, *_examine_scopes(me.headers), *clock], await _find_app_id(slack, settings, me)
 
 
 def _explain_refusal(code: str) -> Finding:
     if code in _LATER:
-        return warning("bot token", f"Slack cannot say at the moment whether it is good ({code}).", AGAIN)
+        return warning("bot token", f"Slack cannot check the token at the moment ({code}).", AGAIN)
     if code in _REVOKED:
         return broken("bot token", _REVOKED[code], ANEW)
     return broken("bot token", f"Slack does not accept SLACK_BOT_TOKEN ({code}).", BOT_TOKEN)
@@ -168,14 +168,14 @@ def _examine_scopes(headers: Mapping[str, str]) -> list[Finding]:
     scopes = headers.get("X-OAuth-Scopes")
     if scopes is None:
         cure = "Compare Bot Token Scopes under OAuth & Permissions with manifests/slack.json."
-        return [warning("scopes", "Slack did not say which scopes the token has.", cure)]
+        return [warning("scopes", "Slack's response does not list the token's scopes.", cure)]
     held = {scope.strip() for scope in scopes.split(",")}
     missing = [
         (warning if scope in ASKING else broken)("scopes", f"{scope} is missing: without it, {loss}.", REINSTALL)
         for scope, loss in SCOPES.items()
         if scope not in held
     ]
-    return missing or [good("scopes", f"All {len(SCOPES)} scopes that it needs are there.")]
+    return missing or [good("scopes", f"The token has all {len(SCOPES)} scopes that the bot needs.")]
 
 
 async def _find_app_id(slack: _Slack, settings: SlackSettings, me: _Answer) -> str | None:
@@ -203,40 +203,40 @@ async def _examine_socket(slack: _Slack, settings: SlackSettings, scene: Scene) 
     address = get_text(answer.data, "url")
     if answer.error is not None or address is None:
         return [_explain_no_socket(answer.error or "no_url")], None
-    accepted = good("app token", "It is accepted, and opens sockets.")
+    accepted = good("app token", "Slack accepts it for opening sockets.")
     if scene.worker is not None:
-        return [accepted, good("socket", "The running bot has it; no second one was opened beside it.")], None
+        return [accepted, good("socket", "The running bot has a socket, so the check did not open another.")], None
     try:
         hello = await slack.hello(address)
     except _Unreachable as error:
-        cure = "Let WebSockets (wss://*.slack.com, port 443) through the firewall or proxy."
+        cure = "Allow WebSockets (wss://*.slack.com, port 443) in the firewall or proxy."
         return [accepted, broken("socket", str(error), cure)], None
     if hello.get("type") != "hello":
-        reason = get_text(hello, "reason") or "it ended without a word"
+        reason = get_text(hello, "reason") or "it closed without a reason"
         if reason == "link_disabled":
-            return [accepted, broken("socket", "Socket Mode is switched off for the app.", SOCKET_MODE)], None
+            return [accepted, broken("socket", "Socket Mode is turned off for the app.", SOCKET_MODE)], None
         if reason == "too_many_websockets":
-            summary = "Ten processes have a socket of this app open already, the most that Slack allows."
-            return [accepted, broken("socket", summary, "End those that are not meant to run.")], None
-        return [accepted, broken("socket", f"Slack did not greet on the socket ({reason}).", SOCKET_MODE)], None
-    found = [accepted, good("socket", "It was opened, and Slack greeted.")]
+            summary = "This app already has ten open sockets, the maximum that Slack allows."
+            return [accepted, broken("socket", summary, "Stop processes of this app that should not run.")], None
+        return [accepted, broken("socket", f"Slack sent no hello on the socket ({reason}).", SOCKET_MODE)], None
+    found = [accepted, good("socket", "A socket opened, and Slack sent its hello.")]
     others = hello.get("num_connections")
     if isinstance(others, int) and others > 1:
         more = "1 more socket is" if others == 2 else f"{others - 1} more sockets are"
-        summary = f"{more} open with this app: each of them gets only some of the clicks."
-        cure = "End the other process, or give each bot an app of its own."
+        summary = f"{more} open for this app, and each gets only some of the clicks."
+        cure = "Stop the other process, or create a separate app for each bot."
         found.append(warning("socket", summary, cure))
     return found, get_text(hello, "connection_info", "app_id")
 
 
 def _explain_no_socket(code: str) -> Finding:
     if code in _LATER:
-        return warning("app token", f"Slack opens no socket at the moment ({code}).", AGAIN)
+        return warning("app token", f"Slack cannot open a socket at the moment ({code}).", AGAIN)
     if code == "missing_scope":
         return broken("app token", "SLACK_APP_TOKEN lacks the scope connections:write.", APP_TOKEN)
     if code in ("invalid_auth", "not_authed", "not_allowed_token_type", "token_revoked", "account_inactive"):
         return broken("app token", f"Slack does not accept SLACK_APP_TOKEN ({code}).", APP_TOKEN)
-    return broken("socket", f"Slack opens no socket ({code}).", SOCKET_MODE)
+    return broken("socket", f"Slack does not open a socket ({code}).", SOCKET_MODE)
 
 
 # The endpoint for signed requests
@@ -249,19 +249,19 @@ def _examine_http(settings: SlackSettings, http: str, scene: Scene) -> list[Find
     if secret is None:
         found.append(broken("signing secret", "SLACK_SIGNING_SECRET is missing.", SIGNING))
     elif not _SECRET.fullmatch(secret.get_secret_value()):
-        summary = "SLACK_SIGNING_SECRET does not look like one: those are 32 digits and letters from a to f."
+        summary = "SLACK_SIGNING_SECRET does not look like a signing secret, which has 32 hexadecimal digits."
         found.append(warning("signing secret", summary, SIGNING))
     else:
-        found.append(good("signing secret", "It is set; that it is the right one shows when Slack first calls."))
+        found.append(good("signing secret", "It is set. Only Slack's first request shows if it is the right one."))
     if scene.worker is not None:
-        return [*found, good("address", f"{http} is left to the running bot.")]
+        return [*found, good("address", f"The running bot uses {http}, so the check did not try it.")]
     address = Address.read(http)
     try:
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         with socket.create_server((address.host, address.port), family=family):
             pass
     except OSError as error:
-        summary = f"Nothing can listen on {http} ({error.strerror or type(error).__name__})."
-        cure = "End what listens there, or set ASKBACK_SLACK_HTTP to another address."
+        summary = f"Could not listen on {http} ({error.strerror or type(error).__name__})."
+        cure = "Stop the program that listens there, or set ASKBACK_SLACK_HTTP to another address."
         return [*found, broken("address", summary, cure)]
     return [*found, good("address", f"{http} is free for Slack's requests.")]

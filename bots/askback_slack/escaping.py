@@ -38,7 +38,7 @@ def to_notification(markdown: str) -> str:
     whole = escape(to_literal(markdown))
     if len(whole.encode()) <= MESSAGE_TEXT_BYTES:
         return whole
-    more = "… (goes on in the message)"
+    more = "… (continues in the message)"
     room = MESSAGE_TEXT_BYTES - len(more.encode())
     at = len(markdown)
     while (left := len(escape(isolate_direction(replace_controls(markdown[:at]))).encode()) - room) > 0:

@@ -1,4 +1,4 @@
-"""Handles what people write in Slack and passes it to the agent."""
+"""Handles people's messages in Slack, and passes them to the agent."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ from askback_slack.user_names import UserNames
 
 log = logging.getLogger("askback.slack")
 
-ARCHIVED = "the channel that this was asked in was archived."
-DELETED = "the channel that this was asked in was deleted."
+ARCHIVED = "the channel of this question was archived."
+DELETED = "the channel of this question was deleted."
 REDELIVERED = timedelta(minutes=10)
 """Time after its writing in which a message may still arrive. Slack redelivers an unacked one for about 6 minutes."""
 REMEMBERED = 5000
 
 
 class _Early(Exception):
-    """An edit or a deletion arrived before its message. Slack delivers it again later."""
+    """Raised if an edit or a deletion arrives before its message. Slack then delivers it again later."""
 
 
 class MessageListener:
@@ -89,14 +89,15 @@ class MessageListener:
             await self._handle_event(body)
         except StoreError as error:
             log.error(
-                "A message could not be stored; Slack sends it again: %s", error, extra={"action": "message_refused"}
+                "Could not store a message; Slack will send it again: %s", error, extra={"action": "message_refused"}
             )
             return BoltResponse(status=503)
         except EventForOthers as event:
             return self._others.pass_on(event, request)
         except _Early:
             log.info(
-                "An edit or a deletion came before its message; Slack sends it again.", extra={"action": "edit_refused"}
+                "An edit or a deletion arrived before its message; Slack will send it again.",
+                extra={"action": "edit_refused"},
             )
             return BoltResponse(status=503)
         return None
@@ -114,9 +115,9 @@ class MessageListener:
         await self._receive_message(user_message)
 
     async def handle_missed(self, message: Json, place: Place, *, is_new: bool) -> None:
-        """Handle a message of a conversation that no event told of, and its last edit.
+        """Handle a message for which the bot got no event, and its last edit.
 
-        `is_new` is False for a message that was written before the bot was away. Raises `StoreError`.
+        `is_new` is False for a message from before the gap. Raises `StoreError`.
         """
         read = read_missed(message, place, self._me, self._home)
         if read is None:
@@ -132,7 +133,7 @@ class MessageListener:
     async def _handle_deletion(self, gone: DeletionEvent) -> None:
         if self._platform.has_deleted(gone.ref):
             return
-        # The author decides what it can be: a message of the bot, a message of a person, or unknown.
+        # The author shows what the message can be: the bot's, a person's, or unknown.
         messages = (gone.ref,) if gone.author in {None, self._me} else ()
         key = dedupe_key(gone.ref.channel, gone.ref.id)
         keys = () if gone.author == self._me else (key,)
@@ -182,7 +183,7 @@ class MessageListener:
         return user_message.in_thread and await self._services.changes.has_conversation(user_message.place)
 
     async def handle_channel_closed(self, body: Json, request: AsyncBoltRequest) -> BoltResponse | None:
-        """Reject the open questions of a channel that was archived or deleted, where no one can answer any more."""
+        """End the open questions of an archived or deleted channel, because nobody can answer there any more."""
         channel = get_text(body, "event", "channel")
         reason = ARCHIVED if (get_text(body, "event", "type") or "").endswith("_archive") else DELETED
         try:
@@ -194,7 +195,9 @@ class MessageListener:
                     await self._services.manager.cancel(ask.id, reason=reason, undeliverable=True)
         except StoreError as error:
             log.error(
-                "An end could not be stored; Slack sends it again: %s", error, extra={"action": "message_refused"}
+                "Could not end the questions of a closed channel; Slack will send the event again: %s",
+                error,
+                extra={"action": "message_refused"},
             )
             return BoltResponse(status=503)
         # Other processes have questions of their own there.
@@ -213,8 +216,8 @@ class MessageListener:
     async def _store_message(self, user_message: UserMessage, *, is_missed: bool) -> None:
         reading = asyncio.create_task(self._to_incoming_message(user_message))
         try:
-            # In the order of arrival, however long the look-up of each author takes: a message that overtakes a
-            # mention would find no conversation.
+            # Keep the order of arrival, however long each author's look-up takes. A message that overtakes a mention
+            # would find no conversation.
             async with self._once.wait_for(f"order:{user_message.place.key}"):
                 taken = await self._services.receive(await reading, begin=user_message.begins)
         finally:
@@ -258,7 +261,7 @@ class MessageListener:
         try:
             await self._platform.notify(place, person, text, direct=direct)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
+            log.warning("Could not show a notice to a person: %s", error, extra={"action": "notice_lost"})
 
     async def handle_stop(self, body: Json, request: AsyncBoltRequest) -> BoltResponse | None:
         """Handle a press of Slack's own Stop in a thread. Like a message, it is committed before the ack.
@@ -280,7 +283,7 @@ class MessageListener:
                 refusal = await self._services.stop(place, person, key=name) if first else None
         except StoreError as error:
             log.error(
-                "A stop could not be stored; Slack sends it again: %s", error, extra={"action": "message_refused"}
+                "Could not store a stop; Slack will send it again: %s", error, extra={"action": "message_refused"}
             )
             return BoltResponse(status=503)
         if refusal is not None:

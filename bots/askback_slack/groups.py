@@ -1,4 +1,4 @@
-"""The user groups that a person is in. Slack's payloads do not contain them."""
+"""Looks up the user groups that a person is in, since Slack's payloads do not contain them."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ class SlackUserGroups:
             async with asyncio.timeout(LOOKUP_SECONDS):
                 answer = await self._api.read("usergroups.users.list", usergroup=group)
         except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
-            why = str(error) or "Slack does not answer."
+            why = str(error) or "Slack did not answer in time."
             log.warning(
-                "A user group cannot be read, so nobody counts as a member of it: %s",
+                "Could not read the members of a user group, so nobody counts as a member for now: %s",
                 why,
                 extra={"action": "no_group", "group": group},
             )

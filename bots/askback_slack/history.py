@@ -1,4 +1,4 @@
-"""Reads what was written in Slack before the agent was mentioned in the middle of a thread."""
+"""Reads the messages of a Slack thread from before somebody mentioned the agent in it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from askback_slack.user_names import UserNames
 
 PAGE = 200
 PAGES = 25
-"""Most pages that are read of a thread, or of the newest messages of a channel, unless a caller sets fewer."""
+"""Maximum number of pages to read of a thread, or of a channel's newest messages, unless a caller asks for fewer."""
 _WRITTEN = frozenset({None, "file_share", "thread_broadcast", "bot_message", "me_message"})
 """Subtypes of messages that a person or a program wrote. The others are Slack's own notices."""
 NO_SCOPE = (
     "the Slack app lacks the permission to read there: channels:history, or groups:history in a private channel, "
-    "im:history and mpim:history in direct messages. Whoever runs me: install it anew from manifests/slack.json."
+    "im:history and mpim:history in direct messages. My operator has to reinstall it from manifests/slack.json."
 )
 
 
@@ -38,7 +38,7 @@ async def iterate_messages(
 ) -> AsyncIterator[object]:
     """Yield the messages of a thread from its start, or of a channel from its newest.
 
-    `oldest` leaves out what is not newer than this timestamp, except a thread's first message. Reads at most `pages`.
+    `oldest` leaves out messages that are not newer than it, except a thread's first message. Reads at most `pages`.
     Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
     """
     where = {"ts": place.thread} if place.thread is not None else {}
@@ -61,7 +61,7 @@ async def iterate_messages(
 
 
 class History:
-    """Earlier messages of threads, as far as the app may read them."""
+    """Reads the earlier messages of threads that the app may read."""
 
     def __init__(self, api: SlackApi, names: UserNames, me: str, home: Installation = UNKNOWN_INSTALLATION) -> None:
         self._api = api
@@ -180,7 +180,7 @@ def _read_quoted_author(attachment: object) -> Actor | None:
 
 
 def _read_author(message: object, home: Installation) -> Actor | None:
-    """Return the author. A program's name cannot be looked up, but its message carries it."""
+    """Return the author. A program's name comes from the message, since it cannot be looked up."""
     user, program = get_text(message, "user"), get_text(message, "bot_id")
     name = get_text(message, "bot_profile", "name") or get_text(message, "username") or ("a program" if program else "")
     identity = user or program
@@ -200,7 +200,7 @@ def _read_author(message: object, home: Installation) -> Actor | None:
 
 
 def _is_ours_alone(message: object, me: str) -> bool:
-    """Return True if it is a card or a remark of the bot, which the model knows otherwise or need not know."""
+    """Return True for the bot's cards and notices. The model already knows them, or does not need them."""
     if get_text(message, "user") != me:
         return False
     nonce = get_text(message, "metadata", "event_payload", "nonce")

@@ -1,4 +1,4 @@
-"""Slack over signed HTTP. The signature is checked over the raw body before anything parses it."""
+"""Receives Slack's requests over signed HTTP. Checks the signature of the raw body before parsing it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from askback_slack.dispatch import dispatch, record_ack
 log = logging.getLogger("askback.slack")
 
 BODY_BYTES = 1_000_000
-"""Largest body in bytes, which is more than Slack ever sends."""
+"""Maximum size of a body in bytes, larger than any that Slack sends."""
 BODY_SECONDS = 3.0
 """Seconds in which a body must arrive. By then Slack itself has given up."""
 RETRY_SECONDS = "1"
 """When to send a large body again that found no room."""
 SIGNED_SECONDS = 300
-"""Seconds that a signature's timestamp may be off, in the past or in the future.
+"""Maximum age or lead of a signature's timestamp, in seconds.
 
 See https://docs.slack.dev/authentication/verifying-requests-from-slack
 """
@@ -54,7 +54,7 @@ def check_headers(headers: Mapping[str, str], now: float) -> str | None:
     if not timestamp or not signed:
         return "it is not signed"
     if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) < 16):
-        return "its timestamp is no time"
+        return "its timestamp is not a number"
     if abs(now - int(timestamp)) > SIGNED_SECONDS:
         return "its timestamp is too far from this machine's clock"
     return None
@@ -87,10 +87,10 @@ class SignedEndpoint:
 
     async def _take(self, request: web.Request) -> web.Response:
         if self.is_closed:
-            return web.Response(status=503, text="This process is ending.\n")
+            return web.Response(status=503, text="This process is shutting down.\n")
         began = time.monotonic()
         if request.content_type not in (JSON, FORM):
-            return web.Response(status=415, text="Slack sends JSON or a form.\n")
+            return web.Response(status=415, text="Unsupported content type: Slack sends JSON or a form.\n")
         wrong = check_headers(request.headers, time.time())
         if wrong is not None:
             return self._build_refusal(wrong)
@@ -101,15 +101,15 @@ class SignedEndpoint:
                 body.force_close()
                 return body
             if not _is_signed(request.headers, body, self._secret):
-                return self._build_refusal("its signature is wrong: SLACK_SIGNING_SECRET may be another app's")
+                return self._build_refusal("its signature is wrong. Check that SLACK_SIGNING_SECRET is this app's")
         mark_trusted(request)
         retry = request.headers.get("X-Slack-Retry-Num")
         if retry is not None:
-            log.info("Slack sends an event again.", extra={"action": "event_retried", "attempt": retry[:8]})
+            log.info("Slack has redelivered an event.", extra={"action": "event_retried", "attempt": retry[:8]})
         bolt = _build_request(body, request)
         if bolt is None:
-            log.warning("Slack sent a body that cannot be read.", extra={"action": "payload_unreadable"})
-            return web.Response(status=400, text="The body cannot be read.\n")
+            log.warning("Could not parse the body of Slack's request.", extra={"action": "payload_unreadable"})
+            return web.Response(status=400, text="Could not parse the body.\n")
         wants_ack = request.content_type == FORM
         response = await dispatch(self._app, bolt, interactive=wants_ack)
         record_ack(bolt, began)  # the response is about to be sent
@@ -122,7 +122,7 @@ class SignedEndpoint:
 
     def _build_refusal(self, why: str) -> web.Response:
         if self._warnings.try_allow(None):
-            log.warning("A request was refused as not Slack's: %s.", why, extra={"action": "request_refused"})
+            log.warning("Rejected a request that Slack did not sign: %s.", why, extra={"action": "request_refused"})
         # Every unsigned request gets the same answer, so that attackers learn nothing.
         return web.Response(status=401, text="This is not signed by Slack.\n")
 
@@ -143,10 +143,10 @@ async def _read_body(request: web.Request, held: HeldBody) -> bytes | web.Respon
                     text = "Other large requests are being read. Send this one again.\n"
                     return web.Response(status=503, text=text, headers={"Retry-After": RETRY_SECONDS})
     except TimeoutError:
-        raise web.HTTPRequestTimeout(text="The body did not come in time.\n") from None
+        raise web.HTTPRequestTimeout(text="The body did not arrive in time.\n") from None
     except (ConnectionError, web.RequestPayloadError):
         # The sender has gone or does not speak HTTP. aiohttp would log a traceback for each such request.
-        raise web.HTTPBadRequest(text="The body did not come whole.\n") from None
+        raise web.HTTPBadRequest(text="The body is incomplete.\n") from None
     return bytes(body)
 
 

@@ -8,19 +8,19 @@ from collections.abc import Mapping
 from typing import Final
 
 SCOPES: Final[Mapping[str, str]] = {
-    "app_mentions:read": "it does not hear when it is mentioned",
-    "assistant:write": "Slack shows neither that it works nor a button to stop it",
-    "channels:history": "it does not hear what is written in its threads in public channels",
-    "channels:read": "`askback ask` finds no public channel by its name",
-    "chat:write": "it cannot post anything",
-    "groups:history": "it does not hear what is written in its threads in private channels",
-    "groups:read": "`askback ask` finds no private channel by its name",
-    "im:history": "it does not hear direct messages",
-    "im:write": "`askback ask` begins no direct message with anybody",
-    "mpim:history": "it does not hear what is written in group messages",
-    "usergroups:read": "it does not know who is in the user groups that its settings name, and lets none of them in",
-    "users:read": "it does not know people's names",
+    "app_mentions:read": "the bot does not receive mentions",
+    "assistant:write": "Slack shows neither the agent's status nor a Stop button",
+    "channels:history": "the bot does not receive messages in its threads in public channels",
+    "channels:read": "`askback ask` cannot find public channels by name",
+    "chat:write": "the bot cannot post anything",
+    "groups:history": "the bot does not receive messages in its threads in private channels",
+    "groups:read": "`askback ask` cannot find private channels by name",
+    "im:history": "the bot does not receive direct messages",
+    "im:write": "`askback ask` cannot begin direct messages",
+    "mpim:history": "the bot does not receive group messages",
+    "usergroups:read": "the bot does not know who is in the user groups of its settings, and gives none of them access",
+    "users:read": "the bot does not know people's names",
 }
-"""The scopes of the bot's token, each with what fails without it."""
+"""Maps each scope of the bot's token to the feature that fails without it."""
 ASKING: Final = frozenset({"channels:read", "groups:read", "im:write"})
-"""The scopes that only `askback ask` needs. An older installation without them still works otherwise."""
+"""The scopes that only `askback ask` needs. Everything else works without them, as in older installations."""

@@ -100,7 +100,7 @@ def size(text: str) -> int:
 
 
 def measure(blocks: Sequence[JsonValue]) -> int:
-    """Return what blocks count towards `MESSAGE_WEIGHT`."""
+    """Return the weight of blocks, which `MESSAGE_WEIGHT` limits."""
     return len(blocks) * BLOCK_WEIGHT + sum(
         size(value)
         for thing in _iter_objects([*blocks])
@@ -171,10 +171,10 @@ def _check_object(thing: Mapping[str, JsonValue]) -> None:
         most = ACTIONS_ELEMENTS if kind == "actions" else CONTEXT_ELEMENTS
         _check_maximum(f"elements in {kind}", _count_characters(thing.get("elements")), most)
     if kind == "rich_text_section" and not _count_characters(thing.get("elements")):
-        raise TooBig("Slack refuses a rich_text_section without elements. Please report this as a bug of askback.")
+        raise TooBig("Slack rejects a rich_text_section without elements. Please report this as a bug in askback.")
     for name in ("text", "placeholder", "label"):
         if thing.get(name) == "" or (isinstance(thing.get(name), dict) and not _get_text(thing.get(name))):
-            raise TooBig(f"Slack refuses an empty {name} in {kind}. Please report this as a bug of askback.")
+            raise TooBig(f"Slack rejects an empty {name} in {kind}. Please report this as a bug in askback.")
 
 
 def _iter_objects(values: list[JsonValue]) -> Iterator[Mapping[str, JsonValue]]:
@@ -199,10 +199,10 @@ def _count_characters(value: JsonValue) -> int:
 def _check_maximum(what: str, found: int, most: int) -> None:
     if found > most:
         raise TooBig(
-            f"Slack takes at most {most:,} {what}, and there are {found:,}. Please report this as a bug of askback."
+            f"Slack accepts at most {most:,} {what}, and there are {found:,}. Please report this as a bug in askback."
         )
 
 
 def _check_unique(what: str, ids: Sequence[str]) -> None:
     if len(set(ids)) < len(ids):
-        raise TooBig(f"Slack refuses the same {what} twice. Please report this as a bug of askback.")
+        raise TooBig(f"Slack rejects the same {what} twice. Please report this as a bug in askback.")

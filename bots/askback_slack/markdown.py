@@ -29,7 +29,7 @@ def neutralize_markdown(text: str) -> str:
 def count_unfinished(text: str) -> int:
     """Return how many characters at the end may be the start of a mention.
 
-    They are held back while the text is still being written.
+    The stream does not show them until more text arrives.
     """
     match = _BEGUN.search(text[-24:])
     return len(match[0]) if match else 0

@@ -109,8 +109,8 @@ def read_message(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALL
     return UserMessage(
         place=Place(
             platform=PLATFORM,
-            # Prefer the app's own tenant to the event's team. In a shared channel, the event names either our team or
-            # the guests'.
+            # Prefer the app's own tenant to the event's team, since in a shared channel the event names either the
+            # app's team or the guests'.
             tenant=home.tenant or org or here,
             channel=channel,
             thread=thread if direct else thread or ts,
@@ -174,9 +174,9 @@ def _read_nested(body: Json, message: Json, bot_user: str, home: Installation) -
 def read_missed(
     message: Json, place: Place, bot_user: str, home: Installation
 ) -> tuple[UserMessage, EditEvent | None] | None:
-    """Read a message of a conversation that no event told of, and the last edit by its author.
+    """Read a message for which the bot got no event, and the last edit by its author.
 
-    Return None if no person wrote it. The message says less about its author's workspace than an event does.
+    Return None if no person wrote it. Unlike an event, the message may not name its author's workspace.
     """
     event = {**message, "type": "message", "channel": place.channel}
     user_message = read_message({"event": event}, bot_user, home)
@@ -224,8 +224,7 @@ def mentions(raw: str, user: str) -> bool:
 def list_file_names(message: object) -> tuple[str, ...]:
     """Return the names of the files that are attached to a message."""
     return tuple(
-        get_text(file, "name") or get_text(file, "title") or "a file without a name"
-        for file in get_list(message, "files")
+        get_text(file, "name") or get_text(file, "title") or "unnamed file" for file in get_list(message, "files")
     )
 
 

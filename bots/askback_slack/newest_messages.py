@@ -13,7 +13,7 @@ from askback.domain.identity import Place
 from askback_slack.message_events import is_timestamp
 
 REMEMBERED = 200
-"""Most conversations, and channels around them, that are remembered."""
+"""Maximum number of conversations, and of channels around them, to remember."""
 
 
 class NewestMessages:

@@ -1,4 +1,4 @@
-"""The notification text: the question in words, for phones, screen readers and search."""
+"""Builds the notification text: the question in words, for phones, screen readers and search."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ROOM = limits.MESSAGE_TEXT_BYTES - 100
 """Bytes for the summary. The rest is kept for the sentence that says what was left out."""
 
 VOTES = 1_500
-"""Bytes that the votes and their reasons may take."""
+"""Maximum bytes of the votes with their reasons."""
 
 
 def summarize(card: Card) -> str:
     """Return the question, its options and its state.
 
-    An entry that does not fit is left out as a whole, and the text says how many are missing.
+    Leave out entries that do not fit as a whole, and say how many.
     """
     head = escape(_format_head(card))
     entries = (
@@ -47,7 +47,7 @@ def format_continuation(texts: list[str]) -> str:
 def _fit_entries(head: str, entries: list[str], state: str, kind: str) -> str:
     room = ROOM - len(state.encode())
     if len(head.encode()) > room:
-        head = f"{_cut_words(head, room)}… (goes on on the card)"
+        head = f"{_cut_words(head, room)}… (continues on the card)"
     room -= len(head.encode())
     lines = [head]
     for number, entry in enumerate(entries):
@@ -156,7 +156,7 @@ def _format_ending(card: Card) -> str:
 def _shorten(words: str) -> str:
     """Return the words, or their beginning with a note that they continue on the card."""
     short = _cut_words(words, 600)
-    return words if short == words else f"{short}… (goes on on the card)"
+    return words if short == words else f"{short}… (continues on the card)"
 
 
 def _cut_words(words: str, most: int) -> str:

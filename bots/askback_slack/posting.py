@@ -30,13 +30,13 @@ log = logging.getLogger("askback.slack")
 Blocks: TypeAlias = Sequence[dict[str, JsonValue]]
 
 REMEMBERED = 2000
-"""Most messages that it remembers having deleted."""
+"""Maximum number of the bot's own deletions to remember."""
 EVENT = "askback"
-"""The metadata type of our messages. By it, `find` recognises a message from an earlier try."""
+"""The metadata type of askback's messages. `find_posted` uses it to recognize a message from an earlier try."""
 
 
 class SlackPlatform:
-    """Slack through its Web API."""
+    """Posts, edits and finds messages through Slack's Web API."""
 
     name = "slack"
 
@@ -70,7 +70,7 @@ class SlackPlatform:
             await self.post_ephemeral(
                 place, message.only_for.id, bot_sentences.Remark(text=words.text, blocks=tuple(blocks))
             )
-            return ()  # only the reader sees it, and no one can change or delete it
+            return ()  # an ephemeral message, which nobody can edit or delete
         if not message.markdown:
             words = bot_sentences.to_remark(message)
             if message.messages:
@@ -84,8 +84,8 @@ class SlackPlatform:
     async def notify(self, place: Place, person: str, text: str, *, direct: bool) -> None:
         """Send a sentence to one person only. Raises `MessageNotFound`, `DeliveryError` or `RetryableError`.
 
-        `place` may name a thread only if the thread already has replies. Slack shows an ephemeral message below a
-        message without replies to no one.
+        `place` may name a thread only if it already has replies. Otherwise, Slack shows the ephemeral message to
+        nobody.
         """
         if direct:
             words = bot_sentences.for_one_person(text)
@@ -148,7 +148,7 @@ class SlackPlatform:
         async for one in iterate_messages(self._api, place):
             ts = get_text(one, "ts")
             if ts is None or self._me not in {None, get_text(one, "user")}:
-                continue  # any app may write our names into its messages' metadata
+                continue  # any app may put askback's names into its own messages' metadata
             ref = MessageRef(channel=place.channel, id=ts)
             payload = get_value(one, "metadata", "event_payload")
             named, part = get_text(payload, "nonce"), get_value(payload, "part")
@@ -166,7 +166,7 @@ class SlackPlatform:
         return tuple(found[number] for number in range(len(found)) if number in found)
 
     async def remove_open_streams(self, place: Place, keep: Messages) -> None:
-        """Delete our messages whose stream is open, except these. Raises the errors of the platform."""
+        """Delete the bot's messages whose stream is open, except these. Raises the errors of the platform."""
         strays = [
             MessageRef(channel=place.channel, id=ts)
             async for one in iterate_messages(self._api, place)
@@ -248,7 +248,7 @@ class SlackPlatform:
     async def edit_message(
         self, message: MessageRef, text: str, blocks: Blocks, nonce: str | None = None, part: int = 0
     ) -> None:
-        """Edit one of our messages, and name it if it has no name.
+        """Edit one of the bot's messages, and give it a name if it has none.
 
         Raises `MessageNotFound`, `DeliveryError` or `RetryableError`.
         """
@@ -270,7 +270,7 @@ class SlackPlatform:
                 "chat.stopStream", channel=message.channel, ts=message.id, metadata=self.to_metadata(nonce, 0)
             )
         except DeliveryError as error:
-            log.debug("A stream has ended by itself: %s", error)
+            log.debug("A stream had already ended: %s", error)
 
     async def remove(self, messages: Messages) -> None:
         """Delete messages of the bot. Raises `RetryableError`."""
@@ -282,9 +282,9 @@ class SlackPlatform:
         try:
             await self._api.write("chat.delete", channel=message.channel, ts=message.id)
         except MessageNotFound as gone:
-            log.debug("A part that is not needed any more is gone already: %s", gone)
+            log.debug("A surplus message was already deleted: %s", gone)
         except DeliveryError as error:
-            log.warning("A part that is not needed any more stays: %s", error, extra={"action": "remove_refused"})
+            log.warning("Could not delete a surplus message: %s", error, extra={"action": "remove_refused"})
 
     @staticmethod
     def to_metadata(nonce: str, part: int) -> dict[str, object]:

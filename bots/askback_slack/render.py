@@ -17,7 +17,7 @@ from askback_slack.controls import build_controls, list_suggestions
 from askback_slack.layout import split_pages
 from askback_slack.notification_text import format_continuation, summarize
 
-GOES_ON = "Goes on in the next message ↓"
+GOES_ON = "Continues in the next message ↓"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def render_messages(card: Card, *, images: bool = True) -> tuple[SlackMessage, .
 def _get_largest(card: Card) -> Card:
     """Return the card with the most controls that it can have.
 
-    Space for these is always kept, so that ticks and the ending do not move text to another message.
+    The layout always reserves space for these, so that ticks and the outcome do not move text to another message.
     """
     if card.view == "ended":
         view = "question" if card.prompt else "review"

@@ -36,16 +36,16 @@ _COPY_GROUP = "A user group's id is under ⋮ (More) where Slack shows the group
 class SlackSettings(TomlSettings):
     """Read from the environment and `askback.toml`, by the names that Slack's own tools use.
 
-    Signed HTTP needs the signing secret, Socket Mode the app-level token; the other one may be missing.
+    Signed HTTP needs only the signing secret, and Socket Mode only the app-level token.
     """
 
     http: str | None = Field(
         default=None,
         validation_alias=AliasChoices("ASKBACK_SLACK_HTTP", "slack_http"),
-        description="Give HOST:PORT, where Slack's requests come in, such as 127.0.0.1:3000.",
+        description="Give the HOST:PORT for Slack's requests, such as 127.0.0.1:3000.",
     )
-    """The address (`HOST:PORT`) at which askback takes Slack's signed requests, as `--http` does. Without it,
-    askback uses Socket Mode."""
+    """The address (`HOST:PORT`) at which askback receives Slack's signed requests, like `--http`. By default, askback
+    uses Socket Mode."""
     bot_token: SecretStr = Field(
         validation_alias=AliasChoices("SLACK_BOT_TOKEN", "slack_bot_token"),
         description="Copy the Bot User OAuth Token (xoxb-…) from OAuth & Permissions in your Slack app's settings.",
@@ -55,7 +55,7 @@ class SlackSettings(TomlSettings):
         default=None,
         validate_default=True,
         validation_alias=AliasChoices("SLACK_APP_TOKEN", "slack_app_token"),
-        description="Make an app-level token (xapp-…) with the scope connections:write under Basic Information.",
+        description="Create an app-level token (xapp-…) with the scope connections:write under Basic Information.",
     )
     """The app-level token, `xapp-…`. Only Socket Mode needs it."""
     signing_secret: SecretStr | None = Field(
@@ -68,7 +68,7 @@ class SlackSettings(TomlSettings):
     api_url: str = Field(
         default="https://slack.com/api/",
         validation_alias=AliasChoices("ASKBACK_SLACK_API_URL", "slack_api_url"),
-        description="Give the address that Slack's methods stand under, such as https://slack-gov.com/api/.",
+        description="Give the base URL of Slack's API methods, such as https://slack-gov.com/api/.",
     )
     """The address of Slack's API, for GovSlack or a proxy."""
     allow_people: Ids = Field(
@@ -76,7 +76,7 @@ class SlackSettings(TomlSettings):
         validation_alias=AliasChoices("ASKBACK_SLACK_ALLOW_PEOPLE", "slack_allow_people"),
         description=f"Give ids of people, or {EVERYBODY} for everybody. {_COPY_PERSON}",
     )
-    """The ids of people who may talk to the bot. `*` means everybody, also guests from other workspaces."""
+    """The ids of people who may talk to the bot. `*` means everybody, including guests from other workspaces."""
     allow_groups: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_SLACK_ALLOW_GROUPS", "slack_allow_groups"),
@@ -102,16 +102,16 @@ class SlackSettings(TomlSettings):
         validation_alias=AliasChoices("ASKBACK_SLACK_ADMINS", "slack_admins"),
         description=f"Give ids of people. {_COPY_PERSON}",
     )
-    """The ids of people who may stop what others began."""
+    """The ids of administrators: people who may stop conversations and questions of others."""
     admin_groups: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_SLACK_ADMIN_GROUPS", "slack_admin_groups"),
         description=f"Give ids of user groups. {_COPY_GROUP}",
     )
-    """The ids of user groups whose members may stop what others began."""
+    """The ids of user groups whose members are administrators."""
 
     def to_access(self, home: str | None) -> Access:
-        """Return the rules for talking to the bot: by default, all members of its workspace or organisation may."""
+        """Return the access rules. By default, all members of the bot's workspace or organization may talk to it."""
         everybody = EVERYBODY in self.allow_people
         return Access(
             people=() if everybody else self.allow_people,

@@ -17,8 +17,8 @@ from askback_slack import doctor, render
 NEW_APP = "https://api.slack.com/apps?new_app=1"
 """The page where one creates an app from a manifest and installs it."""
 REMARK = (
-    "Choose From a manifest there, and paste what `askback slack --manifest` prints, or with --http HOST:PORT as well "
-    "for signed HTTP."
+    "Choose “From a manifest” there, and paste the output of `askback slack --manifest` (for signed HTTP: `askback "
+    "slack --manifest --http HOST:PORT`)."
 )
 
 

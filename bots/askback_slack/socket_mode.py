@@ -33,7 +33,7 @@ log = logging.getLogger("askback.slack")
 OPEN_SECONDS = 10.0
 """Seconds in which a socket must open, from the request for its address to Slack's hello."""
 LEAVE_SECONDS = 15.0
-"""Seconds that a socket is still read after Slack asked to leave it. Slack closes it earlier."""
+"""Seconds for which to read from a socket after Slack has asked to replace it. Slack closes it earlier."""
 CLOSE_SECONDS = 1.0
 DRAIN_SECONDS = 2.5
 ACK_SECONDS = 3.0
@@ -60,7 +60,7 @@ EnvelopeHandler: TypeAlias = Callable[[Json], Awaitable[Ack | None]]
 
 
 class _Lost(Exception):
-    """A socket could not be opened, or broke off. The text says why."""
+    """Raised if a socket could not be opened, or broke. The text gives the reason."""
 
 
 @dataclass(eq=False)
@@ -77,7 +77,7 @@ class _Socket:
     leaving: bool = False
     silent: bool = False
     acks: deque[tuple[float, str]] = field(default_factory=lambda: deque[tuple[float, str]](maxlen=256))
-    """The acks sent, with their times, since Slack last proved that frames arrive."""
+    """The acks sent since Slack last confirmed that frames arrive, with their times."""
 
     @property
     def is_open(self) -> bool:
@@ -160,7 +160,7 @@ class SocketModeClient:
                     line.cut()
 
     async def drain(self) -> None:
-        """Accept no new envelopes, but still ack those that came in before."""
+        """Stop accepting envelopes, but still ack the earlier ones."""
         self._draining = True
         if self._at_work:
             await asyncio.wait(set(self._at_work), timeout=DRAIN_SECONDS)
@@ -186,23 +186,23 @@ class SocketModeClient:
                 raise OperatorError(refusal) from error
             # It worked before. The operator may be about to fix it, and other work continues meanwhile.
             self._failures += 1
-            log.error("%s It is tried again.", refusal, extra={"action": "no_socket"})
+            log.error("%s Trying again.", refusal, extra={"action": "no_socket"})
             return None
         except RetryableError as error:
             self._failures += 1
-            log.warning("Slack opens no socket for now: %s", error, extra={"action": "no_socket"})
+            log.warning("Could not get a socket from Slack; trying again: %s", error, extra={"action": "no_socket"})
             if error.seconds is not None:
                 await asyncio.sleep(error.seconds)
             return None
         except (_Lost, TimeoutError, aiohttp.ClientError, OSError) as error:
             self._failures += 1
             why = str(error) if isinstance(error, _Lost) else type(error).__name__
-            log.warning("A socket to Slack could not be opened: %s", why, extra={"action": "no_socket"})
+            log.warning("Could not open a socket to Slack; trying again: %s", why, extra={"action": "no_socket"})
             return None
         if self._missed is not None and not any(one.is_open and not one.silent for one in self._lines):
             self._missed()
         self._lines.append(line)
-        log.info("Listening on Slack%s.", " again" if self._ever else "", extra={"action": "slack_connected"})
+        log.info("Connected to Slack%s.", " again" if self._ever else "", extra={"action": "slack_connected"})
         self._ever = True
         await self._send_again(line)
         return line
@@ -250,7 +250,7 @@ class SocketModeClient:
                     case _:
                         break
         except (OSError, RuntimeError) as error:
-            log.info("A socket to Slack broke off: %s", type(error).__name__, extra={"action": "socket_lost"})
+            log.info("A socket to Slack broke: %s", type(error).__name__, extra={"action": "socket_lost"})
         finally:
             watch.cancel()
             line.cut()
@@ -258,7 +258,7 @@ class SocketModeClient:
             steady = line.leaving or time.monotonic() - line.opened >= STEADY_SECONDS
             self._failures = 0 if steady else self._failures + 1
             if not self._draining and not self.is_connected:
-                log.info("A socket to Slack is gone; another one is opened.", extra={"action": "slack_disconnected"})
+                log.info("Lost the socket to Slack; opening another one.", extra={"action": "slack_disconnected"})
             self._swallowed += tuple(line.acks)
             self._changed.set()
 
@@ -268,7 +268,7 @@ class SocketModeClient:
             # Slack warns about ten seconds before the end. The next socket is open by then.
             line.leaving = True
             log.info(
-                "Slack asks for another socket (%s).", get_text(message, "reason") or "it does not say why",
+                "Slack asks to replace the socket (%s).", get_text(message, "reason") or "no reason given",
                 extra={"action": "slack_refresh"},
             )  # fmt: skip
             tasks.create_task(self._leave(line), name="askback slack leave")
@@ -283,7 +283,10 @@ class SocketModeClient:
         try:
             reply = await self._take(envelope)
         except Exception:
-            log.exception("An envelope could not be taken.", extra={"action": "payload_failed"})
+            log.exception(
+                "Could not handle an envelope from Slack because of a bug. Please report this.",
+                extra={"action": "payload_failed"},
+            )
             return
         if reply is None:
             return
@@ -293,8 +296,8 @@ class SocketModeClient:
         if await self._ack(line, json.dumps(ack), until=began + ACK_SECONDS):
             reply.sent()
         else:
-            # What was committed remains. Slack sends an event again, and shows the person an error for a click.
-            log.warning("An ack did not get through.", extra={"action": "ack_lost"})
+            # The commit remains. Slack redelivers an event, and shows the person an error for a click.
+            log.warning("Could not send an ack to Slack, which resends the event.", extra={"action": "ack_lost"})
 
     async def _ack(self, line: _Socket, frame: str, *, until: float) -> bool:
         """Send an ack on the envelope's own socket or on any other. Slack accepts it on each."""
@@ -321,7 +324,7 @@ class SocketModeClient:
             if time.monotonic() - sent < ACK_SECONDS:
                 await self._ack(line, frame, until=0.0)
 
-    # Ends of lines
+    # Ends of sockets
 
     async def _watch(self, line: _Socket) -> None:
         """Close a silent socket once another is open, and keep it if it recovers first."""
@@ -329,7 +332,7 @@ class SocketModeClient:
             await line.pulse.wait_until_silent(line.ping, lambda: line.frame_count)
             line.silent = True
             frame_count = line.frame_count
-            log.warning("The socket to Slack is silent; another one is opened.", extra={"action": "socket_silent"})
+            log.warning("The socket to Slack is silent; opening another one.", extra={"action": "socket_silent"})
             self._changed.set()
             while line.frame_count == frame_count:
                 if self.is_connected or not line.is_open:
@@ -347,7 +350,7 @@ class SocketModeClient:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await line.socket.close()
         except (TimeoutError, OSError):
-            log.info("A socket to Slack was cut: nobody closed it at the other end.", extra={"action": "socket_cut"})
+            log.info("Closed a socket without a handshake: Slack did not answer.", extra={"action": "socket_cut"})
         line.cut()
 
 

@@ -30,19 +30,19 @@ SESSIONS: Final[dict[AgentStatus, str]] = {"working": "processing", "waiting": "
 LINE: Final = "assistant.threads.setStatus"
 LINES: Final[dict[AgentStatus, str]] = {"working": "is working…", "waiting": "is waiting for an answer", "idle": ""}
 LINE_SECONDS = 90.0
-"""Seconds after which the line is set again while the agent works. Slack removes a line after two minutes."""
+"""Seconds between two calls that set the line while the agent works, since Slack removes a line after two minutes."""
 MISSING: Final = frozenset(
     {"unknown_method", "missing_scope", "not_allowed_token_type", "feature_not_enabled", "not_an_agent",
      "access_denied", "no_permission", "team_access_not_granted"}
 )  # fmt: skip
 """Refusals that apply to every thread."""
 MISSING_SECONDS = 3600.0
-"""Seconds that a missing method is not called again."""
+"""Seconds for which the bot does not call a missing method again."""
 SETTLE_SECONDS = 0.3
-"""Seconds that the end of work is held back. The next turn usually starts at once, and the display must not flicker."""
+"""Seconds before "idle" is shown. The next turn usually starts at once, and the display must not flicker."""
 AGAIN_SECONDS = 5.0
 TRIES = 3
-"""Tries in a row to show one status."""
+"""Maximum number of tries to show one status."""
 LONGEST_PAUSE = 60.0
 KEPT = 2000
 CLOSE_SECONDS = 1.0
@@ -132,7 +132,7 @@ class StatusIndicator:
                 if pause is None or tries >= TRIES:
                     thread.shown, tries, pause = status, 0, None
             elif status == "working":
-                await self._set_line(thread.place, status)  # a state that lasts long would otherwise vanish
+                await self._set_line(thread.place, status)  # Slack would otherwise remove a line that lasts long
             if thread.status != status or thread.shown is None:
                 tries = 0
             elif pause is None and (status != "working" or self._closed):
@@ -165,12 +165,12 @@ class StatusIndicator:
         try:
             await self._api.write(method, **arguments)
         except RetryableError as later:
-            log.debug("%s is not possible for now: %s", method, later)
+            log.debug("Could not call %s; trying again: %s", method, later)
             return min(AGAIN_SECONDS if later.seconds is None else later.seconds, LONGEST_PAUSE)
         except (MessageNotFound, DeliveryError) as refusal:
             if isinstance(refusal, SlackRefusal) and refusal.code in MISSING:
                 self._missing[method] = None
-                log.debug("%s is not there (%s): it is left alone for an hour.", method, refusal.code)
+                log.debug("%s does not exist (%s); not calling it for an hour.", method, refusal.code)
             else:
-                log.debug("%s is not possible there: %s", method, refusal)
+                log.debug("%s failed in this thread: %s", method, refusal)
         return None

@@ -28,11 +28,11 @@ STREAM_SECONDS = 0.3
 EDIT_SECONDS = 1.3
 """Seconds between two edits. Slack allows about fifty a minute."""
 FIRST_CHARACTERS = 12
-"""Characters below which a text is held back, so that there is something to read."""
+"""Minimum number of characters to show first, so that there is something to read."""
 NO_STREAMS = frozenset({"unknown_method", "missing_scope", "not_allowed_token_type", "feature_not_enabled"})
 """Refusals that apply to every text."""
 HOLD_SECONDS = 5.0
-"""Seconds for which a text is held back after a failure, unless Slack names a time."""
+"""Pause in seconds after a failure, unless Slack gives a Retry-After."""
 PART = 11_000
 """Characters shown in one message while the text is written. The rest follows when the text is finished."""
 
@@ -78,7 +78,7 @@ class SlackTextStream:
         try:
             await self._show(safe)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("A text is held back: %s", error, extra={"action": "text_held"})
+            log.warning("Could not show more of a text; trying again later: %s", error, extra={"action": "text_held"})
             if isinstance(error, RetryableError) and error.seconds is None:
                 # Slack may have accepted it all the same: look for it, or continue with edits of the whole text.
                 self._unsure, self._streaming = not self._messages, False
@@ -104,19 +104,19 @@ class SlackTextStream:
     async def abandon(self, keep: Remainder = "text") -> None:
         if keep == "stream" and self._streaming:
             self._streaming = False
-            return  # `find` knows it by its state
+            return  # `find_posted` recognizes the message by its open stream
         try:
             await self._find_existing()
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.info("A text that was given up cannot be looked up: %s", error, extra={"action": "stream_broken"})
+            log.info("Could not look up an abandoned text: %s", error, extra={"action": "stream_broken"})
         is_open = self._streaming or self._open
         self._streaming = False
-        # Nobody else has ended the stream if this could, so no other process uses the message.
+        # If this process could end the stream, no other process has ended it, so no other uses the message.
         if is_open and await self._stop("") and keep == "nothing":
             try:
                 await self._platform.remove(self._messages)
             except RetryableError as error:
-                log.warning("A text stays that another process posted too: %s", error, extra={"action": "text_stays"})
+                log.warning("Could not delete a duplicate of a text: %s", error, extra={"action": "text_stays"})
 
     async def _remove_stray(self) -> None:
         """Delete further open streams of this text. No other text of the conversation is written at the same time."""
@@ -126,7 +126,7 @@ class SlackTextStream:
         try:
             await self._platform.remove_open_streams(self._place, self._messages)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("The beginning of a text may stay: %s", error, extra={"action": "text_stays"})
+            log.warning("Could not delete the beginning of a text: %s", error, extra={"action": "text_stays"})
 
     async def _find_existing(self) -> None:
         """Find a beginning that may exist. It stays unchanged until the text is complete."""
@@ -164,7 +164,7 @@ class SlackTextStream:
                 markdown_text=safe,
             )
         except (MessageNotFound, DeliveryError) as error:
-            log.info("A text is shown by edits: %s", error, extra={"action": "no_stream"})
+            log.info("Slack has no stream here; showing the text with edits: %s", error, extra={"action": "no_stream"})
             if isinstance(error, SlackRefusal) and error.code in NO_STREAMS:
                 self._platform.streams = False
             return False
@@ -198,7 +198,7 @@ class SlackTextStream:
                 metadata=self._platform.to_metadata(self._name, 0),
             )
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.info("A stream did not end as it should: %s", error, extra={"action": "stream_broken"})
+            log.info("Could not end a stream: %s", error, extra={"action": "stream_broken"})
             return False
         self._open = False
         return True

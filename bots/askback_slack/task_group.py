@@ -1,4 +1,4 @@
-"""Work that runs after an ack; it belongs to the connection and ends shortly after it."""
+"""Runs work after an ack. The work belongs to the connection, and ends shortly after it."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Background:
         await self._tasks.__aexit__(kind, error, trace)
 
     def start_soon(self, work: Coroutine[object, object, None], name: str) -> None:
-        """Run it after the ack. An error is logged and ends only this task."""
+        """Start the work, which runs after the ack. Log an error, which ends only this task."""
 
         async def guarded() -> None:
             try:
                 await work
             except Exception:
-                log.exception("Something failed behind an ack.", extra={"action": "behind_ack_failed"})
+                log.exception("Work after an ack failed because of a bug.", extra={"action": "behind_ack_failed"})
 
         def over(task: asyncio.Task[None]) -> None:
             self._going.discard(task)
@@ -49,7 +49,7 @@ class Background:
     async def settle(self, seconds: float) -> None:
         """Wait at most this many seconds for the running tasks, then cancel the rest.
 
-        The outbox repeats what it owns of the cancelled work; the rest is lost.
+        The outbox repeats the cancelled deliveries. Other cancelled work is lost.
         """
         if self._going:
             _, late = await asyncio.wait(set(self._going), timeout=seconds)

@@ -22,7 +22,7 @@ CALLBACK: Final = "askback:answer"
 _BLOCK: Final = "askback:answer"
 _ACTION: Final = "askback:text"
 _LABEL: Final = 200
-"""Longest prompt, in UTF-16 units, that is used as the field's label. A longer one is shown above the field."""
+"""Maximum length of a prompt that becomes the field's label, in UTF-16 units. A longer one is shown above the field."""
 
 
 class FieldRef(Value):
@@ -41,12 +41,12 @@ class FieldRef(Value):
 def build_view(field: TextField, ref: FieldRef) -> Block:
     """Return the modal for `views.open` and `views.update`.
 
-    Its ids stay the same, so that Slack keeps what was typed.
+    Its ids do not change, so that Slack keeps the typed text.
     """
     label, blocks = _build_label(field)
     value, kept_whole = _get_initial_value(field)
     if not kept_whole:
-        blocks.append(context("The text that was kept is longer than this field: only its beginning stands here."))
+        blocks.append(context("Your earlier text is longer than this field, which shows only its beginning."))
     entry: Block = {
         "type": "plain_text_input",
         "action_id": _ACTION,
@@ -117,7 +117,7 @@ def _build_label(field: TextField) -> tuple[str, list[Block]]:
 
 
 def _get_initial_value(field: TextField) -> tuple[str, bool]:
-    """The field's initial text, and True if that is all that was kept."""
+    """The field's initial text, and True if it is the complete earlier text."""
     value = replace_controls(field.value)
     short = value if limits.size(value) <= limits.INPUT_TEXT else truncate(value, limits.INPUT_TEXT)
     return short, short == value
@@ -132,5 +132,5 @@ def _get_placeholder(field: TextField) -> str:
 def _get_hint(field: TextField) -> str:
     longest = f"Up to {field.longest:,} characters."
     if _is_reason(field):
-        return f"It goes to whoever asked, and stands on the card. {longest}"
-    return f"{longest} It goes along with the options that are ticked." if field.multi else longest
+        return f"The asker gets it, and the card shows it. {longest}"
+    return f"{longest} It is sent together with the ticked options." if field.multi else longest

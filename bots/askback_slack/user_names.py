@@ -52,7 +52,7 @@ class UserNames:
             async with asyncio.timeout(NAME_SECONDS):
                 data = await self._api.read("users.info", user=user)
         except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
-            log.info("A name cannot be looked up: %s", error, extra={"action": "no_name"})
+            log.info("Could not look up a person's name, so their id is shown: %s", error, extra={"action": "no_name"})
             return user
         profile = ("user", "profile")
         name = (

@@ -1,4 +1,4 @@
-"""The votes on a card that several people decide: the rule, the votes, and who is missing."""
+"""Renders the votes on a card: the rule, the votes, and the people who have not voted."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def end(card: Card, tally: VoteCount) -> Iterator[Block]:
 
 
 def build_requesters(tally: VoteCount) -> Part | None:
-    """The people who requested it; None if the tally names none."""
+    """The requesters; None if the tally names none."""
     return Part(section([*_build_requesters(tally)])) if tally.requesters else None
 
 

@@ -25,7 +25,7 @@ class AskbackError(Exception):
 
 
 class ModelError(AskbackError):
-    """The model must act: its tool call cannot be understood. The text says how to ask properly."""
+    """The model must act: its tool call is invalid. The text says how to call the tool correctly."""
 
     def __init__(self, problem: str, *, example: str | None = None) -> None:
         self.problem = problem
@@ -39,7 +39,7 @@ class ModelError(AskbackError):
 
 
 class PersonError(AskbackError):
-    """A person must act: what they sent cannot be accepted. The text is shown to them, privately."""
+    """A person must act: their input is not acceptable. The bot shows them the text privately."""
 
 
 class OperatorError(AskbackError):
@@ -62,12 +62,12 @@ class Problem:
 
 
 class InvalidValue(CallerError):
-    """A value that cannot be built. `problems` has every wrong field, not only the first."""
+    """Raised for invalid fields of a value. `problems` has every invalid field, not only the first."""
 
     def __init__(self, what: str, problems: tuple[Problem, ...]) -> None:
         self.what = what
         self.problems = problems
-        super().__init__(f"{what} cannot be built: " + "; ".join(map(str, problems)))
+        super().__init__(f"{what} is invalid: " + "; ".join(map(str, problems)))
 
     @classmethod
     def from_validation_error(cls, what: str, error: ValidationError) -> InvalidValue:
@@ -79,15 +79,15 @@ _ADVICE = {
     "missing": "is missing: give it",
     "missing_argument": "is missing: give it",
     "missing_keyword_only_argument": "is missing: give it",
-    "unexpected_keyword_argument": "is no field that is known here: leave it out",
-    "extra_forbidden": "is no field that is known here: leave it out",
+    "unexpected_keyword_argument": "is an unknown field: leave it out",
+    "extra_forbidden": "is an unknown field: leave it out",
     "model_type": "should be an object with named fields",
     "model_attributes_type": "should be an object with named fields",
     "string_too_long": "is too long: shorten it to {max_length}",
     "too_long": "is too long: shorten it to {max_length}",
     "string_too_short": "is too short: give at least {min_length}",
     "too_short": "is too short: give at least {min_length}",
-    "string_unicode": "has half a character in it (a lone surrogate): give whole Unicode text",
+    "string_unicode": "contains an unpaired surrogate: give valid Unicode text",
 }
 """Replacements for pydantic's messages that do not say how to fix the problem."""
 

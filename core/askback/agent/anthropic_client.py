@@ -1,6 +1,6 @@
-"""The client of the Messages API. A thread imports its package, while people can click already.
+"""The client of the Messages API. A thread imports the SDK, so people can click while it loads.
 
-The import takes longer than anything else at a start.
+No other part of a start takes longer than this import.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class ApprovalRules:
         platform, starter = conversation.place.platform, conversation.starter
         who = self.approvers.get(platform) if self.approvers else Who.only(starter)
         if who is None:
-            raise CallerError(f"The setting “approvers” names nobody on {platform}.")
+            raise CallerError(f"The setting “approvers” lists no one on {platform}. Add approvers for this platform.")
         decides = Approval(
             quorum=self.quorum,
             refusing=(approval.DENY,),
@@ -105,7 +105,7 @@ def request_approval(
             if standing is not None:
                 return call.evolve(approved=standing.id)
         short = approver_shortage.find_shortage(policy, conversation.starter, requested.members)
-        if short is not None:  # reported first: no other place would help either
+        if short is not None:  # reported first, since asking in another place would not help either
             return _fail_for_shortage(call, short)
         policy.check(form)
         unseen = None if requested.alone is None else policy.find_refusal_alone(requested.alone)
@@ -119,7 +119,7 @@ def request_approval(
             asked_by=conversation.starter,
         )
     except CallerError as error:
-        why = f"{call.tool} needs approval, and nobody can be asked for it: {error} It was not run."
+        why = f"{call.tool} was not run: it needs approval, and nobody can give it. {error}"
         return call.evolve(result=why, is_error=True)
     return call.evolve(ask=ask)
 
@@ -148,9 +148,9 @@ def _with_current_groups(person: Actor, givers: tuple[Actor, ...]) -> Actor:
 
 def _fail_for_shortage(call: ToolCall, short: approver_shortage.Shortage) -> ToolCall:
     """Return the call as failed, with a notice for people, because too few approvers are left."""
-    cannot = "needs approval, and nobody can be asked for it:"
+    cannot = "was not run: it needs approval, and too few people can give it:"
     return call.evolve(
-        result=f"{call.tool} {cannot} {short.describe('you act on')} It was not run. People have read why.",
+        result=f"{call.tool} {cannot} {short.describe('you act on')} People have read why.",
         is_error=True,
         notice=f"“{call.tool}” {cannot} {short.describe('I act on')} {short.advice}",
     )
@@ -158,10 +158,10 @@ def _fail_for_shortage(call: ToolCall, short: approver_shortage.Shortage) -> Too
 
 def _fail_for_place(call: ToolCall, unseen: str) -> ToolCall:
     """Return the call as failed, with a notice for people, because it can be approved only in another place."""
-    why = f"needs approval, and nobody can be asked for it here: {unseen}."
+    why = f"was not run: it needs approval, and nobody can give it here, since {unseen}."
     return call.evolve(
-        result=f"{call.tool} {why} It was not run. Do not call it here again: whoever wants it has to ask for it in a "
-        "channel where those who decide are.",
+        result=f"{call.tool} {why} Do not call it here again. The person who wants it has to ask for it in a channel "
+        "that its approvers can see.",
         is_error=True,
-        notice=f"“{call.tool}” {why} Ask me for it in a channel where those who decide are.",
+        notice=f"“{call.tool}” {why} Ask me for it in a channel that its approvers can see.",
     )

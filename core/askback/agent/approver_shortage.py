@@ -12,7 +12,7 @@ from askback.domain.identity import Actor, deduplicate_accounts
 from askback.internal.values import Value
 
 NAMED = 5
-"""Most people that a sentence names; the rest are counted."""
+"""Maximum number of people that a sentence names. It only counts the rest."""
 
 
 class UnreadableGroup(Value):
@@ -42,9 +42,9 @@ class Shortage(Value):
     """Groups that count as empty."""
 
     def describe(self, acted_on: str) -> str:
-        """Return the reason in sentences. `acted_on` is "I act on", or "you act on" towards the model."""
+        """Return the reason in sentences. `acted_on` is "I act on" for people, and "you act on" for the model."""
         if self.available == 0:
-            sentence = "nobody is left to decide."
+            sentence = "no approver is left to decide."
         else:
             sentence = f"{self.needed} people have to {self.verb}, but only {self.available} can."
         if self.starter is not None:
@@ -52,7 +52,7 @@ class Shortage(Value):
         if self.authors:
             sentence += f" {_format_names(self.authors)} wrote what {acted_on}."
         if self._is_own:
-            sentence += " People do not decide about their own requests."
+            sentence += " People may not decide about their own requests."
         return " ".join((sentence, *(f"I cannot read the group {one.id}: {one.why}" for one in self.unreadable)))
 
     @property
@@ -64,8 +64,8 @@ class Shortage(Value):
         if self._is_own:
             names.append("approval_own")
         settings = _join([f"“{name}”" for name in names])
-        sentence = f"Whoever runs me can change that: the setting{' is' if len(names) == 1 else 's are'} {settings}."
-        return f"{sentence} Or write “new”, and ask me again without their words." if self.can_restart else sentence
+        sentence = f"My operator can change that: the setting{' is' if len(names) == 1 else 's are'} {settings}."
+        return f"{sentence} Or write “new”, and ask me again without quoting them." if self.can_restart else sentence
 
     @property
     def _is_own(self) -> bool:

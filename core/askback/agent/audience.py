@@ -21,8 +21,8 @@ ANSWERER_KINDS: Final[tuple[Kind, ...]] = ("starter", "participants", "allowed")
 """Values of the setting other than lists of people and groups."""
 
 MAX_LISTED_PEOPLE: Final = 20
-"""Most people that an error lists."""
-NOT_VISIBLE_TEXT: Final = "those who may answer do not see this direct message"
+"""Maximum number of people that an error lists."""
+NOT_VISIBLE_TEXT: Final = "the people who may answer cannot see this direct message"
 
 _MENTION: Final = re.compile(r"<@!?([^<>|]+)(?:\|[^<>]*)?>")
 
@@ -33,7 +33,7 @@ class Answerers:
 
     kind: Kind = "participants"
     by_platform: Mapping[str, Who] = field(default_factory=dict[str, Who])
-    """The listed people and groups by platform, for the kind `given`. The starter may answer only if listed."""
+    """The listed people and groups by platform, if the kind is `given`. The starter may answer only if listed."""
 
     def list_groups(self, platform: str) -> tuple[str, ...]:
         """Return the groups of a platform whose members may answer."""
@@ -58,7 +58,7 @@ class Addressees(Value):
         Raises `ModelError` if nobody can answer here, or if a name matches nobody or several people.
         """
         if self.audience is None:
-            raise ModelError(f"Nobody was asked, since nobody can answer here: {self.problem}.")
+            raise ModelError(f"The question was not asked, because nobody can answer here: {self.problem}.")
         if not names:
             return policy.evolve(who=self.audience, within=self.within)
         return policy.evolve(who=Who.only(*find_people(names, self.people)), within=self.within or self.audience)
@@ -77,14 +77,14 @@ def resolve_addressees(
     """
     who, within = _resolve_audience(answerers, conversation), None
     if who is None:
-        return Addressees(problem=f"the setting “answerers” names nobody on {conversation.place.platform}")
+        return Addressees(problem=f"the setting “answerers” lists no one on {conversation.place.platform}")
     if sole_viewer is not None:
         if answerers.kind == "given":
             if not who.includes(sole_viewer):
                 return Addressees(problem=NOT_VISIBLE_TEXT)
             within = who
         who = Who.only(conversation.starter)
-    # Access to the bot is checked when people act, so it is taken for granted here.
+    # The manager checks access to the bot when a person acts, so this code assumes it.
     reachable = (one for one in people if who.includes(one, people, admitted=True))
     return Addressees(audience=who, people=tuple(reachable), within=within)
 
@@ -111,7 +111,7 @@ def find_people(names: Iterable[str], people: Sequence[Actor]) -> tuple[Actor, .
         matches = {number: known[number][-1] for number in _match_name(name, known)}
         if not matches:
             raise ModelError(
-                f"Nobody was asked: nobody called {name!r} can be asked here. {_describe_addressees(known.values())}"
+                f"Nobody was asked: there is no {name!r} here to ask. {_describe_addressees(known.values())}"
             )
         if len(matches) > 1:
             several = ", ".join(f"{one.display_name} ({one.id})" for one in matches.values())
@@ -135,8 +135,7 @@ def _group_by_person(people: Sequence[Actor]) -> dict[int, list[Actor]]:
 
 
 def _match_name(name: str, persons: Mapping[int, Sequence[Actor]]) -> tuple[int, ...]:
-    """Return the numbers of the people with that id, or else of those with that name, first name or other word of
-    it."""
+    """Return the numbers of the people with this id. If there are none, match the name, then any word of it."""
     bare = _MENTION.sub(r"\1", name.strip()).removeprefix("@").strip()
     by_id = tuple(number for number, known in persons.items() if known[0].id.casefold() == bare.casefold())
     if by_id:
@@ -158,7 +157,7 @@ def _keep_whole(name: str) -> list[str]:
 
 
 def _normalize_name(name: str) -> str:
-    """Return a name without case, spaces and punctuation, which may be lost where it is shown."""
+    """Return a name without case, spaces and punctuation, since a display of the name may change these."""
     folded = unicodedata.normalize("NFKC", name).casefold()
     return "".join(filter(str.isalnum, folded)) or folded.strip() or name
 
@@ -166,6 +165,6 @@ def _normalize_name(name: str) -> str:
 def _describe_addressees(persons: Iterable[Sequence[Actor]]) -> str:
     newest = [known[-1] for known in persons]
     if not newest:
-        return "Nobody in this thread can be addressed: leave `to` out."
+        return "There is nobody in this thread to address: leave `to` out."
     more = f" and {len(newest) - MAX_LISTED_PEOPLE} more" if len(newest) > MAX_LISTED_PEOPLE else ""
     return f"You can ask {', '.join(one.display_name for one in newest[:MAX_LISTED_PEOPLE])}{more}, or leave `to` out."

@@ -12,7 +12,7 @@ from askback.domain.turn import TokenUsage
 from askback.internal.values import Value
 
 MAX_ROUNDS = 25
-"""Most calls of the model without a message from a person, before it rests."""
+"""Maximum number of model calls in a row without a message from a person. Then the agent pauses."""
 CHARACTERS_PER_TOKEN: Final = 2
 """Characters of JSON per token, an estimate on the low side for any language."""
 MIN_OUTPUT_TOKENS: Final = 1024
@@ -36,7 +36,7 @@ class Budget(Value):
 
     conversation: int | None = Field(default=None, ge=1)
     day: int | None = Field(default=None, ge=1)
-    """The limit for all conversations together, from midnight to midnight UTC."""
+    """The limit for all conversations together, per UTC day."""
 
     @property
     def is_set(self) -> bool:
@@ -55,7 +55,7 @@ class Budget(Value):
             if here <= 0:
                 return Grant(
                     problem="This conversation has used up its budget, so I stop here. "
-                    "Write “new” to begin another one, or ask whoever runs me for more."
+                    "Write “new” to begin another one, or ask my operator for more."
                 )
             left = min(left, here)
         if self.day is not None:
@@ -64,8 +64,8 @@ class Budget(Value):
                 if today + spent.reserved > 0:
                     return Grant()
                 return Grant(
-                    problem="Today's budget is used up, so I stop here. What you wrote is kept: "
-                    "write again after midnight UTC, or ask whoever runs me for more."
+                    problem="Today's budget is used up, so I stop here. I keep what you wrote: "
+                    "write again after midnight UTC, or ask my operator for more."
                 )
             left = min(left, today)
         output_tokens = min(output_tokens, max(left - read, MIN_OUTPUT_TOKENS))

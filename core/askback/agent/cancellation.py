@@ -1,7 +1,7 @@
 """Tracks the running step of each conversation, so that a stop can end it.
 
-A stop is a commit; the running step only gets a notification to check for it. The store refuses whatever a stopped step
-still tries to commit, so it does not matter how far the step got.
+A stop is a commit. A notification only makes the running step check for it. The store rejects every commit of a stopped
+step, so it does not matter how far the step got.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ class CancellableRunner:
         self._running: dict[str, _Running] = {}
 
     async def run(self, conversation_id: str, step: Callable[[str], Awaitable[bool]]) -> bool:
-        """Run a step to completion and return its result. Return True if a stop cancelled it, so that the caller checks
-        again."""
+        """Run a step and return its result. If a stop cancels it, return True, so that the caller checks again."""
 
         async def run_step() -> bool:
             return await step(conversation_id)
@@ -56,7 +55,7 @@ class CancellableRunner:
 
     async def _wait_for_end(self, running: _Running) -> bool:
         """Wait until the step ends or `check_for_stop` reports a possible stop. Return True if the step has ended."""
-        looking = asyncio.create_task(running.check_requested.wait(), name="askback look for a stop")
+        looking = asyncio.create_task(running.check_requested.wait(), name="askback check for stop")
         try:
             await asyncio.wait({running.task, looking}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -66,13 +65,12 @@ class CancellableRunner:
         return running.task.done()
 
     def is_stopped(self, conversation_id: str) -> bool:
-        """Return True if a stop ends the running step. Otherwise a step that is cancelled is repeated later."""
+        """Return True if a stop ended the running step. A step cancelled for another reason is repeated later."""
         running = self._running.get(conversation_id)
         return running is not None and running.is_stopped
 
     def check_for_stop(self, conversation_id: str | None = None) -> None:
-        """Make running steps check for a stop that may have been made, here or in another process. None means all of
-        them."""
+        """Make running steps check whether this or another process stopped them. None means all steps."""
         for running_id, running in self._running.items():
             if conversation_id in (None, running_id):
                 running.check_requested.set()

@@ -18,13 +18,13 @@ from askback.agent.budget import CHARACTERS_PER_TOKEN
 
 BETA: Final = "compact-2026-01-12"
 COMPACT_AT: Final = 150_000
-"""Number of tokens at which a conversation is compacted: the API's own default."""
+"""Number of tokens at which the API compacts a conversation: its own default."""
 LEAST: Final = 50_000
-"""The smallest such number that the API accepts."""
+"""Smallest threshold that the API accepts, in tokens."""
 
 
 def is_wanted(messages: tuple[dict[str, JsonValue], ...], at: int | None) -> bool:
-    """Return True if a request needs the compaction parameter: it may reach the size, or was compacted before.
+    """Return True if a request needs the compaction parameter: it may reach size `at`, or contains a compaction.
 
     Other requests omit the parameter, since not every service with this API supports it.
     """

@@ -12,13 +12,13 @@ from contextlib import asynccontextmanager
 from askback.domain.identity import Actor
 
 MAX_SLOTS = 16
-"""Slots of one pool. Turns of the model have one pool in a process, and running tool calls another."""
+"""Number of slots in a pool. Each process has one pool for model turns, and another for running tool calls."""
 MAX_SLOTS_PER_PERSON = MAX_SLOTS // 2
-"""Most slots that one person's conversations hold. It is half of them, so that no single person blocks all others."""
+"""Maximum number of slots for one person's conversations: half of all, so that nobody can block everyone else."""
 
 
 class SlotsClosed(Exception):
-    """Raised because no further slot is given: the process is shutting down."""
+    """Raised when no slot is available any more, because the process is shutting down."""
 
 
 class SlotPool:

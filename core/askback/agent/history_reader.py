@@ -17,7 +17,7 @@ from askback.ports.retries import call_again
 log = logging.getLogger("askback.agent")
 
 SECONDS = 20.0
-"""Seconds for all attempts together. The model gets the messages now or never."""
+"""Seconds for all attempts together. Later attempts would be useless, since the first turn needs the messages."""
 PAUSE = 1.0
 """Seconds between two attempts if the platform gives no Retry-After."""
 
@@ -32,8 +32,12 @@ async def fetch_thread_history(reader: HistoryReader, place: Place, access: Acce
             messages = await call_again(lambda: reader.read(place), within=SECONDS, pause=PAUSE)
             return await _omit_strangers(place, access, messages)
     except (DeliveryError, MessageNotFound, RetryableError, TimeoutError) as error:
-        why = str(error) or "the platform does not answer."
-        log.warning("What was said earlier cannot be read: %s", why, extra={"action": "no_earlier"})
+        why = str(error) or "the platform did not answer in time."
+        log.warning(
+            "Could not read the earlier messages of a thread, so the model continues without them: %s",
+            why,
+            extra={"action": "no_earlier"},
+        )
         return ThreadHistory(problem=why)
 
 

@@ -57,7 +57,7 @@ from askback.store.transaction_events import ConversationStopped, Event
 log = logging.getLogger("askback.agent")
 
 BUDGET_PAUSE = 1.0
-"""Seconds before the retry of a turn that waits for budget which other calls may leave."""
+"""Seconds before a turn is retried if running calls may still return some of the budget."""
 
 
 class Agent:
@@ -92,8 +92,8 @@ class Agent:
         store.subscribe(self._on_event)
 
     def check_for_stop(self, conversation_id: str | None = None) -> None:
-        """Check for a stop, made here or in another process. A stop ends the running step, of which nothing counts.
-        None checks all conversations."""
+        """Check whether this or another process stopped a conversation. A stop discards the running step. None checks
+        all conversations."""
         self._steps.check_for_stop(conversation_id)
 
     def _on_event(self, event: Event) -> None:
@@ -113,7 +113,7 @@ class Agent:
             while await self._steps.run(conversation_id, run_step):
                 pass
         finally:
-            # Between two steps the presence stays unchanged, so that nothing flickers. A stop may have arrived in
+            # The status does not change between two steps, so that it does not flicker. A stop may have arrived in
             # between.
             working = self._working.get(conversation_id)
             if working is not None:
@@ -141,8 +141,8 @@ class Agent:
         if count_rounds_alone(turn.history) >= self._settings.rounds:
             await self._rest(
                 turn,
-                f"I have called the model {self._settings.rounds} times without a word from you. "
-                "Write “go on” and I go on.",
+                f"I have called the model {self._settings.rounds} times without a message from you. "
+                "Write “continue” and I will.",
             )
             return False
         request = self._build_request(turn)
@@ -161,7 +161,7 @@ class Agent:
                 await self._take(turn, request, reservation)
         except TurnTakenOver:
             log.warning(
-                "A turn is dropped: another process works on it.",
+                "Dropped a turn: another process has taken it over.",
                 extra={"action": "turn_dropped", "conversation_id": conversation_id},
             )
             await reservation.settle()
@@ -174,7 +174,7 @@ class Agent:
     async def _wait(self, conversation_id: str) -> None:
         """Retry soon, since running calls of other conversations may leave some of the budget."""
         log.info(
-            "A turn waits until others have ended: what they may use up is all that is left of the budget.",
+            "A turn waits for budget: running calls have reserved all that is left. It is retried in some seconds.",
             extra={"action": "budget_waits", "conversation_id": conversation_id},
         )
         await self._store.postpone(conversation_id, timedelta(seconds=BUDGET_PAUSE))
@@ -242,7 +242,7 @@ class Agent:
                 raise
             if not ended:
                 log.info(
-                    "A turn is dropped: somebody stopped it, or another process ended it.",
+                    "Dropped a turn: a person stopped it, or another process committed it first.",
                     extra={"action": "turn_dropped", "conversation_id": conversation.id},
                 )
                 await text.abandon()
@@ -259,7 +259,7 @@ class Agent:
             try:
                 return await self._store.end_turn(end, self._manager.limits) is not None
             except TooManyOpenAsks as error:
-                # Each retry asks fewer questions, since others may ask in this place at the same time.
+                # Each retry asks fewer questions, since other callers may ask in this place at the same time.
                 end = end.evolve(calls=fail_excess_questions(end.calls, error.limit, error.free))
 
     async def _find_posted(self, platform: Platform, turn: Turn) -> Messages | None:
@@ -268,7 +268,11 @@ class Agent:
         try:
             return await platform.find_posted(turn.conversation.place, turn.text_target)
         except (DeliveryError, MessageNotFound, RetryableError) as error:
-            log.warning("A text cannot be looked up: %s", error, extra={"action": "text_not_found"})
+            log.warning(
+                "Could not look up whether a text is already posted, so the turn starts without it: %s",
+                error,
+                extra={"action": "text_not_found"},
+            )
             return None if isinstance(error, RetryableError) else ()
 
     def _open_stream(self, platform: Platform, turn: Turn, begun: Messages | None) -> TextStream:

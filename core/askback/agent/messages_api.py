@@ -1,4 +1,4 @@
-"""One call of the model. It turns a stream into a whole turn, or into a sentence about the failure."""
+"""Calls the model once, and turns its stream into a complete response or a sentence about the failure."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ log = logging.getLogger("askback.model")
 Blocks = tuple[dict[str, JsonValue], ...]
 
 TOO_LONG_MESSAGE = (
-    "This conversation has become longer than the model can read. I have set the earlier part aside: "
-    "please say in a few words where we were."
+    "This conversation has become longer than the model can read. I have removed the earlier part: "
+    "please tell me briefly where we were."
 )
 
-OUT_OF_BUDGET_MESSAGE = "The answer was cut off, since the budget is used up. Ask whoever runs me for more."
+OUT_OF_BUDGET_MESSAGE = "The answer was cut off because the budget is used up. Ask my operator for more."
 REQUEST_REJECTED_MESSAGE = (
-    "The model's service did not accept my request. Whoever runs me: the log has its id. You can go on writing here."
+    "The model's service rejected my request. My operator finds its id in the log. You can keep writing here."
 )
 
 
@@ -54,7 +54,7 @@ class ModelRequest(Value):
     """Seconds of silence after which the stream counts as broken. A working service sends keep-alive events
     meanwhile."""
     is_rationed: bool = False
-    """True if `max_tokens` is what is left of a budget."""
+    """True if a budget limits `max_tokens`."""
 
     @property
     def input_estimate(self) -> int:
@@ -149,14 +149,17 @@ async def _stream(
     except anthropic.BadRequestError as error:
         if request.compact_at is None or not _is_about_compaction(error):
             return _build_failed_response(call, error, "".join(written).strip())
-        log.warning("The model's service knows no compaction; going on without.", extra={"action": "no_compaction"})
+        log.warning(
+            "The model's service does not support compaction; retrying the call without it.",
+            extra={"action": "no_compaction"},
+        )
         return await _stream(client, request.evolve(compact_at=None), on_text, meter, call)
     except Exception as error:  # noqa: BLE001 - a malformed stream surfaces as nearly any exception in the SDK
         return _build_failed_response(call, error, "".join(written).strip())
     if answer.stop_reason is None:
         # The connection closed cleanly, but before the end of the answer.
         return _build_failed_response(
-            call, ConnectionError("The stream ended before the message did."), "".join(written).strip()
+            call, ConnectionError("The stream ended before the message was complete."), "".join(written).strip()
         )
     return _finish_response(call, request, answer, answer.stop_reason, meter)
 
@@ -167,7 +170,7 @@ def _finish_response(
     blocks = tuple(map(_to_api_block, answer.blocks))
     content = tuple(block for block in blocks if block.get("type") != "text" or str(block.get("text", "")).strip())
     log.info(
-        "The model stopped: %s.",
+        "The model ended its response: %s.",
         stop_reason,
         extra={
             "action": "model_turn",
@@ -191,7 +194,7 @@ def _build_response(
         case "refusal":
             return ModelResponse(
                 text=text,
-                problem="The model declined to answer this. I have set that message aside: please put it differently.",
+                problem="The model refused to answer this. I have removed that message: please rephrase it.",
                 forget="last",
             )
         case "max_tokens":
@@ -200,7 +203,7 @@ def _build_response(
                 text=get_text(uncalled),
                 problem=OUT_OF_BUDGET_MESSAGE
                 if request.is_rationed
-                else "The answer was cut off at its greatest length. Write “go on” and I continue.",
+                else "The answer was cut off at its maximum length. Write “continue” and I will.",
             )
         case "model_context_window_exceeded":
             return ModelResponse(text=text, problem=TOO_LONG_MESSAGE, forget="all")
@@ -211,7 +214,7 @@ def _build_response(
 
 
 def _to_api_block(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return a block as the API accepts it back, without fields that only answers carry."""
+    """Return a block in the form that the API accepts in requests, without fields that only responses have."""
     match block.get("type"):
         case "text":
             return {"type": "text", "text": block.get("text", "")}
@@ -236,7 +239,7 @@ def _build_failed_response(call: ModelCallSpan, error: Exception, written: str) 
     status = error.status_code if isinstance(error, anthropic.APIStatusError) else None
     request_id = error.request_id if isinstance(error, anthropic.APIStatusError) else None
     log.error(
-        "The model could not be called: %s",
+        "The call of the model failed: %s",
         type(error).__name__,
         extra={"action": "model_failed", "status": status, "request_id": request_id},
         exc_info=status is None,
@@ -247,17 +250,17 @@ def _build_failed_response(call: ModelCallSpan, error: Exception, written: str) 
 
 
 def _explain_error(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
-    """Return the sentence for people, and how much to forget. It quotes nothing of the error, which may hold private
-    data."""
+    """Return a sentence for people, and how much of the transcript to clear. The sentence never quotes the error, which
+    may hold private data."""
     import anthropic
 
-    again = "Write “go on” and I try again."
+    again = "Write “try again” and I will."
     if isinstance(error, anthropic.AuthenticationError):
-        return "The model's service refused my API key. Whoever runs me: check ANTHROPIC_API_KEY.", "nothing"
+        return "The model's service rejected my API key. My operator has to check ANTHROPIC_API_KEY.", "nothing"
     if isinstance(error, anthropic.PermissionDeniedError):
-        return "My API key may not use this model. Whoever runs me: check ASKBACK_MODEL and the key.", "nothing"
+        return "My API key may not use this model. My operator has to check ASKBACK_MODEL and the key.", "nothing"
     if isinstance(error, anthropic.NotFoundError):
-        return "The model's service does not know this model. Whoever runs me: check ASKBACK_MODEL.", "nothing"
+        return "The model's service does not know this model. My operator has to check ASKBACK_MODEL.", "nothing"
     if isinstance(error, anthropic.APIStatusError):
         if error.status_code == 413 or (error.status_code == 400 and "too long" in str(error)):
             return TOO_LONG_MESSAGE, "all"
@@ -268,14 +271,14 @@ def _explain_error(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
         if error.status_code == 529 or kind == "overloaded_error":
             return f"The model is overloaded at the moment. Please wait a little. {again}", "nothing"
         if error.status_code >= 500 or kind in {"api_error", "timeout_error"}:
-            return f"The model's service has a fault at the moment. {again}", "nothing"
+            return f"The model's service has an internal error. {again}", "nothing"
         return REQUEST_REJECTED_MESSAGE, "nothing"
     if isinstance(error, (anthropic.APITimeoutError, TimeoutError)) or "Timeout" in type(error).__name__:
         # In the middle of a stream, the transport raises its own error, whichever package it comes from.
         return f"The model did not answer in time. {again}", "nothing"
     if isinstance(error, anthropic.AnthropicError) and not isinstance(error, anthropic.APIError):
-        return "The model cannot be called with these settings. Whoever runs me: check ANTHROPIC_API_KEY.", "nothing"
-    return f"The connection to the model broke off. {again}", "nothing"
+        return "I cannot call the model with these settings. My operator has to check ANTHROPIC_API_KEY.", "nothing"
+    return f"The connection to the model broke. {again}", "nothing"
 
 
 def _get_error_type(error: anthropic.APIStatusError) -> str | None:

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from pydantic_core import from_json
 
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
-"""The field of its block that each kind of delta appends to."""
+"""Maps each kind of delta to the field of the block that it appends to."""
 
 
 class ResponseAccumulator:
@@ -22,7 +22,7 @@ class ResponseAccumulator:
 
     def __init__(self) -> None:
         self.blocks: list[dict[str, JsonValue]] = []
-        """The model's content blocks in the format of the API. They still hold fields that only answers carry."""
+        """The model's content blocks in the API's format. They still hold fields that the API rejects in requests."""
         self.parse_errors: dict[int, str] = {}
         """Parse errors of tool inputs, by index of the block. Such an input is an empty object in `blocks`."""
         self.stop_reason: str | None = None

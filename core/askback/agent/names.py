@@ -1,4 +1,4 @@
-"""The names of people as the model reads them: on one line, and distinct where names look alike. Pure.
+"""Formats people's names for the model: on one line, and distinct where names look alike. Pure.
 
 A person can choose someone else's display name, or one that reads like a line of a conversation. Nobody can choose
 their id, so the id follows the name wherever the name alone may mislead.
@@ -21,7 +21,7 @@ from askback.text.bodies import COLONS, OPENING_BRACKETS
 from askback.text.literal import to_single_line
 
 LONGEST: Final = 80
-"""Most characters of a name; a longer one is cut."""
+"""Maximum number of characters of a name. A longer one is truncated."""
 
 _MISLEADING: Final = re.compile(rf"[{COLONS}\{OPENING_BRACKETS};\](){{}}<>|\"“”„«»`]")
 """Punctuation that our own lines to the model use, and what looks like it."""

@@ -62,7 +62,7 @@ class QueuedTextStream:
         return await self._stream.finish(text)
 
     async def abandon(self, keep: Remainder = "text") -> None:
-        """Accept no further text."""
+        """Stop accepting text."""
         if self._stream is not None:
             await self._stream.abandon(keep)
 

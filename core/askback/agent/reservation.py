@@ -52,7 +52,7 @@ class Reservation:
             await self._store.settle(self.id, self.meter.total_tokens)
         except StoreError as error:
             log.warning(
-                "Could not store the tokens of a call of the model; the whole reservation counts: %s",
+                "Could not store how many tokens a model call used, so its whole reservation counts: %s",
                 error,
                 extra={"action": "not_settled"},
             )

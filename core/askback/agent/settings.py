@@ -30,7 +30,7 @@ class AgentSettings:
     """Number of tokens at which the API compacts a conversation. None means never."""
     budget: Budget = field(default_factory=Budget)
     rounds: int = MAX_ROUNDS
-    """Most calls of the model without a message from a person."""
+    """Maximum number of model calls in a row without a message from a person."""
     approvals: ApprovalRules = field(default_factory=ApprovalRules)
     """The rules for the operator's tools that need approval."""
     answerers: Answerers = field(default_factory=Answerers)

@@ -1,4 +1,4 @@
-"""The tools that the model may call, the handling of each call, and the results that the model gets."""
+"""Lists the model's tools, handles each tool call, and builds the results that the model gets."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class ToolCallHandler:
             return self._prepare_question(question, conversation, call, addressees)
         if call.tool not in self._toolbox.names:
             known = ", ".join((*self._questions, *self._toolbox.names))
-            return call.evolve(result=f"There is no tool {call.tool!r}. There are: {known}.", is_error=True)
+            return call.evolve(result=f"There is no tool {call.tool!r}. The tools are: {known}.", is_error=True)
         if call.tool_use_id in requested.wrong:
             return call.evolve(result=requested.wrong[call.tool_use_id], is_error=True)
         if self._toolbox.needs_approval(call.tool):
@@ -91,13 +91,13 @@ class ToolCallHandler:
         """Return a failed call for an unreadable input. Its result tells the model how to call properly."""
         call = _parse_call(block)
         log.warning(
-            "The input of a call could not be read, and the model is told: %s",
+            "Could not parse the input of a tool call; the model gets the error and can retry: %s",
             why,
             extra={"action": "input_unreadable", "tool": call.tool},
         )
         problem = (
             f"{call.tool} was not run, since its input is not valid JSON: {why}. Give one JSON object, at most 100 "
-            "levels deep, with numbers of at most 300 digits, and without half a surrogate pair in a text"
+            "levels deep, with numbers of at most 300 digits, and without unpaired surrogates in a text"
         )
         question = self._questions.get(call.tool)
         if question is None:
@@ -118,7 +118,7 @@ class ToolCallHandler:
         except ModelError as error:
             refusal = tool.error_result(error)
             log.warning(
-                "A question of the model could not be understood.",
+                "Rejected a question of the model: its input does not fit the tool. The model gets the errors.",
                 extra={"action": "question_refused", "tool": tool.name, "conversation_id": conversation.id},
             )
             return call.evolve(result=refusal.text, is_error=refusal.is_error)
@@ -153,7 +153,7 @@ class ToolCallHandler:
             return approval.describe_refusal(call.tool, outcome, namer.format_name), True
         question = self._questions.get(call.tool)
         if question is None:
-            # Asked under another setting of ASKBACK_TOOLS. The model still gets the answer.
+            # The question was asked when ASKBACK_TOOLS still listed this tool. The model gets the answer anyway.
             return outcome.model_dump_json(include={"status", "answers", "reason"}), call.is_error
         result = question.result(call.input, outcome)
         return result.text, result.is_error
@@ -171,7 +171,7 @@ def fail_excess_questions(calls: tuple[ToolCall, ...], limit: int, free: int) ->
     wanted = [call.tool_use_id for call in calls if call.ask is not None]
     beyond = set(wanted[free:])
     why = (
-        f"Nobody was asked this: {limit} questions may be open here at the same time. "
+        f"This was not asked: only {limit} questions may be open here at the same time. "
         f"{min(free, len(wanted))} of your {len(wanted)} questions were asked. "
         "Ask the others again once people have answered."
     )

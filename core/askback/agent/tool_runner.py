@@ -41,10 +41,10 @@ log = logging.getLogger("askback.toolbox")
 T = TypeVar("T")
 
 THREADS = 32
-"""Threads for functions that are not coroutines. Twice `MAX_SLOTS`, so that as many may hang as run at once."""
+"""Number of threads for sync functions. With twice `MAX_SLOTS`, tools still run while `MAX_SLOTS` threads hang."""
 TIMEOUT = 60.0
 CHECK_SECONDS = 5.0
-"""Most seconds for checking an input before people are asked about it."""
+"""Maximum time in seconds to check an input before people are asked to approve the call."""
 RESULT_LIMIT = 100_000
 
 
@@ -64,7 +64,7 @@ class ToolRunnerState:
     """The state of a process's tools, in words for the operator."""
 
     refusal_reason: str | None = None
-    """The reason calls are refused; None if they are not."""
+    """The reason the runner refuses calls; None if it accepts them."""
     blocked_loops: tuple[str, ...] = ()
     """The activity of each blocked event loop."""
 
@@ -144,7 +144,7 @@ class ToolRunner:
                 future = self._threads.submit(_check_input_in_thread, tool, data, context, self._limit)
                 ended = await _wait_for(asyncio.wrap_future(future), seconds)
         except NoCapacityError as error:
-            return f"{tool.name} was not run: {error} Whoever runs this program has to restart it."
+            return f"{tool.name} was not run: {error} The operator has to restart this program."
         if isinstance(ended, _Late):
             return f"{tool.name} was not run: its input could not be checked within {seconds:g} s."
         if ended is None:
@@ -160,7 +160,7 @@ class ToolRunner:
                 await self._idle.wait()
         except TimeoutError:
             log.warning(
-                "%d tools have not ended; they are cancelled, and their outcome is unknown.",
+                "Cancelled %d tool calls that did not end before the shutdown. Their outcome is unknown.",
                 self._running,
                 extra={"action": "tools_cancelled"},
             )
@@ -172,7 +172,7 @@ class ToolRunner:
         ends leaves them to the next one.
         """
         if self._closing:
-            # No step follows in this process, so wait for its end.
+            # The process is shutting down and runs no further step, so wait for its end.
             await asyncio.Event().wait()
         tasks = [
             asyncio.create_task(self._bring(work, call), name=f"askback tool {call.tool_use_id}") for call in work.calls
@@ -196,11 +196,11 @@ class ToolRunner:
         elif call.started and (tool is None or not tool.idempotent or _is_unapproved(tool, call)):
             await self._record_interruption(work, call)
         elif tool is None:
-            # The model called it under another setting of ASKBACK_TOOLS.
+            # The model called it before the operator removed the tool.
             await self._record(work, call, ToolOutput(text=f"There is no tool {call.tool!r} any more.", is_error=True))
         elif _is_unapproved(tool, call):
             # The model called it before the tool needed approval.
-            why = f"{call.tool} needs approval by now, and nobody was asked for it. It was not run: call it again."
+            why = f"{call.tool} was not run: it now needs an approval, which is missing. Call it again."
             await self._record(work, call, ToolOutput(text=why, is_error=True))
         else:
             async with self._slots.hold(get_person_key(work.conversation.starter)):
@@ -231,12 +231,12 @@ class ToolRunner:
 
     async def _record_interruption(self, work: CallsToRun, call: Call) -> None:
         log.warning(
-            "A tool was interrupted, and its outcome is unknown; it is not run again.",
+            "A tool call was interrupted and is not run again: its outcome is unknown. Check what the tool has done.",
             extra={"action": "tool_interrupted", "tool": call.tool, "conversation_id": work.conversation.id},
         )
         sentence = (
-            f"I was interrupted while I ran “{call.tool}”, so its outcome is unknown. I do not run it again: "
-            "please look what it has done."
+            f"I was interrupted while I ran “{call.tool}”, so its outcome is unknown. I will not run it again: "
+            "please check what it has done."
         )
         ask = call.approved
         voters = () if ask is None else approval.list_approvers(ask)
@@ -245,7 +245,7 @@ class ToolRunner:
             work.seq,
             call.tool_use_id,
             "Interrupted, outcome unknown: this program ended while the tool ran. It was not run again. "
-            "Find out what it did before you call it once more.",
+            "Find out what it did before you call it again.",
             is_error=True,
             notice=OutgoingMessage(
                 target=f"interrupted:{work.conversation.id}:{call.tool_use_id}",
@@ -271,19 +271,27 @@ class ToolRunner:
                 ended = await _wait_for(asyncio.wrap_future(future), seconds)
         except NoCapacityError as error:
             log.error(
-                "%s Restart this program, and repair the tools that hang.",
+                "A tool was not run. %s Restart askback, and fix the tools that hang.",
                 error,
                 extra={"action": "tool_threads", **fields},
             )
-            why = f"{tool.name} was not run: {error} Whoever runs this program has to restart it."
+            why = f"{tool.name} was not run: {error} The operator has to restart this program."
             return ToolOutput(text=why, is_error=True)
         if isinstance(ended, _Late):
             if ended.is_begun:
-                log.error("A tool did not end within %g s.", seconds, extra={"action": "tool_timeout", **fields})
+                log.error(
+                    "A tool timed out after %g s, so its outcome is unknown. Check what it has done.",
+                    seconds,
+                    extra={"action": "tool_timeout", **fields},
+                )
                 why = f"{tool.name} did not end within {seconds:g} s; its outcome is unknown."
             else:
-                log.error("A tool could not begin within %g s.", seconds, extra={"action": "tool_late", **fields})
-                why = f"{tool.name} was not run: it could not begin within {seconds:g} s. You may call it again."
+                log.error(
+                    "A tool was not run: it could not start within %g s, because other tools are blocked.",
+                    seconds,
+                    extra={"action": "tool_late", **fields},
+                )
+                why = f"{tool.name} was not run: it could not start within {seconds:g} s. You may call it again."
             return ToolOutput(text=why, is_error=True)
         fields["seconds"] = round(time.monotonic() - begun, 3)
         _log(ended, fields)
@@ -335,9 +343,9 @@ def _build_context(conversation: Conversation, call: Call | ToolCall) -> ToolCon
 def _log(ended: _Ended, fields: dict[str, object]) -> None:
     if ended.error is not None:
         what = (type(ended.error), ended.error, ended.error.__traceback__)
-        log.error("A tool failed.", exc_info=what, extra={"action": "tool_failed", **fields})
+        log.error("A tool failed; the model gets the error.", exc_info=what, extra={"action": "tool_failed", **fields})
     elif ended.is_invalid_input:
-        log.warning("A tool was called with a wrong input.", extra={"action": "tool_refused", **fields})
+        log.warning("A tool was not run: the model's input is invalid.", extra={"action": "tool_refused", **fields})
     else:
         log.info("A tool ran.", extra={"action": "tool_ran", **fields})
 
@@ -375,7 +383,7 @@ def _call_in_thread(tool: UserTool, data: object, context: ToolContext, limit: i
         if inspect.isawaitable(value):
             if inspect.iscoroutine(value):
                 value.close()
-            raise TypeError("The tool returned something to await, not a result. Its author should make it async def.")
+            raise TypeError("The tool returned an awaitable, not a result. Declare its function with async def.")
         return _Ended(to_output(value, limit))
     except BaseException as error:  # noqa: BLE001 - see above
         return _Ended(format_error(error, limit), error=error)
@@ -386,7 +394,7 @@ async def _check_input_in_loop(tool: UserTool, data: object, context: ToolContex
 
 
 def _check_input_in_thread(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
-    """Return how the call would end because its input is wrong; None if the input is right."""
+    """Return the end of a call whose input is invalid; None if the input is valid."""
     try:
         arguments = _parse_arguments(tool, data, context, limit)
     except BaseException as error:  # noqa: BLE001 - see above

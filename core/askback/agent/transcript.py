@@ -38,11 +38,9 @@ _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _NAME: Final = 64
 MAX_PREVIOUS_CHARACTERS: Final = 2_000
-"""Most characters of the version of an edited message that the model has read before."""
+"""Maximum number of characters quoted from the earlier version of an edited message."""
 
-OMITTED_MESSAGES_TEXT: Final = (
-    "Of what was written in this thread before, {} by others who may not talk with you were left out."
-)
+OMITTED_MESSAGES_TEXT: Final = "{} from before are left out here: their authors may not talk with you."
 
 
 def with_new_ids(response: ModelResponse, history: tuple[Message, ...]) -> ModelResponse:
@@ -104,7 +102,7 @@ def render_message(written: InboxMessage, namer: NameFormatter) -> dict[str, Jso
 def render_history(earlier: ThreadHistory, namer: NameFormatter) -> dict[str, JsonValue] | None:
     """Return the thread's earlier messages as a text block; None if there are none."""
     if earlier.problem is not None:
-        return _to_note_block("People wrote in this thread before. You cannot read that: " + earlier.problem)
+        return _to_note_block("There are earlier messages in this thread. You cannot read them: " + earlier.problem)
     left_out = (
         OMITTED_MESSAGES_TEXT.format(_format_message_count(earlier.omitted_count)) if earlier.omitted_count else ""
     )
@@ -112,15 +110,15 @@ def render_history(earlier: ThreadHistory, namer: NameFormatter) -> dict[str, Js
         return _to_note_block(left_out) if left_out else None
     lines = "\n".join(line for one in earlier.messages for line in _format_lines(one, namer))
     return _to_note_block(
-        f"What was written in this thread before, for you to know; oldest first:\n{lines}\nEnd of what was before."
+        f"Earlier messages in this thread, for context, oldest first:\n{lines}\nEnd of the earlier messages."
         f"{left_out and ' '}{left_out}"
     )
 
 
 def render_stop_note(halt: StopRecord, namer: NameFormatter) -> dict[str, JsonValue]:
     """Return a note that someone stopped a turn, so that the model does not resume that work on its own."""
-    by = "Whoever runs you" if halt.by is None else namer.format_name(halt.by)
-    return _to_note_block(f"{by} stopped you here. What was asked before is off, unless they ask for it again.")
+    by = "Your operator" if halt.by is None else namer.format_name(halt.by)
+    return _to_note_block(f"{by} stopped you here. Do not continue earlier requests, unless people ask for them again.")
 
 
 def count_rounds_alone(history: tuple[Message, ...]) -> int:
@@ -149,7 +147,7 @@ def _format_lines(one: HistoryMessage, namer: NameFormatter) -> Iterator[str]:
 
 def _format_files(written: InboxMessage | HistoryMessage) -> str:
     return (
-        f" [attached, and not readable here: {', '.join(map(_collapse_whitespace, written.files))}]"
+        f" [attached files, which you cannot read: {', '.join(map(_collapse_whitespace, written.files))}]"
         if written.files
         else ""
     )

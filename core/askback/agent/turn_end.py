@@ -20,9 +20,9 @@ from askback.ports.platform import Messages
 from askback.store.store import Store
 
 MAX_PAUSES = 8
-"""Times in a row that a paused turn continues, before people are asked."""
+"""Number of pauses in a row after which the agent asks people to continue."""
 MAX_FAILED_TURNS = 5
-"""Turns in a row with only failed tool calls after which people are asked."""
+"""Number of turns in a row with only failed tool calls after which the agent asks people to continue."""
 
 
 class TurnEndBuilder:
@@ -104,7 +104,7 @@ class TurnEndBuilder:
         stuck = _count_in_a_row(self._paused, conversation.id, response.paused) > MAX_PAUSES
         if stuck:
             del self._paused[conversation.id]
-            problem = "I paused too often without getting on. Write “go on” and I try again."
+            problem = "The model paused too often without an answer. Write “try again” and I will."
         calls = tuple(
             self._calls.fail_unreadable_call(block, response.parse_errors[number])
             if number in response.parse_errors
@@ -116,7 +116,7 @@ class TurnEndBuilder:
         rest = _count_in_a_row(self._failures, conversation.id, is_failed) >= MAX_FAILED_TURNS
         if rest:
             del self._failures[conversation.id]
-            problem = "I tried to ask you something and did not manage to. Write “go on” and I try again."
+            problem = "I tried several times to ask you something, and failed. Write “try again” and I will."
         notices = dict.fromkeys(text for text in (problem, *(call.notice for call in calls)) if text is not None)
         text = notice = None
         if response.text:
@@ -138,7 +138,7 @@ class TurnEndBuilder:
 
 
 def _count_in_a_row(counts: dict[str, int], conversation_id: str, happened: bool) -> int:
-    """Return how often something has happened in a row, this time included, so that the caller can limit it."""
+    """Return how many times something has happened in a row, so that the caller can limit it. Includes this time."""
     before = counts.pop(conversation_id, 0)
     if not happened:
         return 0

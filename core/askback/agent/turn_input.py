@@ -14,7 +14,7 @@ from askback.domain.identity import deduplicate_accounts
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Message, TurnInput
 
-OMITTED_MESSAGES_TEXT = "I have not read {} here by others who may not talk with me. Whoever runs me can allow them."
+OMITTED_MESSAGES_TEXT = "I have not read {} here, because the authors may not talk with me. My operator can allow them."
 
 
 def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnInput) -> Message:

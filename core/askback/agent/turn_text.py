@@ -1,4 +1,4 @@
-"""The text of one turn: streams it to people, and makes sure that no other process writes it as well."""
+"""Streams the text of one turn to people, and makes sure that no other process writes it as well."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TurnText:
     async def follow(self, text: str) -> None:
         """Show more of the text. Raises `TurnTakenOver`.
 
-        While the database cannot be reached, the text is held back: another process may be writing it.
+        While the database is unreachable, this shows nothing more, since another process may be writing the text.
         """
         if self._on_begin is not None:
             begin, self._on_begin = self._on_begin, None
@@ -73,7 +73,11 @@ class TurnText:
             if isinstance(error, TurnTakenOver):
                 self._is_taken_over = True
                 raise
-            log.warning("A text is held back: %s", error, extra={"action": "text_held"})
+            log.warning(
+                "Stopped showing a text until the database answers, since another process may be writing it: %s",
+                error,
+                extra={"action": "text_held"},
+            )
             self._held_until = asyncio.get_running_loop().time() + CHECK_SECONDS
             return False
         self._is_uncertain = False
@@ -83,8 +87,8 @@ class TurnText:
     async def abandon(self, *, will_retry: bool = False) -> None:
         """Write no more. The next try of the turn continues in the recorded messages.
 
-        An unfinished message whose place may not be recorded stays open if the turn will be retried: the next try looks
-        it up. It is deleted if nobody would end it, or if another process may have begun the text in its own message.
+        If the turn will be retried, an unfinished message whose place may not be recorded stays open: the next try
+        finds it. Otherwise, or if another process may have begun the text in its own message, it is deleted.
         """
         if not self._stream.messages and will_retry and not self._is_taken_over:
             # A message whose posting was not confirmed may exist. Only an open one can be looked up.
@@ -99,7 +103,7 @@ class TurnText:
     async def finish(self, outgoing: OutgoingMessage, taken_at: float) -> None:
         """Post the complete text under the lease taken at `taken_at`, a time of the running loop.
 
-        The outbox delivers what cannot be posted now. Raises `LeaseLost`.
+        If the platform cannot post it now, the outbox delivers it later. Raises `LeaseLost`.
         """
         try:
             async with keep_lease(self._store, outgoing.target, taken_at):
@@ -110,7 +114,9 @@ class TurnText:
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             # To wait for an earlier text is no failure.
             level = logging.INFO if isinstance(error, EarlierTextPending) else logging.WARNING
-            log.log(level, "A text is left to the outbox: %s", error, extra={"action": "text_left"})
+            log.log(
+                level, "Could not post a text; the outbox delivers it later: %s", error, extra={"action": "text_left"}
+            )
             await self._store.release_lease(outgoing.target)
         except asyncio.CancelledError:
             await asyncio.shield(self._store.release_lease(outgoing.target))

@@ -44,17 +44,17 @@ def _join_lines(*lines: str) -> str:
         "  [bold]askback ask --key 41c8e0    come back to a question[/]",
         "",
         "Prints one line of JSON: id, key, status, approved, answer, by, by_id,",
-        "reason, votes and at. What else there is to say goes to standard error.",
+        "reason, votes and at. Progress and errors go to standard error.",
         "",
-        "Ends with 0: answered, with a “yes” where an option is one; 6: answered",
-        "with an option that is neither that nor a “no”; 3: refused (a “no”,",
-        "declined, cancelled); 4: nobody answered in time; 5: it could not be",
-        "delivered; 2: it was asked wrongly; 1: anything else; 130 and 143: ended",
-        "by Ctrl-C and SIGTERM, and the question stays open.",
+        "Exit codes: 0: answered (with a “yes”, if any option is one); 6: answered",
+        "with an option that is neither a “yes” nor a “no”; 3: refused (a “no”,",
+        "declined or cancelled); 4: nobody answered in time; 5: could not be",
+        "delivered; 2: wrong arguments; 1: any other error; 130 and 143:",
+        "interrupted by Ctrl-C or SIGTERM. The question then stays open.",
     )
 )
 def ask(
-    question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="What people are asked.")] = None,
+    question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="The question to ask.")] = None,
     to: Annotated[
         str | None,
         typer.Option(
@@ -69,12 +69,12 @@ def ask(
         typer.Option(
             "--yes",
             metavar="OPTION",
-            help="This option approves. Else: Yes, OK, Approve, Allow, …, or the only one beside a refusal.",
+            help="An option that approves. Default: Yes, OK, Approve, Allow, …, or the only one that is not a refusal.",
         ),
     ] = None,
     no: Annotated[
         list[str] | None,
-        typer.Option("--no", metavar="OPTION", help="This option is a refusal. Else: No, Deny, Reject, Refuse, …"),
+        typer.Option("--no", metavar="OPTION", help="An option that refuses. Default: No, Deny, Reject, Refuse, …"),
     ] = None,
     approvers: Annotated[
         list[str] | None,
@@ -82,43 +82,46 @@ def ask(
             "--approvers",
             "--who",
             metavar="NAME",
-            help="Who may answer: @release, a group or role; @ada; ids; anyone. A direct message needs none.",
+            help="Who may answer: a group or role (@release), a person (@ada), an id, or anyone. Not needed for a "
+            "direct message.",
         ),
     ] = None,
-    quorum: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="So many have to choose the same.")] = 1,
-    refusals: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="So many who refuse end it.")] = 1,
+    quorum: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="Number of people who must choose the same option.")
+    ] = 1,
+    refusals: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Number of refusals that end it.")] = 1,
     reasons: Annotated[
         Literal["none", "no", "yes", "both"],
         typer.Option("--reasons", "--reason", help="Which decisions need a reason."),
     ] = "none",
     requested_by: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Whose request it is: they may not decide about it.")
+        list[str] | None, typer.Option(metavar="NAME", help="A requester, who may not decide about the question.")
     ] = None,
-    own: Annotated[bool, typer.Option("--own", help="Let these decide as well.")] = False,
+    own: Annotated[bool, typer.Option("--own", help="Let the requesters decide as well.")] = False,
     wait: Annotated[str, typer.Option(metavar="TIME", help="How long to wait: 90s, 30m, 2h, 3d, or forever.")] = "2h",
     remind: Annotated[
-        list[str] | None, typer.Option(metavar="TIME", help="Remind those who are missing, after this time.")
+        list[str] | None, typer.Option(metavar="TIME", help="Remind people who have not answered, after this time.")
     ] = None,
     escalate: Annotated[
-        list[str] | None, typer.Option(metavar="TIME=NAME", help="Ask further people after a while: 1h=@leads.")
+        list[str] | None, typer.Option(metavar="TIME=NAME", help="Ask more people after this time, such as 1h=@leads.")
     ] = None,
     details: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="What it is about, shown whole to whoever looks; - for standard input."),
+        typer.Option(metavar="FILE", help="Text behind “Show everything” on the card; - reads standard input."),
     ] = None,
     key: Annotated[
         str | None,
         typer.Option(
-            metavar="TEXT", help="Your own name for the question. Asked again with it, the same question is waited for."
+            metavar="TEXT", help="Your own name for the question. Use it again to wait for the same question."
         ),
     ] = None,
     config: Config = None,
 ) -> None:
     """Ask people in Slack or Discord from a script, wait, and print the outcome.
 
-    Works next to a running bot on the same database, or without one. No key for a model is needed.
+    Works with a running bot on the same database, or without one. It needs no API key for a model.
 
-    Trusts the environment, the settings file that --config or ASKBACK_CONFIG names (else the one in your configuration folder), and the database that they name (else the one in your state folder). Nothing in the working directory is read: neither askback.toml nor askback.db, .env or a module.
+    Trusts only the environment, the settings file (--config or ASKBACK_CONFIG; by default the one in your configuration folder), and the database that these name (by default the one in your state folder). It reads nothing in the working directory: no askback.toml, askback.db, .env or module.
     """  # noqa: E501 - typer keeps line breaks
     from askback.client.api import ask_async
     from askback.client.progress_output import Telling
@@ -206,7 +209,7 @@ def _parse_escalations(given: Sequence[str]) -> dict[str | float, list[str]]:
     for one in given:
         after, equals, name = one.partition("=")
         if not (equals and after.strip() and name.strip()):
-            raise CallerError(f"--escalate {one} names no time and people: write --escalate 1h=@leads.")
+            raise CallerError(f"--escalate {one} needs a time and people, such as --escalate 1h=@leads.")
         found.setdefault(after.strip(), []).append(name.strip())
     return found
 
@@ -215,7 +218,7 @@ def _read_details(file: Path) -> str:
     from askback.cli.input_file import UnusableFile, read_input_file, read_input_stream
 
     if str(file) == "-" and cast("object", sys.stdin) is None:
-        raise CallerError("Nothing is piped in, which --details - reads: name a file, or leave it out.")
+        raise CallerError("--details - reads standard input, which is closed: pipe text in, or name a file.")
     try:
         text = (
             read_input_stream(sys.stdin.buffer, DETAILS_BYTES)

@@ -30,7 +30,7 @@ from askback.tools import TOOLS
 PORT = 8800
 DEPLOY = "askback.cli.demo_tools:deploy"
 ASKING = "AskUserQuestion,question"
-"""The question tools of the scripted model: the one that models know, and the one that takes long lists."""
+"""The question tools of the scripted model: one that models know from training, and one that accepts long lists."""
 
 
 class Services(Protocol):
@@ -102,7 +102,7 @@ async def run_demo(
             settings = load(Settings)
             level = "WARNING" if settings.log_level == "INFO" else settings.log_level
             configure_logging(level, settings.log_format)
-            # A scenario's player answers faster than people do, and would only wait for the pause between questions.
+            # A scenario answers faster than people do, so the pause between questions would only slow it down.
             limits = Limits(seconds_between_asks=0) if play else None
             async with running(list(chosen.values()), settings, limits=limits):
                 if play:
@@ -117,12 +117,12 @@ def _select_bots(services: Services, file: Path | None, platform: str | None) ->
     """Return the bots for a scenario. Raises `OperatorError` if there is none."""
     wanted = [name for name in services.platforms(file) if platform in (None, name)]
     if not wanted:
-        raise OperatorError(f"This scenario is not played on {platform}: leave --platform out, or change its platform.")
+        raise OperatorError(f"This scenario is not for {platform}: leave out --platform, or change it.")
     installed = load_bots()
     found = {name: installed[name] for name in wanted if name in installed}
     if not found or (platform is not None and platform not in found):
         lacking = ",".join(name for name in wanted if name not in found)
-        raise OperatorError(f'What it is played with is not installed: pip install "askback[{lacking}]".')
+        raise OperatorError(f'The scenario needs more packages. Run: pip install "askback[{lacking}]"')
     return found
 
 
@@ -134,23 +134,23 @@ async def _start_services(stack: AsyncExitStack, port: int) -> Services:
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise OperatorError(
-                    f"Port {port} is in use: end what listens there, or choose another with --port."
+                    f"Port {port} is in use: stop the program that listens there, or choose another port with --port."
                 ) from None
             raise OperatorError(
-                f"Port {port} cannot be used ({os.strerror(error.errno or 0)}): choose another with --port."
+                f"Could not listen on port {port} ({os.strerror(error.errno or 0)}): choose another with --port."
             ) from None
-    raise OperatorError("The services for the demo are not installed. Install askback again.")
+    raise OperatorError("The demo's services (askback_sandbox) are not installed. Reinstall askback.")
 
 
 def _print_welcome(console: Console, url: str, platforms: Sequence[str], model: str | None) -> None:
     console.print()
-    console.print(f"  {' and '.join(platforms)} in small, on this machine: [bold link={url}]{url}[/]")
+    console.print(f"  A small {' and '.join(platforms)} on this machine: [bold link={url}]{url}[/]")
     if model is None:
-        console.print("  The model is scripted. With ANTHROPIC_API_KEY set, the real one answers.")
+        console.print("  The model is scripted. Set ANTHROPIC_API_KEY to use the real one.")
     else:
         console.print(f"  The model is {model}, called with your ANTHROPIC_API_KEY.")
     console.print("  Open the page and write: [bold]@askback hello[/]")
-    console.print("  Ctrl-C ends it.")
+    console.print("  Press Ctrl-C to stop.")
     console.print()
 
 
@@ -162,7 +162,7 @@ async def _play(services: Services, file: Path | None, platforms: Collection[str
     if not problems:
         return 0
     print_line("")
-    print_line(f"{len(problems)} thing{'s' if len(problems) > 1 else ''} went wrong:")
+    print_line(f"{len(problems)} problem{'s' if len(problems) > 1 else ''}:")
     for problem in problems:
         print_line(f"  ✗ {problem}")
     return 1

@@ -30,4 +30,4 @@ async def deploy(version: str, target: str) -> str:
         aiohttp.ClientSession(timeout=timeout, raise_for_status=True) as http,
         http.post(os.environ[LEDGER], json=entry),
     ):
-        return f"{version} runs on {target}."
+        return f"Deployed {version} to {target}."

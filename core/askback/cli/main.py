@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from askback.ports.bot import Bot
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""Errors of writing to standard output if that is a file. Errors about other files contain their names."""
+"""Errors that mean that standard output, redirected to a file, cannot be written. Errors of other files name them."""
 
 INPUT_BYTES = 100_000_000
 """Largest input of a command that only prints."""
 
 app = typer.Typer(
     name="askback",
-    help="Lets an AI agent stop and ask people, and hands the answer back.",
+    help="Lets an AI agent stop and ask people in Slack and Discord, and gives it their answers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -84,45 +84,45 @@ def _main_options(
 )
 def demo(
     file: Annotated[
-        Path | None, typer.Argument(help="With --play: the scenario to play; without one, the built-in ones.")
+        Path | None, typer.Argument(help="With --play: the scenario to play. Default: the built-in ones.")
     ] = None,
     play: Annotated[
         bool,
         typer.Option(
             "--play",
-            help="Play a scenario instead of waiting for you. Ends with 0 if all went well, with 1 and what was "
-            "wrong if not, with 2 if the scenario cannot be read.",
+            help="Play a scenario instead of waiting for you. Exits with 0 if it succeeds, with 1 and the problems "
+            "if it fails, or with 2 if the scenario cannot be read.",
         ),
     ] = False,
     port: Annotated[
         int | None,
-        typer.Option(help="Where the page listens, on this machine only: 8800, or any free port with --play."),
+        typer.Option(help="Port of the page, on this machine only. Default: 8800, or any free port with --play."),
     ] = None,
     database: Annotated[
-        Path | None, typer.Option(help="Keep the conversations in this file; else they end with the demo.")
+        Path | None, typer.Option(help="Keep the conversations in this file. Default: delete them at the end.")
     ] = None,
     scripted: Annotated[bool, typer.Option("--scripted", help="Use the scripted model even with a key set.")] = False,
     platform: Annotated[
-        str, typer.Option(metavar="NAME", help="With --play: play it there only; both: wherever the scenario wants.")
+        str, typer.Option(metavar="NAME", help="With --play: play on this platform only, or on both.")
     ] = "both",
 ) -> None:
-    """Try it on this machine: a small workspace in the browser, with the real bot and agent in it.
+    """Try askback on this machine: a small workspace in the browser, with the real bot and agent.
 
-    With ANTHROPIC_API_KEY set, the real model answers; else a scripted one that needs no account.
+    If ANTHROPIC_API_KEY is set, the real model answers. Otherwise a scripted one does, which needs no account.
     """
     from askback.cli.demo import run_demo
 
     if port is not None and not 0 <= port <= 65535:
-        raise typer.BadParameter(f"{port} is no port: --port takes 0 (any free one) to 65535.")
+        raise typer.BadParameter(f"{port} is not a valid port: use 1 to 65535, or 0 for any free port.")
     if file is not None and not play:
         raise typer.BadParameter(f"To play {file}, write: askback demo --play {file}")
     if file is not None:
         _read(file)  # what is wrong in a scenario is quoted, so it must not be a link to another file
     if platform not in ("both", *list_bot_names()):
         names = ", ".join(list_bot_names())
-        raise typer.BadParameter(f"There is no platform {platform!r}: take one of {names}, or both.")
+        raise typer.BadParameter(f"There is no platform {platform!r}: use {names}, or both.")
     if platform != "both" and not play:
-        raise typer.BadParameter(f"--platform goes with --play: askback demo --play --platform {platform}")
+        raise typer.BadParameter(f"--platform needs --play: askback demo --play --platform {platform}")
 
     one = None if platform == "both" else platform
     work = run_demo(file, play=play, port=port, database=database, scripted=scripted, platform=one)
@@ -140,19 +140,19 @@ def demo(
 )
 def preview(
     file: Annotated[
-        Path | None, typer.Argument(help="One JSON document, or JSON Lines. Without it, or with -: standard input.")
+        Path | None, typer.Argument(help="A file with one JSON document or JSON Lines. Default, or -: standard input.")
     ] = None,
-    platform: Annotated[str, typer.Option(help="Whose messages to print.")] = "slack",
+    platform: Annotated[str, typer.Option(help="The platform to render messages for.")] = "slack",
     tool: Annotated[
-        str, typer.Option(help="Whose input it is: AskUserQuestion, question or askQuestion.")
+        str, typer.Option(help="The tool that the input is for: AskUserQuestion, question or askQuestion.")
     ] = "AskUserQuestion",
     all_steps: Annotated[
-        bool, typer.Option("--all-steps", help="Every question of a form and its review, not only the first.")
+        bool, typer.Option("--all-steps", help="Print all questions of a form and its review, not only the first.")
     ] = False,
 ) -> None:
     """Print the messages that a bot would post for a tool's input, one line of JSON for each input.
 
-    Paste them into Slack's Block Kit Builder, or test with them. For an input that cannot be understood, the line is {"error": …}, and the exit code is 1.
+    Paste them into Slack's Block Kit Builder, or use them in tests. For an invalid input, the line is {"error": …} and the exit code is 1.
     """  # noqa: E501 - typer keeps line breaks
     from askback.cli.preview import format_preview
 
@@ -190,8 +190,8 @@ def _read(file: Path) -> str:
 def run(config: Config = None) -> None:
     """Run the bots of every platform that has a token, in one process.
 
-    Settings come from the environment and from the settings file. SIGINT, SIGTERM and SIGHUP end it; open questions
-    are kept.
+    Settings come from the environment and from the settings file. SIGINT, SIGTERM and SIGHUP stop it; open questions
+    stay open.
     """
     from askback.ports.installed_bots import load_configured_bots
     from askback.runtime.serve import serve
@@ -245,9 +245,9 @@ def build_command_line() -> typer.Typer:
         title = name.title()
         app.command(
             name=name,
-            help=f"Run the bot in {title}: an agent that people talk to there, and that asks them.\n\n"
-            "Settings come from the environment and from the settings file; what is missing is said, with where to get "
-            "it. SIGINT, SIGTERM and SIGHUP end it; open questions are kept.",
+            help=f"Run the bot in {title}: an agent that people talk to, and that can ask them questions.\n\n"
+            "Settings come from the environment and from the settings file. If one is missing, the command says where "
+            "to get it. SIGINT, SIGTERM and SIGHUP stop it; open questions stay open.",
             short_help=f"Run the bot in {title}.",
             epilog=_join_lines("Example:", f"  [bold]ASKBACK_DATABASE_URL=team.db askback {name}[/]"),
         )(_build_command(name))
@@ -275,7 +275,7 @@ def main() -> None:
         if error.errno not in FULL or error.filename is not None:
             raise
         _write_no_more()
-        _complain(f"What is printed cannot be written out: {error.strerror}.")
+        _complain(f"Could not write to standard output: {error.strerror}.")
         sys.exit(1)
 
 
@@ -295,25 +295,25 @@ def _write_no_more() -> None:
 def _build_command(name: str) -> Callable[[bool, bool, str | None, str | None, Path | None], None]:
     def command(
         invite: Annotated[
-            bool, typer.Option("--invite", help="Print the address where the bot is let in, and end.")
+            bool, typer.Option("--invite", help="Print the address that adds the bot to a server, and exit.")
         ] = False,
         manifest: Annotated[
             bool,
-            typer.Option("--manifest", help="Print what the platform asks for when the app is made, and end."),
+            typer.Option("--manifest", help="Print the manifest for creating the app on the platform, and exit."),
         ] = False,
         http: Annotated[
             str | None,
             typer.Option(
                 metavar="HOST:PORT",
-                help="Take what the platform sends over signed HTTP there instead of a socket. "
-                "A port alone is one of this machine only.",
+                help="Receive the platform's events as signed HTTP requests on this address, instead of over a socket. "
+                "A port alone listens on this machine only.",
             ),
         ] = None,
         shard: Annotated[
             str | None,
             typer.Option(
                 metavar="NUMBER/COUNT",
-                help="Hear one part of what happens there, such as 0/2; another process hears the rest, with 1/2.",
+                help="Receive the events of one shard only, such as 0/2. Another process receives the rest, with 1/2.",
             ),
         ] = None,
         config: Config = None,

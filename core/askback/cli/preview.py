@@ -61,7 +61,7 @@ def _parse_inputs(text: str) -> Iterator[object]:
         return
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
-        yield _NoJson("There is no input: give one JSON document, or one a line.")
+        yield _NoJson("The input is empty: give one JSON document, or one per line.")
     elif _is_begun(lines[0]):
         yield _parse_json(text)
     else:
@@ -72,7 +72,7 @@ def _parse_json(text: str) -> object:
     try:
         return cast("object", json.loads(text))
     except (ValueError, RecursionError) as error:
-        return _NoJson(f"This is not JSON: {error}")
+        return _NoJson(f"The input is not valid JSON: {error}")
 
 
 def _is_begun(line: str) -> bool:

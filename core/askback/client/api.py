@@ -43,12 +43,13 @@ async def ask_async(
     key: str | None = None,
     progress: Progress | None = None,
 ) -> AskOutcome:
-    """Ask people and wait for the outcome, next to a running bot or without one. See `askback ask --help`.
+    """Ask people and wait for the outcome, with a running bot on the same database or without one.
 
-    `to` is such as `slack:#deploys`. `wait`, `remind` and the times of `escalate` are seconds or a text such as `2h`;
-    `wait=None` means no deadline. With a `key`, a restarted script gets the question that it asked before, and its
-    outcome.
-    It may then leave the question out. Cancelling the call leaves the question open.
+    `to` is a place such as `slack:#deploys`. `wait`, `remind` and the times of `escalate` are seconds, or a text such
+    as `2h`. `wait=None` means no deadline. With a `key`, a restarted script finds the question that it asked before,
+    and may leave the question out. Cancelling the call leaves the question open. `askback ask --help` explains the
+    other parameters.
+
     Raises `CallerError` if the call is wrong, and `OperatorError` if settings, database or platform prevent it.
     """
     progress = progress or Progress()
@@ -85,7 +86,7 @@ async def ask_async(
             terms=terms,
         )
     elif key is None:
-        raise CallerError(f"Give the question, or the key of one that was asked before ({terms.name('key')}).")
+        raise CallerError(f"The question is missing: give one, or the key of an earlier one ({terms.name('key')}).")
     return await ask_people(request, key, progress)
 
 
@@ -96,7 +97,9 @@ def _to_sync(function: Callable[P, Coroutine[object, object, AskOutcome]]) -> Ca
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(function(*args, **kwargs))
-        raise CallerError("An event loop runs here, which askback.ask would stop: write await askback.ask_async(…).")
+        raise CallerError(
+            "askback.ask would block the event loop that runs in this thread: use await askback.ask_async(…)."
+        )
 
     return ask
 
@@ -119,8 +122,8 @@ def _parse_duration(parameter: str, duration: Duration, terms: Terms) -> float:
     except ValueError as error:
         raise CallerError(f"{given} {error}.") from None
     if not 0 < length <= LONGEST_WAIT:
-        forever = "" if parameter != "wait" else ", or forever" if terms.is_shell else ", or None for ever"
-        raise CallerError(f"{given} is out of reach: take more than 0 seconds, up to ten years{forever}.")
+        forever = "" if parameter != "wait" else ", or forever" if terms.is_shell else ", or None for no deadline"
+        raise CallerError(f"{given} is out of range: use more than 0 seconds, at most ten years{forever}.")
     return length
 
 

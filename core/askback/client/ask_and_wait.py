@@ -47,11 +47,11 @@ from askback.store.url import parse_database_url
 log = logging.getLogger("askback.ask")
 
 LOOK_SECONDS = 0.5
-"""Seconds between two checks for answers or votes, if no signals tell of them."""
+"""Seconds between two checks for answers or votes, if the database sends no notifications."""
 WATCH_SECONDS = 2.0
 """Seconds between two checks that a bot runs, or has ended."""
 GRACE_SECONDS = 5.0
-"""Seconds without a bot before this process takes over: a bot that restarts finds the database free."""
+"""Seconds without a bot before this process runs one. Until then, a bot that restarts finds the database free."""
 READY_SECONDS = 10.0
 """Seconds that another process may take to create the database."""
 DRAW_SECONDS = 30.0
@@ -59,7 +59,7 @@ DRAW_SECONDS = 30.0
 
 
 class UnknownKey(CallerError):
-    """No question was ever asked with this key."""
+    """Raised when no question was asked with this key."""
 
 
 class Progress:
@@ -69,13 +69,13 @@ class Progress:
     """The caller's names for the parameters of a question."""
 
     def on_begin(self, ask: Ask, prepared: Prepared | None, *, again: bool) -> None:
-        """The ask is stored. `prepared` has the looked-up names; `again` means that the key was used before."""
+        """Report that the ask is stored. `prepared` has the resolved names. `again` means that the key is not new."""
 
     def on_change(self, ask: Ask) -> None:
-        """The ask may be posted now, or someone may have voted."""
+        """Report that the ask may be posted now, or that someone may have voted."""
 
     def note(self, sentence: str) -> None:
-        """Another note for the caller."""
+        """Report any other note."""
 
 
 async def ask_people(request: AskRequest | None, key: str | None, progress: Progress) -> AskOutcome:
@@ -107,7 +107,7 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
         return await _Waiting(settings, where, known, progress).run()
     if request is None:
         raise UnknownKey(
-            f"Nothing was asked by the key {key!r} in this database: write the question, and "
+            f"This database has no question with the key {key!r}: check the key, or give the question and "
             f"{progress.terms.name('to')}."
         )
     prepared = await _prepare_request(request, key or secrets.token_hex(8))
@@ -115,14 +115,14 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
 
 
 async def _check_names(known: Ask, request: AskRequest, progress: Progress) -> None:
-    """Raise `CallerError` if the names mean others than when it was asked.
+    """Raise `CallerError` if the names mean other people or places than when the question was first asked.
 
     Also raises the errors of `_prepare_request`.
     """
     try:
         prepared = await _prepare_request(request, known.key or "", again=True)
     except AskbackError:
-        progress.note("This was asked before. Its key alone leads back to it, and looks no names up.")
+        progress.note("This question was asked before. To wait for it without looking up the names, give only its key.")
         raise
     check_names(known, prepared, request.terms)
 
@@ -138,12 +138,12 @@ def _get_only_bot(terms: Terms) -> Bot:
     configured = [bot for bot in load_bots().values() if bot.is_configured()]
     if len(configured) != 1:
         names = " or ".join(terms.format_parameter("to", f"{name}:#channel") for name in list_bot_names())
-        raise CallerError(f"Say on which platform: {names}.")
+        raise CallerError(f"Not exactly one platform has a token, so name the platform: {names}.")
     return configured[0]
 
 
 def _find_by_key(where: DatabaseLocation, key: str, *, alone: bool) -> Ask | None:
-    """Return the ask with this key, or None. `alone` means that the request has no question to ask instead.
+    """Return the ask with this key, or None. `alone` means that the caller gave the key alone, without a question.
 
     If `alone`, this raises `OutdatedDatabase` for a database of an earlier release, since the ask may be in it.
     Otherwise the key is looked up again once the database is up to date.
@@ -153,7 +153,7 @@ def _find_by_key(where: DatabaseLocation, key: str, *, alone: bool) -> Ask | Non
     except OutdatedDatabase as older:
         if alone:
             raise OutdatedDatabase(
-                f"{older} Or write the question as well, which does the same where no bot runs."
+                f"{older} Or give the question as well: askback then upgrades the database if no bot is running."
             ) from None
         return None
     except (DatabaseNotFound, DatabaseNotReady):
@@ -161,7 +161,7 @@ def _find_by_key(where: DatabaseLocation, key: str, *, alone: bool) -> Ask | Non
 
 
 class _Waiting:
-    """Wait for one question, next to other processes or alone, as the situation allows."""
+    """Waits for one question. Runs a bot in this process if no other process serves the question."""
 
     def __init__(
         self, settings: Settings, where: DatabaseLocation, subject: Prepared | Ask, progress: Progress
@@ -212,12 +212,12 @@ class _Waiting:
             return True
         if not served:
             raise OperatorError(
-                f"The process that works on this database runs no bot: let it run the one of {self._platform} (the "
-                "first argument of `running`), or take PostgreSQL, where others can."
+                f"Another process uses this SQLite database and runs no bot. Let that process run the {self._platform} "
+                "bot (the first argument of `running`), or use PostgreSQL, where several processes can work."
             )
         raise OperatorError(
-            f"The process that works on this database serves {' and '.join(sorted(served))}, and not {self._platform}: "
-            "run the bots of both in one process (`askback run`), or on PostgreSQL."
+            f"The process that uses this SQLite database serves {' and '.join(sorted(served))}, not {self._platform}. "
+            "Run both bots in one process (`askback run`), or use PostgreSQL."
         )
 
     async def _put(self, manager: QuestionManager) -> Ask:
@@ -240,7 +240,7 @@ class _Waiting:
             self._progress.on_begin(stored, prepared, again=again)
         return stored
 
-    # Alone
+    # Without another process
 
     async def _run_bot(self) -> AskOutcome | None:
         """Run the bot here until the question is settled. Return None if another process takes over."""
@@ -248,7 +248,7 @@ class _Waiting:
         bot.check()
         serving = [bot]
         if not isinstance(self._where, PostgresAddress):
-            # No other process can open the file. So serve the open questions of the other platforms, too.
+            # While this process holds the file, no other can serve it. So serve the other platforms' questions, too.
             serving += [other for other in load_bots().values() if other.name != bot.name and _is_whole(other)]
         try:
             async with running(serving, self._settings, agent=False, holder=ASKING) as host:
@@ -256,7 +256,7 @@ class _Waiting:
                 ask = await self._put(host.manager)
                 newest = await self._watch(ask.id, host.manager.get, self._has_company)
                 if newest is None:
-                    self._progress.note("A bot runs here now: it goes on with this.")
+                    self._progress.note("A bot has started on this database, and takes over the question.")
                     return None
                 await self._wait_until_drawn(newest, host.manager.get)
                 return get_outcome(newest)
@@ -268,7 +268,7 @@ class _Waiting:
             self._changed.set()
 
     async def _has_company(self) -> bool:
-        """Return True if a bot has started meanwhile (PostgreSQL only): two would share the messages of people."""
+        """Return True if another bot has started (PostgreSQL only). Two bots would split people's messages."""
         return isinstance(self._where, PostgresAddress) and await asyncio.to_thread(self._is_served, surely=True)
 
     async def _wait_until_drawn(self, ask: Ask, get: Callable[[str], Awaitable[Ask | None]]) -> None:
@@ -277,12 +277,12 @@ class _Waiting:
         newest: Ask | None = ask
         while newest is not None and not newest.is_drawn and newest.messages:
             if time.monotonic() > until:
-                self._progress.note("Its card does not show that yet: a bot that runs here later sees to it.")
+                self._progress.note("The card does not show the outcome yet. The next bot on this database updates it.")
                 return
             await asyncio.sleep(LOOK_SECONDS / 5)
             newest = await get(ask.id)
 
-    # Next to others
+    # With another process
 
     async def _wait_for_other_process(self) -> AskOutcome | None:
         """Wait while another process serves the question. Return None if none does any more."""
@@ -300,7 +300,7 @@ class _Waiting:
                 return False
             if alone_since is None:
                 alone_since = time.monotonic()
-                self._progress.note("The bot has ended. If none is started, this goes on without it in a moment.")
+                self._progress.note("The bot has stopped. Unless one starts within seconds, this command replaces it.")
             return time.monotonic() - alone_since >= GRACE_SECONDS
 
         async def get(ask_id: str) -> Ask | None:
@@ -345,7 +345,7 @@ class _Waiting:
             self._changed.clear()
             ask = await get(ask_id)
             if ask is None:
-                raise OperatorError(f"The question {ask_id} is not in the database any more.")
+                raise OperatorError(f"The question {ask_id} was deleted from the database.")
             self._subject = ask
             self._progress.on_change(ask)
             if ask.outcome is not None:

@@ -1,4 +1,4 @@
-"""Reject a key that was used for a different question: that question's answer is not an answer to this one."""
+"""Rejects a key that was used for a different question, because an answer to that one does not fit this one."""
 
 from __future__ import annotations
 
@@ -12,29 +12,27 @@ from askback.domain.ask_policy import Approval, Who
 from askback.domain.form import Form, Option
 from askback.errors import CallerError
 
-OWN_KEY = "Give this one a key of its own; to come back to that one, leave the question out."
+OWN_KEY = "Give the new question another key. To wait for the earlier one, give only its key."
 SECONDS = 1.0
 """Difference in seconds up to which two waits are equal: an ask is made a moment after its deadline was computed."""
 
 
 def format_other_wait(terms: Terms) -> str:
     """Return the note that a different wait has no effect."""
-    return (
-        f"When this was first asked, its {terms.name('wait')} was another one, which stays: this one changes nothing."
-    )
+    return f"The question keeps the {terms.name('wait')} with which it was first asked: the new value has no effect."
 
 
 def check_question(known: Ask, form: Form, approval: Approval | None, terms: Terms) -> None:
     """Raise `CallerError` if the key was used for another question, or for the same one with other rules."""
     if form != known.interview.form:
         raise CallerError(
-            f"By the key {known.key!r}, another question was asked ({known.interview.form.questions[0].prompt!r}, or "
-            f"its options or details differ). {OWN_KEY}"
+            f"The key {known.key!r} belongs to another question ({known.interview.form.questions[0].prompt!r}, or "
+            f"other options or details). {OWN_KEY}"
         )
     options = form.questions[0].options
     if _normalize_rules(approval, options) != _normalize_rules(known.policy.approval, options):
         raise CallerError(
-            f"By the key {known.key!r}, this question was asked under other rules "
+            f"With the key {known.key!r}, this question was asked under other rules "
             f"({terms.format_names('quorum', 'refusals', 'yes', 'no', 'reasons')} or {terms.name('own')}). {OWN_KEY}"
         )
 
@@ -45,22 +43,22 @@ def check_names(known: Ask, wanted: Prepared, terms: Terms) -> None:
     This compares the ids that the names had then with those that they have now. People of later escalations count as
     asked: once their time has come, they are.
     """
-    asked = f"By the key {known.key!r}, this question was asked"
+    asked = f"With the key {known.key!r}, this question was asked"
     if wanted.found.place != known.place:
         raise CallerError(
-            f"{asked} in another place than {terms.name('to')} names now ({format_place(known)}). {OWN_KEY}"
+            f"{asked} in another place ({format_place(known)}) than {terms.name('to')} names now. {OWN_KEY}"
         )
     now, before = wanted.who, known.policy.everybody
     for others in wanted.escalate.values():
         now = now.with_others(others)
     if _get_ids(now) != _get_ids(before):
         both = f"{terms.name('approvers')} and {terms.name('escalate')}"
-        raise CallerError(f"{asked} for others than {both} name now ({format_people(before)}). {OWN_KEY}")
+        raise CallerError(f"{asked} of other people ({format_people(before)}) than {both} name now. {OWN_KEY}")
     requesters = _get_requesters(known.policy.approval)
     if _get_ids(_get_requesters(wanted.approval)) != _get_ids(requesters):
         named = "nobody" if requesters is None else format_people(requesters)
         requested = terms.name("requested_by")
-        raise CallerError(f"{asked} at the request of others than {requested} names now ({named}). {OWN_KEY}")
+        raise CallerError(f"{asked} for other requesters ({named}) than {requested} names now. {OWN_KEY}")
 
 
 def has_other_wait(known: Ask, wait: float | None) -> bool:

@@ -13,7 +13,7 @@ _SINGULAR: Final = {"options": "option"}
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The caller's own words, for sentences about errors in a call."""
+    """The caller's names for the parameters, for error messages."""
 
     is_shell: bool
 

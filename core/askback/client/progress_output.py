@@ -35,20 +35,20 @@ class Telling(Progress):
         self._key = ask.key
         self._votes = ask.interview.votes
         self._is_posted = bool(ask.messages)
-        was = "This was asked before, and is still open" if again else "Asked"
-        self._write(f"{was}. To come back to it: askback ask --key {quote(ask.key or '')}")
+        was = "This question was asked before, and is still open" if again else "Stored the question"
+        self._write(f"{was}. To wait for it again: askback ask --key {quote(ask.key or '')}")
         asked = None if prepared is None else prepared.asked
         self._place = format_place(ask) if prepared is None else to_terminal_text(prepared.found.name)
         self._write(f"Waiting for {_format_approvers(ask, asked)} {_format_deadline(ask.policy.deadline)}.")
         approval, options = ask.policy.approval, ask.interview.form.questions[0].options
         if approval is not None and approval.refusing and not list_approving_labels(ask):
             others = " and ".join(to_terminal_text(one.label) for one in options if not approval.refuses(one))
-            self._write(f"Nothing says which is a “yes”: {others} end with 0 alike. --yes names those that approve.")
+            self._write(f"No option is a “yes”, so {others} all exit with 0. Name those that approve with --yes.")
 
     def on_change(self, ask: Ask) -> None:
         if ask.messages and not self._is_posted:
             self._is_posted = True
-            self._write(f"The question stands in {self._place} now.")
+            self._write(f"Posted the question in {self._place}.")
         for vote in ask.interview.votes:
             if vote not in self._votes:
                 why = "" if not vote.reason else f" — {to_terminal_text(vote.reason)}"
@@ -63,14 +63,14 @@ class Telling(Progress):
     def end(self, outcome: AskOutcome) -> str:
         """Return the outcome in words. A timeout before the question was posted is reported as such."""
         if outcome.status == "timed_out" and self._key is not None and not self._is_posted:
-            return "It could not be posted in time, so nobody was asked."
+            return "The question could not be posted in time, so nobody was asked."
         return format_sentence(outcome)
 
     def format_farewell(self) -> str:
         """Return the sentence for a wait that is interrupted."""
         if self._key is None:
             return "Nothing was asked."
-        return f"The question stays open. To come back to it: askback ask --key {quote(self._key)}"
+        return f"The question stays open. To wait for it again: askback ask --key {quote(self._key)}"
 
 
 def _format_approvers(ask: Ask, asked: str | None) -> str:
@@ -81,7 +81,7 @@ def _format_approvers(ask: Ask, asked: str | None) -> str:
 
 def _format_deadline(deadline: datetime | None) -> str:
     if deadline is None:
-        return "for ever"
+        return "without a deadline"
     local = deadline.astimezone()
     same_day = local.date() == utc_now().astimezone().date()
     return f"until {local:%H:%M}" if same_day else f"until {local:%Y-%m-%d %H:%M}"

@@ -63,12 +63,12 @@ class AskRequest(Value):
     def build_form(self) -> Form:
         """Return the question's form. Raises `CallerError`."""
         if not self.question.strip():
-            raise CallerError("The question is empty: write what people are asked.")
+            raise CallerError("The question is empty: write the question to ask.")
         for option in self.options:
             if not option.strip():
-                raise CallerError("An option is empty: write what people choose, or leave it out.")
+                raise CallerError("An option is empty: write its text, or leave it out.")
             if self.options.count(option) > 1:
-                raise CallerError(f"The option {option} is given more than once: make each different.")
+                raise CallerError(f"The option {option} is given more than once: every option must be different.")
         if not self.options:
             for given, name in (
                 (self.quorum > 1, "quorum"), (self.refusals > 1, "refusals"), (self.no, "no"), (self.yes, "yes"),
@@ -76,7 +76,7 @@ class AskRequest(Value):
             ):  # fmt: skip
                 if given:
                     raise CallerError(
-                        f"{self.terms.name(name)} is for a choice: give the question options, with "
+                        f"{self.terms.name(name)} needs options to choose from: add them with "
                         f"{self.terms.name('options')}."
                     )
         options = tuple(Option(value=option, label=option) for option in self.options)
@@ -106,8 +106,8 @@ class AskRequest(Value):
             ):
                 if given:
                     raise CallerError(
-                        f"{name} is for options that are a “no”, and there is none: name one with "
-                        f"{self.terms.name('no')}, or leave {name} out."
+                        f"{name} needs an option that is a “no”, and there is none: name one with "
+                        f"{self.terms.name('no')}, or leave out {name}."
                     )
         return found
 
@@ -124,7 +124,9 @@ class AskRequest(Value):
             both = [option for option in self._get_options("yes", self.yes) if option in refusing]
             if both:
                 yes, no = self.terms.name("yes"), self.terms.name("no")
-                raise CallerError(f"{both[0]} cannot be both: name it with {yes}, or with {no}, or with neither.")
+                raise CallerError(
+                    f"{both[0]} cannot be both a “yes” and a “no”: name it with {yes}, or with {no}, or with neither."
+                )
             return self._get_options("yes", self.yes)
         others = tuple(option for option in self.options if option not in refusing)
         if refusing and len(others) == 1:
@@ -141,7 +143,7 @@ class AskRequest(Value):
         strange = [name for name in names if name not in known and normalize_name(name) not in known]
         if strange:
             given = self.terms.format_parameter(parameter, strange[0])
-            raise CallerError(f"{given}: there is no such option. Name one of {', '.join(self.options)}.")
+            raise CallerError(f"{given}: there is no such option. The options are {', '.join(self.options)}.")
         return tuple(known.get(name) or known[normalize_name(name)] for name in names)
 
     def build_approval(self, requesters: tuple[Actor, ...] = ()) -> Approval | None:
@@ -176,7 +178,7 @@ class Prepared:
 
     def build_ask(self) -> Ask:
         """Return the ask; its times count from now. Raises `CallerError` if no one could decide it."""
-        # Imported here because it loads the store, which a wrong argument does not need.
+        # Imported here, because it loads the store. An error in the arguments is reported without that.
         from askback.manager import build_ask, build_policy
 
         policy = build_policy(self.who, self.wait, approval=self.approval, remind=self.remind, escalate=self.escalate)
@@ -190,13 +192,13 @@ def parse_address(to: str, platforms: Sequence[str], terms: Terms = PYTHON) -> t
         platform = platform.casefold()
         if not name.strip():
             raise CallerError(
-                f"{terms.format_parameter('to', to)} names no place: write {platform}:#channel, or {platform}:@person."
+                f"{terms.format_parameter('to', to)} has no place: use {platform}:#channel or {platform}:@person."
             )
         return platform, name.strip()
     if colon and platform.isalpha():
         raise CallerError(f"There is no platform {platform!r}: write one of {', '.join(sorted(platforms))}.")
     if not to.strip():
-        raise CallerError(f"Say where to ask: {terms.name('to')} is empty.")
+        raise CallerError(f"{terms.name('to')} is empty: say where to ask.")
     return None, to.strip()
 
 
@@ -219,7 +221,7 @@ async def prepare(request: AskRequest, place: str, directory: Directory, key: st
     requesters = await _look_up_names(request.requested_by, found, directory)
     people = [one.person for one in requesters if one is not None and one.person is not None]
     if len(people) < len(requesters):
-        raise CallerError(f"{request.terms.name('requested_by')} names people: a group requests nothing.")
+        raise CallerError(f"{request.terms.name('requested_by')} names a group: requesters must be people.")
     later = {after: await _look_up_names(names, found, directory) for after, names in request.escalate.items()}
     everybody = [*approvers, *(one for names in later.values() for one in names)]
     approval = request.build_approval(tuple(people))
@@ -244,7 +246,7 @@ async def _look_up_names(names: Iterable[str], found: Found, directory: Director
     for given in names:
         name = given.strip().removeprefix(f"{found.place.platform}:").strip()
         if not name:
-            raise CallerError("A name of a person or group is empty: write one such as @ada, or leave it out.")
+            raise CallerError("The name of a person or group is empty: write a name such as @ada, or leave it out.")
         with _add_name_to_errors(name):
             named.append(None if normalize_name(name) == ANYONE else await directory.find_addressee(name, found.place))
     return named
@@ -256,9 +258,9 @@ def _add_name_to_errors(name: str) -> Generator[None]:
     try:
         yield
     except (MessageNotFound, RetryableError) as error:
-        raise RetryableError(f"{name} could not be looked up: {error}") from error
+        raise RetryableError(f"Could not look up {name}: {error}") from error
     except DeliveryError as error:
-        raise DeliveryError(f"{name} could not be looked up: {error}") from error
+        raise DeliveryError(f"Could not look up {name}: {error}") from error
 
 
 def _build_who(named: Iterable[Named | None]) -> Who:
@@ -278,7 +280,7 @@ def _format_names(named: Iterable[Named | None]) -> str:
 def _check_possible(named: Sequence[Named | None], approval: Approval | None, found: Found, terms: Terms) -> None:
     """Raise `CallerError` if these people could never decide."""
     if approval is None and _count_possible_voters(named, ()) == 0:
-        raise CallerError(f"Nobody is in {_format_names(named)}: name others who may answer.")
+        raise CallerError(f"There is nobody in {_format_names(named)}: name other people or groups who may answer.")
     if approval is not None:
         _check_numbers(named, approval)
     if found.person is not None:
@@ -290,7 +292,7 @@ def _check_numbers(named: Sequence[Named | None], approval: Approval) -> None:
     count = _count_possible_voters(named, () if approval.own else approval.requesters)
     if count is None:
         return
-    own = "" if approval.own or not approval.requesters else " (whose request it is does not count)"
+    own = "" if approval.own or not approval.requesters else " (requesters do not count)"
     for number, what in ((approval.quorum, "agree"), (approval.refusals, "refuse")):
         if number > count:
             only = "nobody is" if count == 0 else "only 1 person is" if count == 1 else f"only {count} people are"
@@ -310,8 +312,8 @@ def _check_alone(
     why = Policy(who=_build_who(named), approval=approval).find_refusal_alone(person)
     if why is not None:
         raise CallerError(
-            f"Nobody could decide this: {why}. Ask in a channel where they are, with {terms.name('to')}, or let {name} "
-            "decide alone."
+            f"Nobody could decide this: {why}. Use {terms.name('to')} to ask in a channel that they can see, or let "
+            f"{name} decide alone."
         )
 
 

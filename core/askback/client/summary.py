@@ -44,11 +44,11 @@ def find_by_prefix(connection: Connection, prefix: str) -> Ask:
     if found:
         raise OperatorError(
             f"More than one question has an id that begins with {to_terminal_text(prefix)!r}: {', '.join(found)}. "
-            "Write more of the one that you mean."
+            "Give more characters of the id."
         )
     shown = to_terminal_text(prefix[: LONGEST_ID * 2])
     raise OperatorError(
-        f"There is no question whose id begins with {shown!r}. The open ones are listed by: askback pending"
+        f"There is no question whose id begins with {shown!r}. To list the open ones, run: askback pending"
     )
 
 

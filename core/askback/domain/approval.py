@@ -41,9 +41,9 @@ ALWAYS: Final = "always"
 HEADER: Final = "Approval"
 
 SHOWN: Final = 1500
-"""Most characters of the arguments in the question. The full arguments are in its details."""
+"""Maximum number of characters of the arguments that the question shows. Its details hold all of them."""
 LONGEST: Final = 1_000_000
-"""Most characters of arguments that people can be shown at all."""
+"""Maximum number of characters of arguments that the details can show. Longer calls fail."""
 
 _BLANK: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
@@ -62,13 +62,15 @@ def build_form(tool: str, data: JsonValue, *, always: bool = False) -> Form:
     """
     whole = _format_arguments(data)
     if len(whole) > LONGEST:
-        raise CallerError(f"Its arguments have {len(whole):,} characters, and people can be shown {LONGEST:,}.")
+        raise CallerError(
+            f"Its arguments have {len(whole):,} characters, and a card can show at most {LONGEST:,}. Shorten them."
+        )
     shown = whole
     if len(whole) > SHOWN:
         at = find_break(whole, SHOWN)
         shown = f"{whole[:at].rstrip()}\n… and {len(whole) - at:,} more characters."
     question = Question(
-        # The tool's name as the id shows later which tool an answer for further calls is about.
+        # The id is the tool's name, so that an “Always” answer can later be matched to the tool.
         id=tool,
         header=HEADER,
         prompt=f"Run {tool}?\n{shown}" if data else f"Run {tool}? It takes no arguments.",
@@ -126,11 +128,11 @@ def describe_refusal(tool: str, outcome: Outcome, name: Callable[[Actor], str]) 
         case "timed_out":
             return f"Nobody decided in time whether {tool} may run. It was not run."
         case "undeliverable":
-            why = (outcome.reason or "nobody can be reached here").rstrip(". ")
-            return f"Nobody could be asked whether {tool} may run: {why}. It was not run."
+            why = (outcome.reason or "the platform cannot reach anybody here").rstrip(". ")
+            return f"{tool} was not run: nobody could be asked for approval: {why}."
         case "cancelled" | "declined":
             by = "" if outcome.by is None else f" by {name(outcome.by)}"
-            return f"The request to run {tool} was taken back{by}{_format_reason(outcome.reason)}. It was not run."
+            return f"The request to run {tool} was withdrawn{by}{_format_reason(outcome.reason)}. It was not run."
 
 
 def _is_denied(ask: Ask) -> bool:
@@ -157,7 +159,7 @@ def _format_arguments(data: JsonValue) -> str:
     try:
         text = json.dumps(data, ensure_ascii=False, indent=2)
     except RecursionError:
-        raise CallerError("Its arguments are nested too deeply to be shown.") from None
+        raise CallerError("Its arguments are nested too deeply for a card to show them. Flatten them.") from None
     if text.isascii():
         return text
     return "".join(one if _is_seen(one) else json.dumps(one)[1:-1] for one in text)

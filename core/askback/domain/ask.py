@@ -21,7 +21,7 @@ Admits = Callable[[Actor, Place], bool]
 """A function that returns True if the access rules let a person talk to the bot in a place. It does no I/O."""
 
 LONGEST_KEY = 500
-"""Most characters of a key. Every supported database can index that many."""
+"""Maximum number of characters in a key. Every supported database can index that many."""
 
 
 def new_ask_id() -> str:
@@ -30,13 +30,13 @@ def new_ask_id() -> str:
 
 
 def check_key(key: str) -> None:
-    """Raise `CallerError` if the key could not be stored, or typed again by a person."""
+    """Raise `CallerError` if the database cannot store the key, or a person cannot type it."""
     if not key.strip():
-        raise CallerError("The key is empty: give the question a name of its own, or leave the key out.")
+        raise CallerError("The key is empty: give a name for the question, or leave out the key.")
     if len(key) > LONGEST_KEY:
         raise CallerError(f"The key has {len(key):,} characters: shorten it to {LONGEST_KEY}.")
     if not key.isprintable():
-        raise CallerError("The key has a line break, or another character that cannot be shown: take it out.")
+        raise CallerError("The key contains a line break or another unprintable character: remove it.")
 
 
 class Ask(Value):
@@ -97,7 +97,7 @@ class Ask(Value):
         return self.evolve(post_after=until, policy=self.policy.postpone(until - self.post_after))
 
     def mark_posted(self, at: datetime) -> Ask:
-        """Return it as first posted at that time, so that people get all the time that the caller gave them.
+        """Return the ask as first posted at `at`, so that people get the full time until the deadline.
 
         Until it is posted, its deadline counts from `post_after` and limits how long posting is retried.
         """

@@ -35,10 +35,10 @@ NOT_ASKED = "Only the people named on the card can answer this."
 NOT_TAKING_PART = "Only people who have written in this thread can answer. Write something here, then click again."
 NOT_ADMITTED = "You may not talk with me, so you cannot answer this. My operator can allow it."
 NAMED = 3
-"""Most people that a refusal names."""
+"""Maximum number of people that a refusal names."""
 OWN_REQUEST = "This is your own request, or it follows what you wrote, so others decide. Your click changed nothing."
 OWN_CALL = (
-    f"{OWN_REQUEST} If nobody else is left, whoever runs me can change that: the settings are “approvers” and "
+    f"{OWN_REQUEST} If nobody else is left, my operator can change that: the settings are “approvers” and "
     "“approval_own”."
 )
 """The refusal about a tool call, which settings are about."""
@@ -58,12 +58,12 @@ class Who(Value):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if not (self.people or self.groups or self.anyone or self.open_to):
-            raise ValueError("names nobody: give people or groups, or set anyone=True to let everybody answer")
+            raise ValueError("is empty: give people or groups, or set anyone=True to let everybody answer")
         return self
 
     @classmethod
     def only(cls, *people: Actor) -> Self:
-        """Return these people only."""
+        """Return a value with only these people."""
         return cls(people=people)
 
     def includes(self, actor: Actor, participants: Iterable[Actor] = (), *, admitted: bool = False) -> bool:
@@ -133,7 +133,7 @@ class Approval(Value):
     approving: tuple[str, ...] = ()
     """Values of the options that are a "yes". Empty means the only option outside a non-empty `refusing`."""
     wider: tuple[tuple[str, str], ...] = ()
-    """Pairs of option values. A vote for the first agrees to the second and to more, so it counts for both."""
+    """Pairs of option values. The first option includes the second, so a vote for the first counts for both."""
     requesters: tuple[Actor, ...] = ()
     """The requesters: the person who made the request, those it is made for, and those whose words it follows."""
     own: bool = False
@@ -162,7 +162,7 @@ class Approval(Value):
 
 
 class Escalation(Value):
-    """A time from which further people are asked."""
+    """More people to ask, and the time from which they are asked."""
 
     at: AwareDatetime
     who: Who
@@ -177,11 +177,11 @@ class Policy(Value):
     approval: Approval | None = None
     """The number of people who must agree. None means the first answer decides."""
     reminders: tuple[AwareDatetime, ...] = ()
-    """The times of the reminders to people who have not answered; only future ones."""
+    """The times of the reminders that are not due yet."""
     escalations: tuple[Escalation, ...] = ()
-    """The people who are asked later; only future ones."""
+    """The escalations that are not due yet."""
     within: Who | None = Field(default=None, exclude_if=lambda value: value is None)
-    """A further limit: only people in here may act, even if `who` includes others. None means no such limit."""
+    """An additional limit: of the people in `who`, only those that it includes may act. None means no limit."""
 
     def find_refusal(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> str | None:
         """Return the reason why this person may not act on the ask, in words for them. None means they may.
@@ -236,7 +236,7 @@ class Policy(Value):
         None means it can be decided.
         """
         if self._is_own(person) or not self.everybody.includes(person):
-            return "those who decide do not see this direct message"
+            return "the people who decide cannot see this direct message"
         approval = self.approval or Approval()
         number = max(approval.quorum, approval.refusals)
         return None if number == 1 else f"{number} people decide together, and only one sees this direct message"
@@ -293,34 +293,35 @@ class Policy(Value):
             return
         if not form.is_single:
             raise CallerError(
-                f"Several people decide about one question, and this form has {len(form.questions)}: ask one by one."
+                f"A vote is possible only in a form of one question. This one has {len(form.questions)}: ask them one "
+                "by one."
             )
         (question,) = form.questions
         if not question.options or question.multi_select or question.allow_custom:
             raise CallerError(
-                "People decide by choosing one option: give the question options, one of which is chosen, and no "
-                "written answer (allow_custom=False)."
+                "People vote by choosing one option: give the question options, with multi_select=False and "
+                "allow_custom=False."
             )
         named = (*approval.refusing, *approval.approving, *(value for pair in approval.wider for value in pair))
         unknown = [value for value in named if value not in {option.value for option in question.options}]
         if unknown:
             raise CallerError(
-                f"There is no option {', '.join(map(repr, unknown))}: name values of the question's options."
+                f"There is no option {', '.join(map(repr, unknown))}: use the values of the question's options."
             )
         if all(approval.refuses(option) for option in question.options):
-            raise CallerError("Every option is a refusal: give one that is not.")
+            raise CallerError("Every option is a refusal: add one that is not.")
         both = [value for value in approval.approving if value in approval.refusing]
         if both:
             raise CallerError(
-                f"The option {both[0]!r} cannot be both: name it in `approving`, or in `refusing`, or in neither."
+                f"The option {both[0]!r} is in `approving` and in `refusing`: remove it from one of them."
             )
         if any({wider, narrower} & {*approval.refusing} for wider, narrower in approval.wider):
-            raise CallerError("A vote for an option that is a refusal agrees to no other one: take it out of `wider`.")
+            raise CallerError("`wider` contains an option that is a refusal, which cannot include another: remove it.")
         if not approval.refusing and (approval.refusals > 1 or approval.reasons == "no"):
             given = 'reasons="no"' if approval.reasons == "no" else f"refusals={approval.refusals}"
             raise CallerError(
-                f"{given} is about options that are a refusal, and there is none: name their values in `refusing`, or "
-                f"leave {given} out."
+                f"{given} needs options that are a refusal, and there are none: put their values in `refusing`, or "
+                f"leave out {given}."
             )
         self._check_numbers(approval)
 
@@ -334,7 +335,7 @@ class Policy(Value):
             if any(moment >= self.deadline for moment in moments):
                 raise CallerError(
                     f"{'An' if what == 'escalation' else 'A'} {what} would come after the deadline: "
-                    "make it earlier, or wait longer."
+                    "move it earlier, or extend the deadline."
                 )
 
     def _check_numbers(self, approval: Approval) -> None:
@@ -342,24 +343,24 @@ class Policy(Value):
         possible = everybody if approval.own else everybody.without(approval.requesters)
         if possible is None:
             raise CallerError(
-                "Nobody is left to decide: people do not decide about their own request, unless own=True."
+                "Nobody may decide: requesters may not decide about their own request. Add others, or set own=True."
             )
         if possible.groups or possible.anyone or possible.open_to:
             return  # only the platform knows how many these are
         count = len(possible.distinct)
         for number, what in ((approval.quorum, "have to agree"), (approval.refusals, "have to refuse")):
             if number > count:
-                own = " (whose request it is does not count)" if possible != everybody else ""
+                own = " (requesters do not count)" if possible != everybody else ""
                 raise CallerError(
                     f"{number} people {what}, but only {count} are asked{own}: ask more, or lower the number."
                 )
 
 
 class Limits(Value):
-    """Limits on how much may be asked. The numbers are those of the tools' own design documents."""
+    """Limits on how much may be asked. The defaults come from the design documents of the question tools."""
 
     pending_per_place: int = Field(default=10, ge=1)
-    """Most open asks in one conversation."""
+    """Maximum number of open asks in one conversation."""
     seconds_between_asks: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Seconds that a new card waits after the previous one. The ask is stored at once; only its posting waits.
 

@@ -1,6 +1,6 @@
 """The rules for who may talk to the bot, and who may end other people's conversations and questions.
 
-No I/O. The rules refuse a person if they lack the information to decide.
+No I/O. The rules reject a person if information is missing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ DIRECT = "dm"
 
 
 class Opening(Value):
-    """The settings that first allow people to talk to a bot that talks to nobody."""
+    """Describes the settings that open a bot which nobody may talk to yet."""
 
     tenants: str
     """Name of the setting that lists teams or guilds."""
@@ -48,7 +48,7 @@ class Access(Value):
     home: Id | None = None
     """If neither `people` nor `groups` is set, only members of this tenant may talk."""
     open: bool = False
-    """True if everyone may talk while no list is set; only members of `home`, if that is set."""
+    """True if everyone may talk as long as no list is set. If `home` is set, everyone in that tenant may."""
     opening: Opening | None = None
     """Instructions for the operator if the rules allow no person at all."""
     owners: tuple[Id, ...] = ()
@@ -85,25 +85,25 @@ class Access(Value):
         if self.is_closed:
             line = self.suggest_setting(actor, place, direct=direct)
             if line is None or self.opening is None:
-                return "I do not talk with anybody here yet. Whoever runs me has to say who may talk to me."
+                return "I do not talk with anybody here yet. My operator has to set who may talk to me."
             if actor.id in self.owners:
                 return (
                     f"I do not talk with anybody here yet. {self.opening.why} Set {line} and start me again, or "
                     f"{self.opening.otherwise}."
                 )
-            return f"I do not talk with anybody here yet. Ask the person who runs me to set {line}"
+            return f"I do not talk with anybody here yet. Ask my operator to set {line}"
         stranger = self._find_stranger_reason(actor)
         if stranger is not None:
             return stranger
         if direct:
             named = bool(self.people or self.groups)
             if (self.channels or self.tenants) and not named and DIRECT not in self.channels:
-                return "I may not talk in direct messages. Please write to me in a channel where I am."
+                return "I may not talk in direct messages. Please write to me in a channel that I am in."
             return None
         if self.tenants and place.tenant not in self.tenants:
-            return "I may not talk here. Whoever runs me can allow it."
+            return "I may not talk here. My operator can allow it."
         if self.channels and place.channel not in self.channels:
-            return "I may not talk in this channel. Whoever runs me can allow it."
+            return "I may not talk in this channel. My operator can allow it."
         return None
 
     def is_stranger(self, actor: Actor) -> bool:
@@ -119,9 +119,9 @@ class Access(Value):
     def _find_stranger_reason(self, actor: Actor) -> str | None:
         if self.people or self.groups:
             if actor.id not in self.people and not set(self.groups) & set(actor.groups):
-                return "I may not talk with you. Whoever runs me can allow it."
+                return "I may not talk with you. My operator can allow it."
         elif self.home is not None and actor.tenant != self.home:
-            return "I only talk with members of the workspace that I belong to. Whoever runs me can allow it."
+            return "I only talk with members of my own workspace. My operator can change that."
         return None
 
     def is_admin(self, actor: Actor) -> bool:
@@ -137,8 +137,8 @@ class Access(Value):
                     f"servers, or {self.opening.otherwise}."
                 )
             if not self.open:
-                return "Nobody may talk to the bot: no people, groups, channels or servers are allowed."
-            return "Everybody " + ("of its own workspace " if self.home is not None else "") + "may talk to the bot."
+                return "Nobody may talk to the bot: the settings allow no people, groups, channels or servers."
+            return "Everybody " + ("in its own workspace " if self.home is not None else "") + "may talk to the bot."
         parts = [
             f"{len(ids)} {name}{'s' if len(ids) != 1 and name != 'people' else ''}"
             for name, ids in (
@@ -146,4 +146,4 @@ class Access(Value):
             )
             if ids
         ]  # fmt: skip
-        return f"Only those who are allowed may talk to the bot: {', '.join(parts)}."
+        return f"Only these may talk to the bot: {', '.join(parts)}."

@@ -36,7 +36,7 @@ from askback.internal.values import Value
 from askback.text.literal import fit_line
 
 LONGEST_NAMED = 60
-"""Most characters of an option's label in a sentence about it."""
+"""Maximum number of characters of an option's label in a sentence about it."""
 SOMETHING_ELSE = "Something else…"
 NOT_NOW = "Not now…"
 TAKE_BACK = "Take back"
@@ -139,7 +139,7 @@ class Card(Value):
 
 
 class TextField(Value):
-    """A field for a written answer, or for the reason why there is none for now."""
+    """A field for a written answer, or for a reason."""
 
     ask_id: str
     turn: int
@@ -164,14 +164,14 @@ class Redraw(Value):
 
 
 class AskText(Value):
-    """Open this text field."""
+    """The response to an action that needs a text: open this text field."""
 
     kind: Literal["ask_text"] = "ask_text"
     field: TextField
 
 
 class FieldErrors(Value):
-    """The text was rejected. It is kept, and `field` holds it."""
+    """The response to a rejected text. `field` still holds the text, so that the person can correct it."""
 
     kind: Literal["field_errors"] = "field_errors"
     message: str
@@ -281,8 +281,8 @@ def build_reason_field(ask_id: str, interview: Interview) -> TextField:
         ask_id=ask_id,
         turn=interview.turn,
         header="",
-        prompt=interview.question.prompt if single else "No answer to these questions for now.",
-        placeholder="Such as: ask me again on Monday",
+        prompt=interview.question.prompt if single else "You do not answer these questions now.",
+        placeholder="For example: ask me again on Monday",
         value="",
         longest=LONGEST_REASON,
         multi=False,

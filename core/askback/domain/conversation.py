@@ -17,7 +17,7 @@ class Conversation(Value):
     id: str
     place: Place
     starter: Actor
-    """The person who began it. The agent asks this person unless the policy says otherwise."""
+    """The person who began it. By default, the agent asks this person."""
     text_messages: tuple[MessageRef, ...] = ()
     """The messages that show the text of the running turn so far. A restarted turn continues in them."""
     stops: int = 0
@@ -29,7 +29,7 @@ class Conversation(Value):
 
 
 RECENT = timedelta(days=1)
-"""Age up to which a bot that was away reads a conversation again, and answers a mention in its channel."""
+"""Maximum age of a conversation that a bot reads again after a downtime, and of a mention that it then answers."""
 
 
 class RecentConversation(Value):
@@ -58,7 +58,7 @@ class Stopped(Value):
     asks: tuple[Ask, ...] = ()
     """The questions that were open."""
     duplicate: bool = False
-    """True if the message that ordered the stop was received before; nothing was changed."""
+    """True if the same stop message was handled before, so nothing changed."""
 
 
 class StopRefusal(Value):
@@ -73,7 +73,7 @@ class StopRefusal(Value):
 
 
 class StopRecord(Value):
-    """A stop that the model has not been told about."""
+    """A stop that the model does not know of yet."""
 
     by: Actor | None = None
     """The person who stopped it. None means the operator."""

@@ -1,4 +1,4 @@
-"""The effect of an action on an ask: first the policy, then the votes or the interview. No I/O."""
+"""Decides what an action does to an ask: checks the policy, then applies it to the votes or the interview. No I/O."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from askback.domain.interview import Closed, apply_action
 from askback.domain.voting import ReasonRequired, apply_vote
 from askback.errors import PersonError
 
-NOT_TO_CANCEL = "Only whoever asked for this can take it back. To refuse it, choose that option."
+NOT_TO_CANCEL = "Only the person who asked for this can take it back. To refuse it, choose that option."
 UNKNOWN = (
     "I don't know this question. It may belong to another bot of this app: if the card does not change, click again. "
-    "If that does not help, it is not open any more."
+    "If that does not help, it is closed."
 )
 """Text for an unknown ask. It must hold even if another process, with another database, accepts the same click."""
 
@@ -35,7 +35,7 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
     """Return the ask to store and the response to the person. The ask is None if it is unknown or the person refused.
 
     No I/O; runs inside the commit, on the newest state. `admits` returns True for people who may talk to the bot.
-    `ends_any` means the person is an administrator. They may cancel without being asked, as a requester may.
+    `ends_any` is True for an administrator. Administrators and requesters may cancel without being asked.
     """
     if ask is None:
         return None, Notice(text=UNKNOWN, denied="unknown")
@@ -98,12 +98,12 @@ def _find_refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -
 def _build_details(ask: Ask) -> Response:
     question = ask.interview.question
     if question.details is None:
-        return Notice(text="The card shows everything.")
-    return Details(ask_id=ask.id, title=question.header or "The whole", text=question.details)
+        return Notice(text="The card already shows everything.")
+    return Details(ask_id=ask.id, title=question.header or "Details", text=question.details)
 
 
 def _record_clicked_message(ask: Ask, message: MessageRef | None) -> Ask:
-    """Record a clicked message as the card: the message exists, whatever was recorded when it was posted."""
+    """Record a clicked message as the card. The click proves that it exists, even if its posting was not recorded."""
     if message is None or ask.messages[:1] == (message,):
         return ask
     # -1 forces a redraw. An earlier message that still exists becomes an extra part, which that redraw removes.

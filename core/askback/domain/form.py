@@ -78,11 +78,11 @@ def _find_repeats(what: str, ids: Sequence[str]) -> str | None:
     if len(ids) == len(set(ids)):
         return None
     repeated = [one for one, times in Counter(ids).items() if times > 1]
-    return f"{what} {', '.join(map(repr, repeated))} is given more than once: make each different"
+    return f"{what} {', '.join(map(repr, repeated))} is used more than once: each must be different"
 
 
-# A rule about several fields belongs to the validator of the last of them. So the error names that field, and one
-# wrong field elsewhere does not hide it.
+# A rule about several fields is in the validator of the last one. So the error names that field, and is reported even
+# if another field is wrong.
 
 
 class Option(Value):
@@ -115,7 +115,7 @@ class TextRules(Value):
     def _check_max_length(cls, value: int, info: ValidationInfo) -> int:
         least = cast("int", info.data.get("min_length", 1))
         if least > value:
-            raise ValueError(f"is below min_length, which is {least}: swap them")
+            raise ValueError(f"is smaller than min_length ({least}): swap the two")
         return value
 
     @field_validator("pattern")
@@ -137,7 +137,7 @@ class TextRules(Value):
         if size > self.max_length:
             return f"Please shorten it to {self.max_length:,} characters; it has {size:,}."
         if self.pattern is not None and not re.fullmatch(self.pattern, text.strip()):
-            return self.hint or "This does not have the form that was asked for."
+            return self.hint or "This does not have the requested format."
         return None
 
 
@@ -170,7 +170,7 @@ class Question(Value):
     @classmethod
     def _check_labels(cls, value: tuple[Option, ...]) -> tuple[Option, ...]:
         if len(value) > MAX_OPTIONS:
-            raise ValueError(f"holds {len(value):,} options: give {MAX_OPTIONS:,} at most")
+            raise ValueError(f"has {len(value):,} options: give at most {MAX_OPTIONS:,}")
         repeated = _find_repeats("the value", [option.value for option in value])
         if repeated is not None:
             raise ValueError(repeated)
@@ -180,7 +180,7 @@ class Question(Value):
     @classmethod
     def _can_be_answered(cls, value: bool, info: ValidationInfo) -> bool:
         if not value and info.data.get("options") == ():
-            raise ValueError("is off where there are no options: give options, or leave it on")
+            raise ValueError("is False, but the question has no options: add options, or leave it True")
         return value
 
     @field_validator("default")
@@ -190,9 +190,9 @@ class Question(Value):
         options = cast("tuple[Option, ...] | None", info.data.get("options"))
         if options is not None:
             known = {option.value for option in options}
-            problems += [f"{one!r} is no option's value: name one of them" for one in value if one not in known]
+            problems += [f"{one!r} is not the value of an option: use one of them" for one in value if one not in known]
         if len(value) > 1 and info.data.get("multi_select") is False:
-            problems.append("names several values: name one, or set multi_select")
+            problems.append("has several values: give one, or set multi_select")
         if problems:
             raise ValueError("; ".join(problems))
         return value
@@ -262,7 +262,7 @@ def _find_conflicts(questions: Sequence[Question | _Sketch]) -> list[InitErrorDe
     """Return the problems between questions, such as repeated ids."""
     wrong: list[InitErrorDetails] = []
     if not 1 <= len(questions) <= MAX_QUESTIONS:
-        wrong.append(_build_error((), f"holds {len(questions)} questions: give 1 to {MAX_QUESTIONS}"))
+        wrong.append(_build_error((), f"has {len(questions)} questions: give 1 to {MAX_QUESTIONS}"))
     repeated = _find_repeats("the id", [question.id for question in questions if question.id is not None])
     if repeated is not None:
         wrong.append(_build_error((), repeated))
@@ -272,13 +272,13 @@ def _find_conflicts(questions: Sequence[Question | _Sketch]) -> list[InitErrorDe
         if condition is not None:
             asked = earlier.get(condition.question)
             if asked is None:
-                message = f"{condition.question!r} is no earlier question: put that one before this one"
+                message = f"{condition.question!r} is not an earlier question: put it before this one"
                 wrong.append(_build_error((index, "show_if", "question"), message))
             elif asked.options is not None:
                 known = {option.value for option in asked.options}
                 strange = [one for one in condition.any_of if one not in known]
                 if strange:
-                    message = f"{condition.question!r} does not offer {', '.join(map(repr, strange))}: use its values"
+                    message = f"{condition.question!r} has no option {', '.join(map(repr, strange))}: use its values"
                     wrong.append(_build_error((index, "show_if", "any_of"), message))
         if question.id is not None:
             earlier[question.id] = question
@@ -312,13 +312,13 @@ class Answer(Value):
     @classmethod
     def _check_not_blank(cls, value: str | None) -> str | None:
         if value is not None and not value.strip():
-            raise ValueError("is blank: a written answer has something in it")
+            raise ValueError("is blank: write an answer")
         return value
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if not self.choices and self.text is None:
-            raise ValueError("says nothing: give choices or a text")
+            raise ValueError("is empty: give choices or a text")
         return self
 
     @property
@@ -362,7 +362,7 @@ class Outcome(Value):
     @classmethod
     def _check_answers(cls, value: tuple[Answer, ...], info: ValidationInfo) -> tuple[Answer, ...]:
         if "status" in info.data and (info.data["status"] == "answered") != bool(value):
-            raise ValueError("belong to the status 'answered', and to no other: give them with it, and only with it")
+            raise ValueError("must be given if the status is 'answered', and only then")
         repeated = _find_repeats("the question", [answer.question_id for answer in value])
         if repeated is not None:
             raise ValueError(repeated)

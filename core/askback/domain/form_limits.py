@@ -1,7 +1,7 @@
-"""Limits of a form: how many questions and options it holds, and how long its texts may be, in characters.
+"""Limits of a form: the maximum number of questions and options, and the maximum length of texts in characters.
 
-They hold on every platform. `limits.py` of each bot has what fits into one message, modal or menu there; what is longer
-goes to further messages or pages.
+They apply on every platform. The `limits.py` of each bot has the limits of one message, modal or menu. Longer content
+continues in more messages or pages.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from typing import Final
 
 MAX_QUESTIONS: Final = 20
 MAX_OPTIONS: Final = 1000
-"""Options of one question. More than a menu holds are found by a search or on pages."""
+"""Maximum number of options of a question. If a menu cannot hold them all, people search or page through them."""
 
 MAX_PROMPT: Final = 10_000
 MAX_HEADER: Final = 200
 MAX_ID: Final = 200
 MAX_DETAILS: Final = 1_000_000
-"""The whole text behind "Show everything"."""
+"""Maximum length of the full text behind "Show everything"."""
 
 MAX_LABEL: Final = 2000
 MAX_VALUE: Final = 2000
 MAX_DESCRIPTION: Final = 4000
 MAX_PREVIEW: Final = 10_000
 MAX_IMAGE_URL: Final = 3000
-"""Slack's limit for the address of an image, which is the smaller one of both platforms."""
+"""Maximum length of an image's address: Slack's limit, which is the lower one of the two platforms."""
 
 MAX_PLACEHOLDER: Final = 150
 """Slack's limit for the hint in an empty text field."""
 MAX_ANSWER: Final = 1000
-"""A written answer, as the design documents set it."""
+"""Maximum length of a written answer, from the design documents of the question tools."""

@@ -1,4 +1,4 @@
-"""People and places: the values that code translates a platform's payloads into."""
+"""People and places. The bots translate their platform's payloads into these values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from askback.internal.values import PersonText, Value
 from askback.text.literal import fit_line
 
 LONGEST_CALLED = 80
-"""Most characters of a name in a sentence. The platforms' own limits for names are lower."""
+"""Maximum number of characters of a name in a sentence. The platforms' own limits for names are lower."""
 
 Id = Annotated[str, Field(min_length=1)]
 """An id that is never empty, because two unknown ids must not count as the same."""
@@ -73,8 +73,8 @@ class Place(Value):
     def _check_id(cls, value: str) -> str:
         if value.startswith(("#", "@")):
             raise ValueError(
-                f"{value} is a name: give the channel's id, which the platform copies from the channel's menu, or let "
-                "askback.ask(to=…) look the name up"
+                f"{value} is a name: give the channel's id, which you can copy from the channel's menu, or use "
+                "askback.ask(to=…), which looks the name up"
             )
         return value
 

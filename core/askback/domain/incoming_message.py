@@ -32,7 +32,7 @@ NO_TEXT = "(mentioned you without a text)"
 """Text of a message that contains nothing but a mention."""
 
 STOP_KEY_PREFIX = "stop:"
-"""Begins the key of a stop that was ordered by a button, and so is no message."""
+"""Prefix of the key of a stop by a button, which has no message."""
 
 
 class IncomingMessage(Value):
@@ -155,13 +155,13 @@ class Received(Value):
     waiting_for: tuple[Ask, ...] = ()
     """The open asks that the conversation waits for, oldest first."""
     is_notified: bool = True
-    """True if people already know of these asks, or if the author was asked what the message is meant as."""
+    """True if people already know of these asks, or if the author gets an offer to use the message as the answer."""
     answered: Ask | None = None
     """The ask that the message answered."""
 
 
 class Step(Value):
-    """One thing done to an ask."""
+    """One action to apply to an ask."""
 
     before: Ask
     after: Ask

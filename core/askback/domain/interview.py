@@ -1,4 +1,4 @@
-"""The progress of a form. No I/O: `step(interview, action) -> interview`.
+"""The progress of a form. No I/O: `apply_action(interview, action) -> interview`.
 
 Two counters show what state a click saw. `turn` increases when the interview moves to another position. An action
 from an earlier turn changes nothing, unless it ends the whole ask. `revision` increases with every change that
@@ -51,7 +51,7 @@ from askback.internal.values import Value
 Phase = Literal["asking", "reviewing", "closed"]
 
 LONGEST_REASON = 1000
-"""Most characters of a reason, such as that of a decline, after trimming."""
+"""Maximum number of characters of a reason, after trimming."""
 
 KEPT_DELIVERIES = 20
 """Number of clicks that an interview remembers by the platform's ids, to deduplicate them."""
@@ -64,19 +64,19 @@ KEPT_MARKS = 50
 
 
 class Stale(PersonError):
-    """The step that was clicked has passed."""
+    """Raised for a click on a step that has passed."""
 
 
 class Closed(PersonError):
-    """The ask has ended."""
+    """Raised for a click on an ask that has ended."""
 
 
 class Incomplete(PersonError):
-    """A question is still unanswered."""
+    """Raised if a question is still unanswered."""
 
 
 class NotPossible(PersonError):
-    """The question does not offer this action. No card of ours shows such a control."""
+    """Raised if the question does not offer this action. No card of askback shows such a control."""
 
 
 class SelectionSnapshot(Value):
@@ -211,7 +211,7 @@ def is_click_recorded(interview: Interview, action: Action) -> bool:
 
 def _apply_operation(interview: Interview, action: Action) -> Interview:
     if interview.phase == "closed":
-        raise Closed("This question is closed already. Your click changed nothing.")
+        raise Closed("This question is already closed. Your click changed nothing.")
     operation = action.operation
     match operation:
         case Cancel():
@@ -228,9 +228,7 @@ def _apply_operation(interview: Interview, action: Action) -> Interview:
         case _:
             pass
     if action.turn != interview.turn:
-        raise Stale(
-            "That step has passed: the card has moved on. Your click changed nothing; please use the newest card."
-        )
+        raise Stale("The card has moved on to another step. Your click changed nothing; please use the newest card.")
     if action.ticks is not None and interview.phase == "asking" and interview.question.multi_select:
         interview = _select(interview, action.ticks, action)
     if interview.phase == "reviewing":
@@ -256,7 +254,7 @@ def _apply_to_question(interview: Interview, operation: Operation, action: Actio
         case OpenTextField():
             _require(
                 question.allow_custom,
-                "Please choose one of the options: a written answer is not asked for here.",
+                "Please choose one of the options: this question takes no written answer.",
             )
             return interview
         case Choose(index=index):
@@ -273,7 +271,7 @@ def _apply_to_question(interview: Interview, operation: Operation, action: Actio
         case Submit():
             _require(
                 interview.form.is_single,
-                "Please answer every question first; the review has the Submit button.",
+                "Please answer every question first. The Submit button is on the review.",
             )
             return _submit(interview, action)
         case Next():
@@ -311,7 +309,7 @@ def _apply_navigation(interview: Interview, operation: Operation) -> Interview:
 
 def _write(interview: Interview, text: str, action: Action) -> Interview:
     question, draft = interview.question, interview.draft
-    _require(question.allow_custom, "Please choose one of the options: a written answer is not asked for here.")
+    _require(question.allow_custom, "Please choose one of the options: this question takes no written answer.")
     if question.rules.find_problem(text) is not None:
         return _put(interview, draft.evolve(unsent=text))
     kept = draft.chosen if question.multi_select else ()
@@ -384,7 +382,7 @@ def _move(interview: Interview, current: int, phase: Phase) -> Interview:
 
 
 def _put(interview: Interview, draft: Draft) -> Interview:
-    """Replace the draft of the current question. Marks are invisible, so they alone do not raise the revision."""
+    """Replace the draft of the current question. If only invisible marks changed, the revision stays."""
     if draft == interview.draft:
         return interview
     unseen = {"marks": ()}

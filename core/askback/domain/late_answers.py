@@ -1,4 +1,4 @@
-"""The handling of answers that come too late: the notice to their sender, and the text kept as a message. No I/O."""
+"""Handles answers that come too late: writes the notice to the person, and keeps a text as a message. No I/O."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from askback.domain.interview import is_click_recorded
 from askback.text.literal import quote_line
 
 KEPT = "I have kept what you wrote as a message, which the agent reads."
-LOST = "What you wrote reached nobody."
+LOST = "Nobody received what you wrote."
 
 
 def get_text(action: Action) -> str:
@@ -62,7 +62,7 @@ def get_late_text_notice(ask: Ask, *, kept: bool = False) -> str:
 def _describe_ending(ask: Ask) -> str:
     outcome = ask.outcome
     ended = {
-        "answered": "was answered already",
+        "answered": "has already been answered",
         "cancelled": "was cancelled",
         "declined": "was declined",
         "timed_out": "has timed out: nobody answered in time",

@@ -25,7 +25,7 @@ class OutgoingMessage(Value):
     """Its unique name. A text with the same name is never queued twice."""
     text: str
     markdown: bool
-    """True for the agent's own text, False for the bot's plain words."""
+    """True for the agent's own text, which is Markdown. False for the bot's own words, which are plain text."""
     mention: Who | None = None
     """The people to mention in front of the text. Only the bot's own words may mention people."""
     messages: tuple[MessageRef, ...] = ()
@@ -33,7 +33,7 @@ class OutgoingMessage(Value):
     only_for: Actor | None = None
     """The only person who sees it, as an ephemeral message. Platforms without these reply to this person instead."""
     offer: Offer | None = None
-    """An offer whose two buttons the text gets. The buttons work for `only_for` alone."""
+    """The offer whose two buttons follow the text. Only the person in `only_for` can use them."""
     reply_to: MessageRef | None = None
     """The message that it is about."""
     until: datetime | None = None
@@ -60,7 +60,7 @@ class OfferResult(Value):
     """The result of a choice on an offer, for the bot that delivered it."""
 
     over: bool
-    """True if nothing is left to choose, so that the offer can be removed."""
+    """True if the offer is settled, so that the bot can remove it."""
     notice: str | None = None
     """A sentence for the person who chose."""
     known: bool = True

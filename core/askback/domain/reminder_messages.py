@@ -1,4 +1,4 @@
-"""The messages that remind people of an open question, or ask further people. No I/O."""
+"""Builds the messages that remind people of an open question, or ask more people. No I/O."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from askback.domain.voting import find_missing_voters, list_done
 from askback.text.literal import quote_line
 
 CALLED = 10
-"""Most people that a reminder names instead of their groups."""
+"""Maximum number of people whom a reminder names instead of their groups."""
 
 REMINDED = "Reminder: {question} still waits for you."
 ESCALATED = "This now waits for you, too: {question}"

@@ -1,4 +1,4 @@
-"""The requesters of a tool call: everyone whose words the call may follow. No I/O; only this module decides it.
+"""Finds the requesters of a tool call: everyone whose words the call may follow. Only this module decides it. No I/O.
 
 The person who began the conversation is a requester. So is the author of any text that the model read before the call,
 unless the text is retired. A text is retired by a later message of the model, for calls of one tool, if

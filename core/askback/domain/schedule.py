@@ -1,4 +1,4 @@
-"""The effects of time on an ask: escalations, reminders and the timeout. No I/O."""
+"""Applies time to an ask: escalations, reminders and the timeout. No I/O."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from askback.domain.reminder_messages import build_reminder
 from askback.domain.voting import list_done
 
 _NOTHING_KNOWN: Mapping[str, tuple[Actor, ...]] = MappingProxyType({})
-"""Members by group if no platform tells any."""
+"""Members by group if the platform cannot list them."""
 
 
 def find_groups_to_resolve(ask: Ask, now: datetime) -> tuple[str, ...]:
-    """Return the groups to look up before calling `apply_due`, so that people who are already done are not mentioned.
+    """Return the groups to look up before `apply_due`, so that its message leaves out people who have answered.
 
-    Empty if nothing is due, or if no person is done yet.
+    Empty if nothing is due, or if all are still to answer.
     """
     moment = ask.next_due_at
     if ask.outcome is not None or not ask.messages or moment is None or moment > now:

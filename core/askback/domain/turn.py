@@ -117,7 +117,7 @@ class NextStep(Value):
     history_place: Place | None = None
     """The place in which people may have written before the conversation began.
 
-    None if that cannot be, or if the model has read something in it already.
+    None if there can be no such messages, or if the model has already read any message in it.
     """
 
 

@@ -1,6 +1,6 @@
-"""The state of a decision of several people, in words that every platform shares. No I/O.
+"""Describes the state of a vote, in words that all platforms share. No I/O.
 
-These texts shorten labels, because the card's options show them in full.
+The texts shorten labels, because the card's options show them in full.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from askback.domain.voting import VoteCount
 from askback.text.literal import quote_line
 
 Verdict = Literal["approved", "refused", "decided"]
-"""The kind of a decision; "decided" is by an option that is neither a "yes" nor a "no"."""
+"""The result of a vote. "decided" means that an option won that is neither a "yes" nor a "no"."""
 
 REQUESTED_BY = "Requested by "
 """Text in front of the requesters' names. `not_deciding` follows them."""
@@ -45,9 +45,10 @@ OPEN_TO: Final[Mapping[OpenTo, str]] = {"participants": "anyone in this thread",
 REST = "the rest of "
 """Text in front of the name of a group of which some members have voted."""
 REQUESTERS = 6
-"""Most requesters that are named. The others are counted; a click tells them that it is their request."""
+"""Maximum number of requesters that the card names. It only counts the rest."""
 LISTED = 10
-"""Most missing people that are named. Beyond that they are counted, because the card names all who are asked."""
+"""Maximum number of people who have not voted that the card names. It counts more, because it names all who are asked
+anyway."""
 
 
 def get_agreeing_option(card: Card) -> int | None:
@@ -86,7 +87,7 @@ def describe_rule(card: Card, tally: VoteCount) -> str:
     if not tally.reasons:
         return f"{sentence}."
     if len(tally.reasons) == len(card.items):
-        return f"{sentence}. Everybody says why."
+        return f"{sentence}. Every choice needs a reason."
     return f"{sentence}. {_format_labels(card, tally.reasons)} needs a reason."
 
 
@@ -143,7 +144,7 @@ def describe_result(card: Card, tally: VoteCount) -> str:
         case "cancelled":
             return "Taken back"
         case "undeliverable":
-            return "This could not be delivered"
+            return "Not delivered"
         case _:
             return "Not decided"
 

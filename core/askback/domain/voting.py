@@ -1,4 +1,4 @@
-"""Decisions of several people: the votes, and the point at which they decide. No I/O.
+"""Records votes, and determines when they decide. No I/O.
 
 A vote leaves the interview's turn unchanged, so a click on a card from before another person's vote still counts.
 Each person has one vote: their newest.
@@ -27,7 +27,7 @@ from askback.text.literal import to_literal
 
 
 class ReasonRequired(NotPossible):
-    """The vote needs a reason, and it is missing or too long. An empty text means no reason was requested yet."""
+    """Raised if a vote needs a reason that is missing or too long. An empty text means that none was requested yet."""
 
     def __init__(self, index: int, problem: str = "", reason: str = "") -> None:
         super().__init__(problem)
@@ -103,7 +103,7 @@ def apply_vote(interview: Interview, approval: Approval, action: Action) -> Inte
     if is_click_recorded(interview, action):
         return interview
     if interview.phase == "closed":
-        raise Closed("This question is closed already. Your click changed nothing.")
+        raise Closed("This question is already closed. Your click changed nothing.")
     match action.operation:
         case ShowDetails():
             return interview
@@ -111,10 +111,10 @@ def apply_vote(interview: Interview, approval: Approval, action: Action) -> Inte
             return record_click(settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor)), action)
         case Choose(index=index, reason=reason):
             if action.turn != interview.turn:
-                raise Stale("That step has passed: the card has moved on. Your click changed nothing.")
+                raise Stale("The card has moved on to another step. Your click changed nothing.")
             return record_click(_record_vote(interview, approval, action, index, reason), action)
         case _:
-            raise NotPossible("People decide here by choosing one of the options.")
+            raise NotPossible("Please vote by choosing one of the options.")
 
 
 def _record_vote(interview: Interview, approval: Approval, action: Action, index: int, reason: str | None) -> Interview:
@@ -125,7 +125,7 @@ def _record_vote(interview: Interview, approval: Approval, action: Action, index
     before = next((vote for vote in interview.votes if vote.by.is_same_account(action.actor)), None)
     if before is not None and before.choice.index == index and reason is None:
         missing = _format_missing(interview.votes, approval, question, option)
-        raise NotPossible(f"Your vote is “{to_literal(option.label)}” already. {missing}")
+        raise NotPossible(f"Your vote is already “{to_literal(option.label)}”. {missing}")
     why = (reason or "").strip()
     if approval.requires_reason(option) and not why:
         raise ReasonRequired(index, "" if reason is None else "Please say why: this decision needs a reason.")

@@ -140,8 +140,7 @@ class _LabelIndex:
         return ()
 
     def find(self, text: str) -> tuple[int, ...]:
-        """Return the option that a text names. Visible names take precedence: a label, then the number in front of
-        it."""
+        """Return the option that a text names. Try what people see first: the label, then the number before it."""
         folded, plain = _fold(text), _strip_extras(text)
         number = _NUMBER.fullmatch(_strip_quotes(folded))
         found = self.letters.get(text.strip()) or self.by_label.get(plain) or self._parse_numbered_label(folded)
@@ -179,7 +178,7 @@ def _index_names(names: Sequence[Sequence[str]]) -> Mapping[str, tuple[int, ...]
 
 
 def _strip_extras(text: str) -> str:
-    """Return a text without what people omit or add when they type it. If nothing else is left, keep everything."""
+    """Strip parts of a label that people omit or add when they type it. If nothing would be left, keep everything."""
     folded = _fold(text)
     bare = _strip_quotes(" ".join(_RECOMMENDED.sub(" ", folded).split()))
     return bare or folded
@@ -196,6 +195,5 @@ def _strip_quotes(text: str) -> str:
 
 
 def _fold(text: str) -> str:
-    """Return a text with case and shapes of letters unified, such as full-width ones, and without invisible
-    characters."""
+    """Normalize a text: fold case, replace variants such as full-width letters, and drop invisible characters."""
     return _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).casefold().strip()

@@ -20,14 +20,14 @@ from askback.store.store import Store
 log = logging.getLogger("askback.cards")
 
 LOOK_SECONDS = 1.0
-"""Most seconds to look up a card on a platform. The ack of a person's message waits for it."""
+"""Maximum time in seconds to look up a card on a platform. The ack of a person's message waits for it."""
 
 HERE = "The question is here:"
-ABOVE = "The question is above. I could not look it up just now."
+ABOVE = "The question is above. I could not get a link to it just now."
 
 
 class CardGone(MessageNotFound):
-    """The first message of a card no longer exists."""
+    """Raised when the first message of a card no longer exists."""
 
     def __init__(self, ask: Ask, why: MessageNotFound) -> None:
         super().__init__(str(why))
@@ -61,7 +61,7 @@ class CardRecovery:
         if await self._store.mark_message_missing(ask.id, messages):
             if ask.outcome is None:
                 log.warning(
-                    "Somebody deleted the card of an open question; it is posted again.",
+                    "Somebody deleted the card of an open question; posting it again.",
                     extra={"action": "card_gone", "ask_id": ask.id},
                 )
             return True
@@ -91,8 +91,12 @@ class CardRecovery:
         except MessageNotFound:
             missing, link = ask.messages[:1], None
         except (DeliveryError, RetryableError, TimeoutError) as error:
-            why = str(error) or "the platform does not answer."
-            log.warning("The link to a question is not to be had: %s", why, extra={"action": "no_link"})
+            why = str(error) or "the platform did not answer in time."
+            log.warning(
+                "Could not get a question's permalink, so a message refers to it without one: %s",
+                why,
+                extra={"action": "no_link"},
+            )
             return CardCheck()
         if missing:
             return CardCheck(posted_again=await self.repost_missing(ask, missing))

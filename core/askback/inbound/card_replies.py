@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("askback.replies")
 
 LABELS = 3
-"""Most option labels in a hint."""
+"""Maximum number of option labels in a hint."""
 LABEL = 40
 REMEMBERED = 5000
 CLOCKS_APART = timedelta(hours=1)
-"""Difference that the clocks of a platform and of the database may have."""
+"""Maximum difference between a platform's clock and the database's."""
 
 BY_CARD = "To answer {question}, use its card."
 BY_LABEL = "To answer {question}, use its card, or write one of its options here: {labels}."
@@ -61,7 +61,7 @@ class CardTextAnswers:
         The answer is committed when this returns. Raises `StoreError`.
         """
         if begin:
-            # A bot that was away may read an answer again that was counted before.
+            # After a downtime, the bot may read an answer again that it has already counted.
             since = incoming.at - CLOCKS_APART
             near = await self._store.list_open_for(incoming.place, _get_delivery(incoming), since)
         else:
@@ -73,7 +73,7 @@ class CardTextAnswers:
             return None
         conversation = await self._store.find_conversation(incoming.place)
         if conversation is not None:
-            # Questions in the conversation's own place are read together with the message.
+            # The transaction that stores the message handles questions in its own place.
             under = tuple(ask for ask in under if ask.place != incoming.place)
         exact = [(ask, operations) for ask in under if (operations := self._parse_answer(ask, incoming))]
         if len(exact) == 1:
@@ -122,9 +122,9 @@ class CardTextAnswers:
                     return MessageResult(new=False, notice=why)
                 case _:  # the answer needs a text field, such as for a reason
                     return MessageResult(new=False, notice=NOT_COUNTED.format(question=quote_question(ask)))
-        # A bot that was away reads recent messages again. By then this one would no longer answer anything.
+        # After a downtime, the bot reads recent messages again. By then, this one would no longer answer anything.
         await self._store.mark_handled(incoming)
-        log.info("A typed message was taken as the answer.", extra={"action": "typed_answer", "ask_id": ask.id})
+        log.info("Applied a typed message as an answer.", extra={"action": "typed_answer", "ask_id": ask.id})
         return MessageResult(new=False)
 
     def _explain(self, ask: Ask, incoming: IncomingMessage) -> str:

@@ -1,4 +1,4 @@
-"""Recognises commands that are meant for the bot itself and not for the model. Pure."""
+"""Recognizes commands for the bot itself, which the model does not read. Pure."""
 
 from __future__ import annotations
 

@@ -22,12 +22,12 @@ EDIT_NOTICE_SECONDS = 60.0
 """Seconds between two notices to an author that the agent sees edits of one message."""
 
 SEEN = "Got it: the agent will see your edit."
-ANSWERED = "That question was answered already{answer}. Your edit changes nothing."
-COUNTED = "Your message counted as an answer already. To change it, please use the card."
+ANSWERED = "That question has already been answered{answer}. Your edit changes nothing."
+COUNTED = "Your message has already counted as an answer. To change it, please use the card."
 
 
 class EditRouter:
-    """Takes edits and deletions from the bots. Their effects are committed when a method returns."""
+    """Handles edits and deletions that the bots report. Each method returns after the commit."""
 
     def __init__(
         self, store: Store, manager: QuestionManager, cards: CardRecovery, reception: MessageRouter | None
@@ -52,7 +52,7 @@ class EditRouter:
         return self._reception is not None and await self._store.find_conversation(place) is not None
 
     async def handle_edit(self, edited: EditedMessage) -> MessageResult:
-        """Take the edit of a message. Its effect is committed when this returns."""
+        """Handle the edit of a message. Returns after the commit."""
         reception, incoming = self._reception, edited.message
         if reception is None:
             return MessageResult(new=False)
@@ -63,7 +63,7 @@ class EditRouter:
         revised = await reception.replies.edit(edited)
         if revised.how == "ignored":
             return MessageResult(new=False)
-        log.info("A message was edited.", extra={"action": "message_edited", "how": revised.how})
+        log.info("Applied the edit of a message.", extra={"action": "message_edited", "how": revised.how})
         return MessageResult(new=revised.how == "heard", notice=self._build_notice(revised, incoming.dedupe_key))
 
     async def handle_deletion(self, deleted: DeletedMessages) -> bool:
@@ -80,9 +80,9 @@ class EditRouter:
         for conversation_id in concerned.conversations:
             count += await self._store.withdraw_messages(conversation_id, deleted.keys)
         if count:
-            log.info("A message that the agent had not read was deleted.", extra={"action": "message_taken_back"})
+            log.info("Removed a deleted message before the agent read it.", extra={"action": "message_taken_back"})
         elif not concerned.asks:
-            log.debug("A deletion changes nothing here.", extra={"action": "deletion_ignored"})
+            log.debug("Ignored a deletion of a message that is not in use.", extra={"action": "deletion_ignored"})
         return bool(concerned.asks or concerned.posting or concerned.conversations)
 
     def _build_notice(self, revised: EditResult, key: str) -> str | None:

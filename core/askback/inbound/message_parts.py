@@ -1,4 +1,4 @@
-"""Shows content in several messages: it changes existing ones, posts missing ones and removes surplus ones."""
+"""Shows content in several messages: edits existing ones, posts missing ones and deletes surplus ones."""
 
 from __future__ import annotations
 

@@ -29,22 +29,22 @@ log = logging.getLogger("askback.reception")
 REFUSED_AGAIN_SECONDS = 3600.0
 """Seconds between two refusals to a person who may not talk to the bot."""
 NAMED = 10
-"""Most people or files that a sentence names; the rest are counted."""
+"""Maximum number of people or files that a sentence names. It only counts the rest."""
 LONGEST_FILE = 80
-"""Most characters of a file's name in a sentence, so that any name fits into a message."""
+"""Maximum number of characters of a file's name in a sentence, so that every name fits into a message."""
 
 NOTHING_TO_STOP = "There is nothing to stop here."
 NOT_STOPPED = StopRefusal(notice=NOTHING_TO_STOP, nothing=True)
 NOT_HERE = StopRefusal(
-    notice="That went to a process of this app that only asks for a program. If the work does not end, try again.",
+    notice="Your stop reached a process that only asks questions for a program. If the work continues, try again.",
     known=False,
 )
-NEW = "This is a new conversation: I have set aside what was said before."
+NEW = "This is a new conversation: I have forgotten what was said before."
 FILES = "I cannot read attachments, so I do not know what is in {names}. If it matters, please paste the text here."
 
 
 class MessageRouter:
-    """Takes people's messages from the bots. Their effects are committed when a method returns."""
+    """Handles people's messages that the bots receive. Each method returns after the commit."""
 
     def __init__(
         self,
@@ -63,8 +63,7 @@ class MessageRouter:
         self._refused: Throttle[tuple[str, str]] = Throttle(REFUSED_AGAIN_SECONDS)
 
     async def receive(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult:
-        """Take a message from a person. Its effect is committed when this returns. `begin` permits a new
-        conversation."""
+        """Handle a message from a person. Returns after the commit. If `begin` is True, it may start a conversation."""
         refusal = self.find_refusal(incoming)
         if refusal is not None:
             return MessageResult(new=False, notice=self._limit_to_once(incoming, refusal) if begin else None)
@@ -108,7 +107,7 @@ class MessageRouter:
         """Replace the current conversation with a new one. This ends current work, so it needs the right to stop it."""
         before = await self._store.find_conversation(incoming.place)
         if before is not None and not self._may_stop(before, incoming.author):
-            return MessageResult(new=False, notice=_format_refusal(before, "begin anew here"))
+            return MessageResult(new=False, notice=_format_refusal(before, "start a new conversation here"))
         received = await self._store.start_over(incoming, NEW, begin=begin)
         if received is None or received.duplicate:
             return MessageResult(new=False)
@@ -165,9 +164,9 @@ class MessageRouter:
         line = None if rules is None else rules.suggest_setting(author, incoming.place, direct=incoming.direct)
         extra = {"action": "stranger_refused", "platform": author.platform, "set": line}
         if line is not None:
-            log.warning("Somebody was refused, since nobody may talk to the bot yet: set %s", line, extra=extra)
+            log.warning("Rejected a message: nobody may talk to the bot yet. To allow it, set %s", line, extra=extra)
         else:
-            log.info("Somebody who may not talk to the bot was told so.", extra=extra)
+            log.info("Rejected a message: its author may not talk to the bot.", extra=extra)
         return refusal
 
     async def _notify_about_files(self, conversation: Conversation, incoming: IncomingMessage) -> None:
@@ -190,10 +189,10 @@ class MessageRouter:
         waiting = f"I am waiting for {whose} answer to"
         if sight.posted_again:
             text = (
-                f"I have noted that. {waiting} a question that was deleted{count}: I post it again, and go on after it."
+                f"I have noted that. {waiting} a deleted question{count}: I will post it again, and continue after it."
             )
         else:
-            text = f"I have noted that. {waiting} the question above{count} and go on after it."
+            text = f"I have noted that. {waiting} the question above{count}, and will continue after it."
         outgoing = OutgoingMessage(target=f"wait:{ask.id}", text=text, markdown=False, link=sight.link)
         await self._store.enqueue_waiting_notice(received.conversation.id, outgoing, ask.id)
 

@@ -35,17 +35,17 @@ from askback.store.store import Store
 log = logging.getLogger("askback.replies")
 
 QUESTION = "Is this your answer to {question}"
-NOT_TAKEN = "I did not take that as your answer to {question}, but kept it as a message. {why}"
+NOT_TAKEN = "I did not count that as your answer to {question}, but kept it as a message. {why}"
 USE_CARD = "Please use the card."
 UNKNOWN = (
     "I don't know what this is about. It may belong to another bot of this app: if nothing changes, click again. If "
-    "that does not help, it is over."
+    "that does not help, it is closed."
 )
 """Also true if another process of the app, with another database, takes the same click."""
 NOT_YOURS = "Only {name}, who wrote that, can choose here."
-TAKEN = "The agent has read that as a message already. To answer, please use the card."
-OVER = "That question is closed already, so this stays a message."
-MOVED_ON = "The card has moved on to another question meanwhile, so this stays a message."
+TAKEN = "The agent has already read that as a message. To answer, please use the card."
+OVER = "That question is already closed, so this stays a message."
+MOVED_ON = "The card has moved on to another question, so this stays a message."
 
 Kind = Literal["answer", "message"]
 
@@ -73,7 +73,7 @@ class TextAnswers:
         return received
 
     async def edit(self, edited: EditedMessage) -> EditResult:
-        """Store the new version of a message. It is the answer if it fits and the message was offered as one."""
+        """Store the new version of a message. Apply it as the answer if it fits, and the old one was offered as one."""
         incoming = edited.message
         if self._typed == "off" or incoming.files or incoming.text == NO_TEXT:
             return await self._store.edit(edited)
@@ -110,7 +110,7 @@ class TextAnswers:
 
 
 def _log_answer(ask: Ask) -> None:
-    log.info("A typed message was taken as the answer.", extra={"action": "typed_answer", "ask_id": ask.id})
+    log.info("Applied a typed message as an answer.", extra={"action": "typed_answer", "ask_id": ask.id})
 
 
 def classify_text(incoming: IncomingMessage, asks: tuple[Ask, ...], mode: TypedReplies, admits: Admits) -> TextReading:

@@ -1,7 +1,7 @@
-"""Python's garbage collector, paused while a process of ours starts.
+"""Pauses Python's garbage collector while a command starts.
 
-Imports make half a million objects that live as long as the process. Without a pause, the collector looks through them
-dozens of times while the bot starts (0.1 s), and through all of them again during clicks (0.14 s each time).
+Imports create half a million objects that live as long as the process. Without a pause, the collector scans them dozens
+of times while the bot starts (0.1 s), and scans all of them again during clicks (0.14 s each time).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def pause_collector() -> None:
 
 
 def resume_collector() -> None:
-    """Leave everything that exists now to the end of the process, and resume. Does nothing if it is not paused."""
+    """Exclude all existing objects from later collections, and resume. Does nothing if the collector is not paused."""
     global _is_paused
     if _is_paused:
         _is_paused = False

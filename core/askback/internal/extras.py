@@ -1,4 +1,4 @@
-"""Libraries of extras, such as `askback[postgres]`, which may not be installed."""
+"""Imports the libraries of extras, such as `askback[postgres]`, which may not be installed."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def import_extra(name: str, part: str) -> Generator[None]:
     except ImportError as error:
         missing = f" ({error.name.partition('.')[0]})" if error.name else ""
         raise OperatorError(
-            f"{part} asks for more than is installed{missing}. Run pip install 'askback[{name}]'."
+            f"{part} needs a package that is not installed{missing}. Run: pip install 'askback[{name}]'"
         ) from error
 
 
 def require(module: str, name: str, part: str) -> None:
-    """Look for a module of an extra without importing it. Raises `OperatorError` if it is missing; see `extra`."""
+    """Look for a module of an extra without importing it. Raises `OperatorError` if it is missing."""
     with import_extra(name, part):
         if find_spec(module) is None:
             raise ModuleNotFoundError(f"No module named {module!r}", name=module)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 else:
 
     class _Meta(type(BaseModel)):
-        """Raise our own error, `InvalidValue`, if a caller builds an invalid value.
+        """Raise `InvalidValue` if a caller builds an invalid value.
 
-        A metaclass, because only the outermost call passes through it. Pydantic builds nested values without it, so
-        one error collects the problems of every depth.
+        This is a metaclass, because only the outermost call passes through it. Pydantic builds nested values without
+        it, so one error collects the problems at every depth.
         """
 
         def __call__(cls, *args: object, **kwargs: object) -> object:
@@ -63,7 +63,7 @@ def _repair(value: object) -> object:
 
 
 LONGEST = 1 << 31
-"""Most characters of any text. No real text has as many."""
+"""Maximum number of characters of any text. No real text has that many."""
 
 PersonText = Annotated[str, BeforeValidator(_repair)]
 """A text that a person wrote. Surrogate halves in it are repaired, because rejecting them would lose the rest."""

@@ -77,7 +77,7 @@ class AccessControl:
         return await membership.resolve(known.place, (sender,), (*known.groups, *admins))
 
     async def identify_author(self, author: Actor, place: Place) -> Actor:
-        """Return the author of a message with those groups that decide here: the access rules' and the open asks'."""
+        """Return the author of a message with their groups, of those that the access rules and open asks name."""
         membership = self._find_membership(author)
         if membership is None:
             return author
@@ -90,7 +90,7 @@ class AccessControl:
         return (await membership.resolve(place, (author,), groups)).people[0]
 
     async def refresh(self, place: Place, people: tuple[Actor, ...], groups: tuple[str, ...]) -> tuple[Actor, ...]:
-        """Return the same people, each with those of these groups that they are in now."""
+        """Return the same people, each with their current groups out of `groups`."""
         membership = self._memberships.get(place.platform)
         return people if membership is None else (await membership.resolve(place, people, groups)).people
 
@@ -107,7 +107,7 @@ class AccessControl:
     def remember(self, ask: Ask) -> None:
         """Cache the groups of an ask whose card is shown here, so that a click on it needs no query.
 
-        They are fixed when the ask is made, those of escalations included.
+        The groups of an ask never change, and include those of escalations.
         """
         self._groups[ask.id] = _AskGroups(ask.place, self._list_groups(ask))
 

@@ -1,4 +1,4 @@
-"""Draws the cards of asks, one drawing of an ask at a time."""
+"""Draws the cards of asks. Each ask is drawn by one task at a time."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ class CardRenderer:
                 await self._store.mark_rendered(ask_id, ask.interview.revision, messages, before=ask.messages, at=at)
 
     async def leave_to_outbox(self, ask_id: str) -> None:
-        """Let the outbox draw an ask at once, because the caller that should draw it could not."""
+        """Queue an ask for the outbox to draw at once, after the caller failed to draw it."""
         await self._store.release_lease(f"ask:{ask_id}")

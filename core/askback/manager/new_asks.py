@@ -1,4 +1,4 @@
-"""Make asks and their policies. Nothing is stored."""
+"""Builds asks and their policies without storing them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def build_policy(
     for after in (*remind, *(escalate or {})):
         if not 0 < after <= LONGEST_WAIT:
             raise CallerError(
-                f"Nobody is reminded or asked after {after:g} seconds: give a number above 0, ten years at most."
+                f"A reminder or escalation after {after:g} seconds is impossible: give more than 0 seconds and at most "
+                "ten years."
             )
     now = utc_now()
     return Policy(

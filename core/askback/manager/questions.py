@@ -99,11 +99,11 @@ class QuestionManager:
     async def outcome(self, ask: Ask) -> Outcome:
         """Wait for the outcome of a stored ask. Cancelling the wait leaves the ask open.
 
-        Its deadline also takes effect if no process of its platform runs.
+        This settles the ask after its deadline even if no process serves its platform.
         """
         with self.callers.register(ask.id) as changed:
             while True:
-                # Read after the caller was registered, so that a settlement in between is not missed.
+                # Read after the registration, so as not to miss a settlement in between.
                 newest = await self._store.get(ask.id)
                 if newest is not None and newest.outcome is not None:
                     return newest.outcome
@@ -140,7 +140,7 @@ class QuestionManager:
         )
         if acted.ask is None:
             log.warning(
-                "An answer came for a question that is not known here; it was ignored.",
+                "Ignored a click on a question that is not in this database; another bot of the app may have asked it.",
                 extra={"action": "unknown_ask", "ask_id": action.ask_id, "platform": action.actor.platform},
             )
         if acted.ask is not None:
@@ -151,7 +151,7 @@ class QuestionManager:
         if not acted.kept or acted.ask is None:
             return self._refusals.limit(action, acted.answer, unread=describe_unread(sender))
         log.info(
-            "A text that came too late to be an answer is kept as a message.",
+            "Kept a text that was too late as an answer: the agent reads it as a message.",
             extra={"action": "late_text", "ask_id": action.ask_id},
         )
         return Notice(text=late.get_late_text_notice(acted.ask, kept=True), card=acted.ask.to_card(), kept=True)

@@ -1,4 +1,4 @@
-"""Limits how often a person hears, and the audit records, that they may not act. Strangers can click endlessly."""
+"""Limits how often a person reads, and the audit records, that they may not act: strangers can click endlessly."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from askback.store.errors import StoreError
 NOTICE_SECONDS = 30.0
 """Seconds between two notices to a person who may not act on a question, however often they click."""
 AUDITED_AGAIN_SECONDS = 3600.0
-"""Seconds between two entries about that in the audit."""
+"""Seconds between two audit entries about such clicks."""
 UNREAD_GROUPS = (
-    "It could not be looked up just now whether you may decide here, so your click changed nothing. "
+    "I could not look up just now whether you may decide here, so your click changed nothing. "
     "Please try again in a moment."
 )
 UNREADABLE_GROUPS = "It cannot be looked up whether you may decide here, so your click changed nothing."
-NOT_SAVED = "That could not be saved just now, so it does not count. Please try again in a moment."
+NOT_SAVED = "I could not save that just now, so it does not count. Please try again in a moment."
 UNCERTAIN = (
-    "It is not certain that this was saved. Please look at the card in a moment, and try again if it is not there."
+    "I am not certain that this was saved. Please check the card in a moment, and try again if it did not change."
 )
 MEMBERS_ONLY: frozenset[Denied] = frozenset({"not_asked", "not_admitted", "not_taking_part"})
 """Refusals that may change once the members of a group are known."""

@@ -48,12 +48,11 @@ class ConnectionLimiter:
         self._changed = asyncio.Event()
 
     async def make_room(self) -> bool:
-        """Wait until one more connection may be served. Return True if another one was closed for it.
+        """Wait until there is room for one more connection. Return True if this closed another one.
 
-        The connection that has waited longest for a request is closed first; those that have shown a good signature
-        come last.
-        None is closed before `PATIENCE_SECONDS`: otherwise a flood would close each honest one before its request
-        arrives.
+        First close the connection that has waited longest for a request, and last those that have sent a valid
+        signature. Close none before `PATIENCE_SECONDS`. Otherwise a flood would close honest connections before their
+        requests arrive.
         """
         closed = False
         while len(self._open) >= self.most:
@@ -146,7 +145,7 @@ class _Gated(asyncio.Protocol):
         self._gate.mark_working(self)
 
     def on_request_trusted(self) -> None:
-        """Note that a whole request has arrived from the platform, with a good signature."""
+        """Note that a complete request has arrived with a valid signature, so it comes from the platform."""
         self._is_known = True
         self.on_request_received()
 
@@ -195,6 +194,6 @@ async def track_requests(request: web.Request, handler: Handler) -> web.StreamRe
 
 
 def _get_connection(request: web.BaseRequest) -> _Gated | None:
-    """Return the connection that a request came by. None means that it is closed or did not pass a `Gate`."""
+    """Return the connection of a request. None means that it is closed, or has no `_Gated` protocol."""
     protocol = None if request.transport is None else request.transport.get_protocol()
     return protocol if isinstance(protocol, _Gated) else None

@@ -21,11 +21,11 @@ from askback.settings.address import Address
 log = logging.getLogger("askback.listen")
 
 LINGER_SECONDS = 1.0
-"""Seconds that the rest of a refused body is read and discarded, so that its sender can still read the reason."""
+"""Seconds for reading and discarding the rest of a rejected body, so that the sender can still read the response."""
 CLOSE_SECONDS = 2.0
 """Seconds that running requests may take when the block ends."""
 QUEUED = 2
-"""Connections that the system may queue for each one that is served. With a full queue, they wait for 0.5 seconds."""
+"""Backlog of the listening socket, per served connection. With a full queue, clients wait for 0.5 seconds."""
 PAUSE_SECONDS = 0.1
 """Pause in seconds after the system refused to hand a connection over."""
 SAY_AGAIN = 60.0
@@ -36,8 +36,8 @@ SAY_AGAIN = 60.0
 async def serve_http(application: web.Application, address: Address) -> AsyncGenerator[Address]:
     """Serve the application at this address, and yield the address with its actual port.
 
-    When the block ends, no further connection is accepted, and running requests are still answered.
-    Raises `OperatorError` if nothing can listen there.
+    When the block ends, stop accepting connections, and finish running requests. Raises `OperatorError` if the address
+    cannot be used.
     """
     application.middlewares.insert(0, track_requests)
     runner = web.AppRunner(
@@ -56,7 +56,7 @@ async def serve_http(application: web.Application, address: Address) -> AsyncGen
                 sockets = [stack.enter_context(one) for one in await _bind_all(address, QUEUED * gate.most)]
             except OSError as error:
                 why = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else "no such host"
-                raise OperatorError(f"Nobody can listen at {address} ({why}): choose another address.") from None
+                raise OperatorError(f"Could not listen on {address} ({why}): choose another address.") from None
             taking = [asyncio.create_task(_take(one, runner, gate), name="askback listen") for one in sockets]
             try:
                 yield address.evolve(port=int(sockets[0].getsockname()[1]))
@@ -96,7 +96,7 @@ async def _take(listener: socket.socket, runner: web.AppRunner, gate: Connection
         except ConnectionError:
             continue  # closed before it was accepted
         except OSError as error:
-            log_once("accept_failed", "A connection could not be taken, trying again: %s", error)
+            log_once("accept_failed", "Could not accept a connection; trying again: %s", error)
             gate.close_one()
             await asyncio.sleep(PAUSE_SECONDS)
             continue
@@ -104,13 +104,13 @@ async def _take(listener: socket.socket, runner: web.AppRunner, gate: Connection
             if await gate.make_room():
                 log_once(
                     "connections_closed",
-                    "More than %d connections are open, so those that wait longest for a request are closed. Let a "
-                    "proxy in front of the bot take connections from the internet.",
+                    "More than %d connections are open; closing those that have waited longest for a request. Put a "
+                    "proxy between the bot and the internet.",
                 )
             await loop.connect_accepted_socket(lambda: gate.wrap(serve()), connection)
         except OSError as error:
             connection.close()
-            log_once("accept_failed", "A connection could not be taken, trying again: %s", error)
+            log_once("accept_failed", "Could not accept a connection; trying again: %s", error)
         except BaseException:
             connection.close()
             raise

@@ -1,4 +1,4 @@
-"""Detect that the other end of a connection is gone. A quick connection is probed often, a slow one seldom."""
+"""Detects that the other end of a connection is gone. The shorter the round trip, the more often it probes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class KeepAlive:
         while True:
             before = count_received()
             try:
-                # A probe that cannot even be written in that time is not accepted at the other end.
+                # If even writing the probe takes that long, the other end does not accept data.
                 async with asyncio.timeout(self.patience):
                     await ask()
             except (TimeoutError, OSError, RuntimeError):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("askback.logs")
 
 FORMATS = ("text", "json")
-WITHHELD_TEXT = "(its text is shown at DEBUG only)"
+WITHHELD_TEXT = "(text hidden; set ASKBACK_LOG_LEVEL=DEBUG to see it)"
 LONGEST = 20_000
 """Maximum characters shown of one text."""
 MAX_SCANNED_LENGTH = 4 * LONGEST
@@ -94,7 +94,7 @@ class _Shown:
         """Return the traceback, similar to Python's own format."""
         lines: list[str] = []
         if isinstance(error, StoreError) and not self._texts:
-            # The error's text is enough: the message says where it was caught, and the database is where it came from.
+            # The error's text is enough: it comes from the database, and the message says what failed.
             lines.append(self._describe_error(error))
         elif error is not None:
             lines += self._format_chain(error, set())
@@ -108,12 +108,12 @@ class _Shown:
         seen.add(id(error))
         lines: list[str] = []
         if error.__cause__ is not None:
-            lines += [*self._format_chain(error.__cause__, seen), "", "That was the cause of:", ""]
+            lines += [*self._format_chain(error.__cause__, seen), "", "This error caused the following one:", ""]
         elif error.__context__ is not None and not error.__suppress_context__:
             lines += [
                 *self._format_chain(error.__context__, seen),
                 "",
-                "While that was handled, there was another:",
+                "Another error occurred while this one was handled:",
                 "",
             ]
         lines.append("Traceback (most recent call last):")
@@ -135,7 +135,7 @@ class _Shown:
 
 
 def _build_formatter(*, texts: bool, form: str) -> logging.Formatter:
-    # Most commands log nothing, and importing it would slow each of them down.
+    # Imported late, since it would slow down each command, and most commands log nothing.
     from structlog.processors import JSONRenderer, LogfmtRenderer
     from structlog.stdlib import ProcessorFormatter
 
@@ -151,7 +151,7 @@ def _build_formatter(*, texts: bool, form: str) -> logging.Formatter:
         error = (f"    {_escape(one)}" for one in event["exception"].splitlines())
         return "\n".join([f"{time} {record.levelname:<7} {sentence}", *error])
 
-    # ASCII output, so that no reader sees a line end in it.
+    # The output is ASCII, so that no program takes a Unicode line separator for the end of a record.
     last: list[Processor] = [_to_object, JSONRenderer()] if form == "json" else [format_line]
     return ProcessorFormatter(processors=[_Shown(texts=texts), *last])
 
@@ -188,7 +188,7 @@ class _Output(logging.Handler):
             self._emit(record)
 
     def close(self) -> None:
-        """Log at the end the number of records that were left out."""
+        """Log the number of dropped records."""
         for ended in () if self._repeats is None else self._repeats.pop_ended(float("inf")):
             self._emit(ended)
         super().close()
@@ -203,7 +203,7 @@ class _Output(logging.Handler):
         """Report without the record's parts, which the standard handler would print unescaped."""
         kind = type(sys.exc_info()[1]).__name__
         try:
-            _write(f"A log record of {_escape(record.name)} cannot be written ({kind}).")
+            _write(f"Could not write a log record of {_escape(record.name)} ({kind}).")
         except (OSError, ValueError):
             return  # the reader closed the stream, so this cannot be reported anywhere
 
@@ -217,8 +217,8 @@ def _write(line: str) -> None:
 def configure_logging(level: str, log_format: str = "text") -> None:
     """Log to standard error in one of `FORMATS`: askback's records from `level` on, and the warnings of libraries.
 
-    At DEBUG, all records of libraries are shown, and repeated records are not left out. Python's warnings are logged
-    the same way, and so are errors of the running event loop that no code awaited.
+    At DEBUG, show all records of libraries and every repeated record. Python's warnings, and errors of the running
+    event loop that no code awaited, go to the same log.
     """
     texts = level == "DEBUG"
     root = logging.getLogger()
@@ -259,12 +259,12 @@ def _on_crash(kind: type[BaseException], error: BaseException, where: TracebackT
     if not issubclass(kind, Exception):
         sys.__excepthook__(kind, error, where)  # Ctrl-C and the like
         return
-    _report("Something in askback is broken: please report this.", error, "crashed")
+    _report("askback crashed because of a bug. Please report this with the traceback.", error, "crashed")
 
 
 def _on_thread_crash(args: threading.ExceptHookArgs) -> None:
     if args.exc_value is not None:
-        _report("A thread ended by an error.", args.exc_value, "thread_crashed")
+        _report("A thread crashed: please report this with the traceback.", args.exc_value, "thread_crashed")
 
 
 def _report(sentence: str, error: BaseException, action: str) -> None:
@@ -278,7 +278,7 @@ def _on_loop_exception(loop: asyncio.AbstractEventLoop, context: Mapping[str, ob
     del loop
     error, task = context.get("exception"), context.get("task", context.get("future"))
     log.error(
-        "Something failed that nobody waited for: %s",
+        "A background task failed: %s",
         context.get("message"),
         exc_info=error if isinstance(error, BaseException) else None,
         extra={"action": "unawaited", "task": task.get_name() if isinstance(task, asyncio.Task) else None},
@@ -305,10 +305,10 @@ def _to_field_value(value: object) -> object:
 
 
 def _redact_and_cut(text: str) -> str:
-    """Return the text without secrets, and cut to a maximum length."""
+    """Redact secrets in the text, and truncate it to a maximum length."""
     shown = redact(text[:MAX_SCANNED_LENGTH])
     if len(text) > MAX_SCANNED_LENGTH:
-        # The end of the cut text may be half of a secret, which is not recognised.
+        # The truncated text may end in half of a secret, which the redaction does not recognize.
         shown = shown[:-LONGEST_SECRET]
     elif len(shown) <= LONGEST:
         return shown

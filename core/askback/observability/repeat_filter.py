@@ -1,4 +1,4 @@
-"""Keep a log readable while something fails repeatedly, or while someone makes it fail."""
+"""Drops repeated log records, so that the log stays readable while something fails again and again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RepeatFilter:
         return True
 
     def pop_ended(self, now: float) -> list[logging.LogRecord]:
-        """Return the last record of each place whose period has ended with omissions; a field has their number."""
+        """Return the last record of each place that dropped records in its period, with a field that counts these."""
         over = [place for place, period in self._periods.items() if period.end <= now]
         records: list[logging.LogRecord] = []
         for place in over:

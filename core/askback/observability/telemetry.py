@@ -49,7 +49,7 @@ NAME = "askback"
 COUNT_TIMEOUT_SECONDS = 5.0
 """Seconds that an export waits for the database."""
 _PEOPLE = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0, 604800.0, 2592000.0)
-"""People take from seconds to weeks."""
+"""Histogram buckets in seconds for the time that people take: from seconds to weeks."""
 _CLICKS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0)
 _DELIVERIES = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 600.0)
 _MODEL = (0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
@@ -64,34 +64,34 @@ class _Instruments:
     def __init__(self, tracer: trace.Tracer, meter: metrics.Meter) -> None:
         self.tracer = tracer
         meter.create_observable_up_down_counter(
-            "askback.asks.open", [_count_open_asks], unit="{ask}", description="Questions that wait for people."
+            "askback.asks.open", [_count_open_asks], unit="{ask}", description="Number of open questions."
         )
         self.ask_duration = meter.create_histogram(
             "askback.ask.duration",
             unit="s",
-            description="From asked to settled.",
+            description="Time from asking a question to its outcome.",
             explicit_bucket_boundaries_advisory=_PEOPLE,
         )
         self.ack_duration = meter.create_histogram(
             "askback.ack.duration",
             unit="s",
-            description="From the receipt of a click to its ack.",
+            description="Time from receiving a click to acknowledging it.",
             explicit_bucket_boundaries_advisory=_CLICKS,
         )
         self.outbox_lag = meter.create_histogram(
             "askback.outbox.lag",
             unit="s",
-            description="From due to delivered.",
+            description="Time from when a delivery is due to its confirmation.",
             explicit_bucket_boundaries_advisory=_DELIVERIES,
         )
         self.model_duration = meter.create_histogram(
             "askback.model.duration",
             unit="s",
-            description="One call of the model.",
+            description="Duration of a model call.",
             explicit_bucket_boundaries_advisory=_MODEL,
         )
         self.model_tokens = meter.create_counter(
-            "askback.model.tokens", unit="{token}", description="Tokens that the model used up."
+            "askback.model.tokens", unit="{token}", description="Tokens that model calls used."
         )
         self.turns = meter.create_counter("askback.turns", unit="{turn}", description="Turns of the agent.")
 
@@ -117,7 +117,7 @@ class MessageSpan:
         self._attributes: Attributes = {"askback.platform": platform}
         self._span = _begin("askback.message", SpanKind.SERVER, None, self._attributes, at=self._began)
         self.trace = _format_traceparent(self._span)
-        """The traceparent for a conversation that this message begins or continues, unless that has another trace."""
+        """The traceparent for the conversation of this message, unless the conversation already has a trace."""
 
     def end(self, belongs_to: str | None) -> None:
         """End the span: the message was stored in a conversation of this trace."""
@@ -251,7 +251,11 @@ def _count_open_asks(options: metrics.CallbackOptions) -> Sequence[metrics.Obser
     try:
         return [metrics.Observation(asking.submit(asyncio.run, _sum_counts([*_counts])).result())]
     except (StoreError, TimeoutError) as error:
-        log.warning("Open questions could not be counted: %s", type(error).__name__, extra={"action": "count_failed"})
+        log.warning(
+            "Could not count the open questions for an export of metrics: %s",
+            type(error).__name__,
+            extra={"action": "count_failed"},
+        )
         return []
     finally:
         asking.shutdown(wait=False)
@@ -274,7 +278,7 @@ def _begin(
     links: Iterable[str | None] = (),
     at: int | None = None,
 ) -> Span:
-    """Begin a span below a stored traceparent, or else below the current span."""
+    """Begin a span as a child of a stored traceparent, or of the current span if there is none."""
     return _to.tracer.start_span(
         name,
         context=None if parent is None else _extract_context(parent),

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class MessageHandler(Protocol):
-    """Takes a message from a person; see `MessageRouter.hear`."""
+    """Handles a message from a person; see `MessageRouter.receive`."""
 
     def __call__(self, incoming: IncomingMessage, *, begin: bool) -> Awaitable[MessageResult]: ...
 
@@ -68,7 +68,7 @@ class EditHandler(Protocol):
         ...
 
     def handle_edit(self, edited: EditedMessage) -> Awaitable[MessageResult]:
-        """Take an edit. It is stored when this returns."""
+        """Handle an edit. Returns after the commit."""
         ...
 
     def handle_deletion(self, deleted: DeletedMessages) -> Awaitable[bool]:
@@ -94,11 +94,11 @@ class BotServices:
     choose: OfferHandler
     changes: EditHandler
     missed: Callable[[], None]
-    """Call this when the bot listens again after a time in which it may have missed deletions."""
+    """Call this when the bot has reconnected and may have missed deletions."""
     list_recent: Callable[[], Awaitable[tuple[RecentConversation, ...]]]
     """Return this platform's conversations of the last day, for a bot whose platform never repeats an event."""
     routes: Sequence[web.RouteDef] = ()
-    """Health routes, to be served wherever the bot itself listens for HTTP."""
+    """Health routes. The bot serves them if it listens for HTTP itself."""
 
 
 class Connection(Protocol):
@@ -119,15 +119,15 @@ class Connection(Protocol):
         ...
 
     async def serve(self) -> None:
-        """Take what people do until cancelled. Raises `OperatorError` when it cannot continue."""
+        """Receive and handle events until cancelled. Raises `OperatorError` when it cannot continue."""
         ...
 
     def is_connected(self) -> bool:
-        """Return True if the bot receives what people do."""
+        """Return True if the bot receives events."""
         ...
 
     async def drain(self) -> None:
-        """Take nothing new from now on, and finish answering earlier events. Returns within seconds."""
+        """Stop receiving events, and finish handling earlier ones. Returns within seconds."""
         ...
 
 
@@ -141,7 +141,7 @@ class Invitation:
 
 
 class BotSetup(Protocol):
-    """Helps an operator to create a bot on its platform, to let it in, and to see if all is well."""
+    """Helps an operator to create the bot on its platform, to add it to a server, and to check that it works."""
 
     def get_manifest(self) -> str:
         """Return the JSON manifest with which the bot is created or configured on its platform."""
@@ -154,7 +154,7 @@ class BotSetup(Protocol):
     async def examine(self, scene: Scene) -> Sequence[Finding]:
         """Check everything that the bot needs from its platform, each call within `scene.seconds`.
 
-        Nothing that a running bot holds is opened a second time. A finding never contains a secret.
+        Open no connection that a running bot already holds. A finding never contains a secret.
         """
         ...
 

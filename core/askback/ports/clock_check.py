@@ -11,8 +11,8 @@ from askback.ports.findings import Finding, broken, good, warning
 
 WARN = 60
 BROKEN = 300
-"""Seconds of difference from which signatures are refused."""
-CURE = "Let the system keep its time, as by: timedatectl set-ntp true"
+"""Difference in seconds beyond which the platform's signatures are rejected."""
+CURE = "Turn on time synchronization, for example with: timedatectl set-ntp true"
 
 
 def check_clock(whose: str, date: str | None, now: datetime) -> tuple[Finding, ...]:
@@ -30,4 +30,4 @@ def check_clock(whose: str, date: str | None, now: datetime) -> tuple[Finding, .
         return (broken("clock", f"{summary}: signed requests are refused, and deadlines pass at wrong times.", CURE),)
     if off >= WARN:
         return (warning("clock", f"{summary}: deadlines pass at wrong times.", CURE),)
-    return (good("clock", f"The clock of this machine goes right by that of {whose}."),)
+    return (good("clock", f"The clock of this machine agrees with that of {whose}."),)

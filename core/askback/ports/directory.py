@@ -31,7 +31,7 @@ SHOWN = 5
 
 
 class UnknownName(OperatorError):
-    """A name with no match, or more than one. The text says what to do."""
+    """Raised for a name with no match, or more than one. The text says what to do."""
 
 
 class Found(Value):
@@ -84,12 +84,12 @@ def unknown_name_error(what: str, name: str, known: Iterable[str], advice: str =
     by_plain = {normalize_name(one): one for one in known}
     near = [by_plain[one] for one in get_close_matches(normalize_name(name), by_plain, n=SHOWN, cutoff=0.6)]
     meant = f" Did you mean {_format_names(near)}?" if near else ""
-    return UnknownName(f"There is no {what} {to_terminal_text(name)!r} that I can see.{meant}{advice and ' '}{advice}")
+    return UnknownName(f"The bot sees no {what} {to_terminal_text(name)!r}.{meant}{advice and ' '}{advice}")
 
 
 def ambiguous_name_error(what: str, name: str, those: Iterable[str]) -> UnknownName:
-    """Return the error for a name that several have. `those` are the names to write instead."""
-    return UnknownName(f"There is more than one {what} {to_terminal_text(name)!r}: write {_format_names(list(those))}.")
+    """Return the error for an ambiguous name. `those` are the names to use instead."""
+    return UnknownName(f"There is more than one {what} {to_terminal_text(name)!r}: use {_format_names(list(those))}.")
 
 
 def _format_names(names: list[str]) -> str:

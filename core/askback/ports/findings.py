@@ -1,4 +1,4 @@
-"""The findings of an examination: one sentence each, and the next step if something needs to be done."""
+"""The findings of `askback doctor`: one sentence each, and the next step if there is a problem."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class Finding(Value):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if (self.grade == "good") == bool(self.cure):
-            raise ValueError("has a cure where something is to be done, and only there")
+            raise ValueError('must be given unless the grade is "good", and only then')
         return self
 
 
 def good(about: str, summary: str) -> Finding:
-    """Return a finding that needs nothing done."""
+    """Return a finding without a problem."""
     return Finding(grade="good", about=about, summary=summary)
 
 
 def warning(about: str, summary: str, cure: str) -> Finding:
-    """Return a finding for a part that works, but not as well as it could, or not for long."""
+    """Return a finding for a part that works, but should be improved or will soon fail."""
     return Finding(grade="warning", about=about, summary=summary, cure=cure)
 
 
@@ -54,7 +54,7 @@ def broken(about: str, summary: str, cure: str) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The surroundings that a bot needs to know before it examines itself."""
+    """Facts about the installation that a bot's checks need."""
 
     worker: int | None = None
     """Process id of the bot on the same database, 0 if unknown; None if no bot runs. What it holds is left alone."""

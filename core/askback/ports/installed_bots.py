@@ -30,12 +30,12 @@ GROUP = "askback.bots"
 
 @cache
 def list_entries() -> tuple[EntryPoint, ...]:
-    """Return the registered bots by name. They are read once, since Python looks into every installed package."""
+    """Return the registered bots by name. Cached, because Python searches every installed package for them."""
     return tuple(sorted(entry_points(group=GROUP), key=lambda entry: entry.name))
 
 
 class NotInstalled(OperatorError):
-    """The libraries of a bot are not installed, because its extra was left out."""
+    """Raised if a bot's libraries are not installed, because its extra was left out."""
 
 
 def list_bot_names() -> list[str]:
@@ -46,12 +46,12 @@ def list_bot_names() -> list[str]:
 def get_bot(name: str, options: BotOptions | None = None) -> Bot:
     """Return the bot for a platform, by default as its settings describe it.
 
-    Raises an `OperatorError` that says how to install it, or which option it does not support.
+    Raises `OperatorError` if the bot is not installed, or does not support an option.
     """
     for entry in list_entries():
         if entry.name == name:
             return _load(entry, options)
-    raise OperatorError(f"There is no bot for {name!r}; there are: {', '.join(list_bot_names())}.")
+    raise OperatorError(f"There is no bot for {name!r}. The bots are: {', '.join(list_bot_names())}.")
 
 
 def load_bots() -> dict[str, Bot]:
@@ -64,12 +64,12 @@ def load_configured_bots() -> list[Bot]:
     """Return the bots whose platforms have a token. Raises `OperatorError` if none has."""
     found, lacking = _load_all()
     for error in lacking:
-        log.warning("%s Without that, it does not run.", error, extra={"action": "bot_not_installed"})
+        log.warning("A bot does not run: %s", error, extra={"action": "bot_not_installed"})
     chosen = [bot for bot in found.values() if bot.is_configured()]
     if not chosen:
         raise OperatorError(
-            "No platform has a token. Set those of one at least; what is missing is said by "
-            + " and ".join(f"`askback {name}`" for name in sorted(found))
+            "No platform has a token. Set the tokens of at least one. To see which are missing, run "
+            + " or ".join(f"`askback {name}`" for name in sorted(found))
             + "."
         )
     return chosen
@@ -102,8 +102,7 @@ def _load(entry: EntryPoint, options: BotOptions | None = None) -> Bot:
         if lacking := describe_missing(entry):
             raise NotInstalled(lacking) from None
         raise OperatorError(
-            f"The bot for {entry.name} is installed, but cannot be imported ({type(error).__name__}: {error}). "
-            "Install it again, or uninstall it."
+            f"Could not import the bot for {entry.name} ({type(error).__name__}: {error}). Reinstall or uninstall it."
         ) from error
     return create(options or BotOptions())
 

@@ -30,7 +30,7 @@ class Membership(Protocol):
     """
 
     async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
-        """Return the same people, each with those of these groups that they are in now."""
+        """Return the same people, each with their current groups out of `groups`."""
         ...
 
     async def list_members(self, place: Place, groups: Iterable[str]) -> Mapping[str, GroupMembers]:
@@ -40,6 +40,6 @@ class Membership(Protocol):
     async def find_sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
         """Return the person if they alone see the place, a direct message. None means that others see it, too.
 
-        The result includes those of these groups that the person is known to be in.
+        The result has the person's known groups out of `groups`.
         """
         ...

@@ -38,7 +38,7 @@ class DeliveryError(OperatorError):
 
 
 class MessageNotFound(AskbackError):
-    """The message that was to be changed no longer exists."""
+    """Raised when a message that should be changed no longer exists."""
 
 
 class RetryableError(AskbackError):
@@ -87,20 +87,18 @@ class Platform(Protocol):
     def name(self) -> str: ...
 
     async def show(self, ask: Ask) -> Messages:
-        """Post the card of an ask, or change the messages that it has."""
+        """Post the card of an ask, or edit its existing messages."""
         ...
 
     async def post(self, place: Place, message: OutgoingMessage) -> Messages:
-        """Post a text in a place, or finish the messages that it has."""
+        """Post a text in a place, or complete its existing messages."""
         ...
 
     def open_stream(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
         """Begin a streamed text, or continue one that a restart interrupted.
 
-        `messages` are those that already exist. None means that this could not be looked up; nothing of the text is
-        posted before it has been.
-
-        `name` is the text's own name, as in `find_posted`.
+        `messages` are the text's existing messages. None means that they could not be looked up. Then post nothing
+        until a look-up succeeds. `name` is the text's name, as in `find_posted`.
         """
         ...
 
@@ -122,7 +120,7 @@ class Platform(Protocol):
         ...
 
     async def find_missing(self, place: Place, messages: Messages) -> Messages:
-        """Return those of the bot's own messages in a place that no longer exist."""
+        """Return which of these messages of the bot no longer exist."""
         ...
 
     async def get_permalink(self, message: MessageRef) -> str | None:
@@ -135,7 +133,7 @@ class Platform(Protocol):
 
 
 class HistoryReader(Protocol):
-    """Reads what was written on a platform before the agent joined."""
+    """Reads the messages of a thread from before the agent joined."""
 
     async def read(self, place: Place) -> tuple[HistoryMessage, ...]:
         """Return the earlier messages of a thread, oldest first, without the bot's own cards.

@@ -1,4 +1,4 @@
-"""Retries of a call that a platform refused for now. Deliveries are not retried here, but by the outbox."""
+"""Retries calls after a temporary error of a platform. Deliveries are different: the outbox retries them."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Host:
     connections: dict[str, Connection]
     health: Health
     wake: Callable[[], None]
-    """Look for due work now. Commits of this process do that by themselves."""
+    """Check for due work now. This happens automatically after commits of this process."""
     drain: Callable[[], Awaitable[None]]
     """Take nothing new, and wait some seconds for running work to finish. The next start takes up the rest."""
 
@@ -133,7 +133,7 @@ async def _run_bots(
             address = await stack.enter_async_context(
                 serving(health.create_application(), Address.read(settings.health))
             )
-            log.info("Telling at http://%s/healthz and /readyz how it goes.", address, extra={"action": "health"})
+            log.info("Serving health checks at http://%s/healthz and /readyz.", address, extra={"action": "health"})
         manager = QuestionManager(store, limits or settings.limits)
         stack.enter_context(telemetry.observe_open_asks(store.count_open))
         platforms: dict[str, Platform] = {}
@@ -255,7 +255,7 @@ async def _run_bots(
 
 
 async def _finish_loading(model: ModelClient | None) -> None:
-    """Load what the bot can listen without."""
+    """Load the parts that the bot does not need in order to listen, and then resume the garbage collector."""
     try:
         if model is not None:
             await model.load()

@@ -56,7 +56,7 @@ class Backend(ABC):
 
 
 class _File(Backend):
-    """An SQLite file: only this process works on it, and commands in other processes nudge it."""
+    """An SQLite file. Only this process works on it, and commands in other processes wake it."""
 
     is_shared = False
     look_again = LOOK_AGAIN

@@ -19,7 +19,7 @@ LONGEST_PAUSE = 30.0
 """First and longest pause between two probes, in seconds."""
 
 NEWS_SECONDS = 1.0
-"""Seconds after a recovery in which a delivery that had failed is no news of another one."""
+"""Seconds after a recovery during which the success of a failed delivery does not count as another recovery."""
 
 
 class CircuitBreaker:
@@ -60,8 +60,8 @@ class CircuitBreaker:
         elif self._failures >= FAILURES:
             self._open_since, self._pause = now, FIRST_PAUSE
             log.warning(
-                "%s does not answer (%s): everything for it is kept, and one delivery is tried now and then until it "
-                "does.",
+                "%s does not answer (%s): keeping its deliveries, and trying one at increasing intervals until it "
+                "answers.",
                 self._platform.capitalize(),
                 error,
                 extra={"action": "platform_down", "platform": self._platform},
@@ -71,15 +71,15 @@ class CircuitBreaker:
     def record_success(self, *, after_failure: bool = False) -> bool:
         """Note that the platform answered. Return True if it may have been down before.
 
-        It may have been down for an earlier process, so the first answer counts. So does an answer to a delivery that
-        had failed (`after_failure`), which another process may have seen fail.
+        That is so for the first answer, since an earlier process may have seen it down. It is also so for an answer to
+        a delivery that had failed (`after_failure`), perhaps in another process.
         """
         now, since = clock.monotonic(), self._open_since
         is_news = self._recovered_at is None or (after_failure and now - self._recovered_at >= NEWS_SECONDS)
         self._failures, self._open_since = 0, None
         if since is not None:
             log.warning(
-                "%s answers again after %.0f s: what was kept is delivered.",
+                "%s answers again after %.0f s: delivering what was kept.",
                 self._platform.capitalize(),
                 now - since,
                 extra={"action": "platform_back", "platform": self._platform},

@@ -1,4 +1,4 @@
-"""Check after missed deletion events that the cards of open questions still exist."""
+"""Checks that the cards of open questions still exist, after the bot may have missed deletion events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger("askback.cards")
 AT_MOST = 500
 """Maximum number of cards checked after each start or lost connection, the newest first."""
 PAUSE_SECONDS = 0.5
-"""Seconds between two checks: people's clicks need the platform's rate limits more."""
+"""Seconds between two checks, to leave most of the platform's rate limit to people's clicks."""
 AGAIN_SECONDS = 600.0
 """Minimum seconds between two sweeps of a platform: a connection may be lost repeatedly."""
 LONGEST_SECONDS = 60.0
@@ -31,7 +31,7 @@ REFUSALS = 10
 
 
 class DeletedCardChecker:
-    """The sweeps that are due. `run` owns their tasks."""
+    """Sweeps the cards of platforms for which this is due. `run` owns the tasks."""
 
     def __init__(self, store: Store, cards: CardRecovery, platforms: Mapping[str, Platform]) -> None:
         self._store = store
@@ -72,7 +72,7 @@ class DeletedCardChecker:
             await self._look_at_all(name)
         except Exception:
             # Nothing depends on it: a card also comes back when someone asks for it.
-            log.exception("The cards could not be looked through.", extra={"action": "sweep_failed"})
+            log.exception("Could not check whether cards were deleted.", extra={"action": "sweep_failed"})
 
     async def _look_at_all(self, name: str) -> None:
         platform = self._platforms.get(name)
@@ -91,17 +91,21 @@ class DeletedCardChecker:
                 growing = min(growing * 2, LONGEST_SECONDS)
                 pause = growing if later.seconds is None else min(later.seconds, LONGEST_SECONDS)
                 log.info(
-                    "Could not check a card. Trying again later: %s",
+                    "Could not check whether a card still exists; trying again later: %s",
                     later,
                     extra={"action": "look_later", "ask_id": ask_id},
                 )
             except DeliveryError as refusal:
-                log.info("Could not check a card: %s", refusal, extra={"action": "no_look", "ask_id": ask_id})
+                log.info(
+                    "Could not check whether a card still exists: %s",
+                    refusal,
+                    extra={"action": "no_look", "ask_id": ask_id},
+                )
                 refusals += 1
             if refusals >= REFUSALS:
                 log.warning(
-                    "Whether cards were deleted meanwhile cannot be told: %s refuses to say. Those that people ask "
-                    "for come back.",
+                    "Could not check whether cards were deleted: %s rejects the look-ups. A deleted card comes back "
+                    "when somebody asks for it.",
                     name,
                     extra={"action": "no_sweep", "platform": name},
                 )

@@ -74,10 +74,14 @@ class Delivery:
             # The first attempt was refused permanently, and nothing was posted.
             if ask.outcome is not None and item.attempts > 2:
                 raise CardHidden(
-                    f"A card with live buttons may stand there, and cannot be looked for: {refusal}"
+                    f"A card with live buttons may be in the channel, and the bot cannot look for it: {refusal}"
                 ) from None
             # Posting twice is better than not posting.
-            log.warning("Earlier messages cannot be looked up: %s", refusal, extra={"action": "find_refused"})
+            log.warning(
+                "Could not look up whether a card is already posted, so it may appear twice: %s",
+                refusal,
+                extra={"action": "find_refused"},
+            )
             return ()
 
     async def _deliver_text(self, item: OutboxItem) -> bool:
@@ -99,7 +103,11 @@ class Delivery:
                     place, outgoing.target, message=outgoing, since=item.tried_at, after=last
                 )
             except (DeliveryError, MessageNotFound) as refusal:
-                log.warning("Earlier messages cannot be looked up: %s", refusal, extra={"action": "find_refused"})
+                log.warning(
+                    "Could not look up whether a text is already posted, so it may appear twice: %s",
+                    refusal,
+                    extra={"action": "find_refused"},
+                )
                 found = ()
             outgoing = outgoing.evolve(messages=max(outgoing.messages, found, key=len))
         try:

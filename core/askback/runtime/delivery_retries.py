@@ -1,4 +1,4 @@
-"""Decides if a delivery that failed is tried again, and when."""
+"""Decides whether and when to retry a failed delivery."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class DeliveryRetries:
             await self._put_off(item, error, None)
 
     async def give_up(self, item: OutboxItem, reason: str) -> None:
-        """Delete a delivery that cannot succeed. The asker of a card that nobody saw is told."""
+        """Delete a delivery that cannot succeed. If its card was never posted, notify the asker."""
         self.forget(item)
-        log.error("Something cannot be shown: %s", reason, extra={"action": "delivery_refused", "target": item.target})
+        log.error("Gave up on a delivery: %s", reason, extra={"action": "delivery_refused", "target": item.target})
         if item.kind == "card" and item.ask_id is not None:
             ask = await self._store.get(item.ask_id)
             if ask is not None and not ask.messages:
@@ -105,7 +105,7 @@ class DeliveryRetries:
             self._logged.append(now)
         log.log(
             logging.DEBUG if is_quiet else logging.WARNING,
-            "Something could not be shown for now; trying again in %.1f s: %s",
+            "A delivery failed; trying again in %.1f s: %s",
             after,
             error,
             extra={"action": "delivery_later", "target": item.target, "attempts": item.attempts},

@@ -24,14 +24,14 @@ log = logging.getLogger("askback.health")
 
 TICK_SECONDS = 0.5
 STILL_SECONDS = 5.0
-"""Seconds that the event loop may have been blocked; no click is acknowledged meanwhile."""
+"""Maximum seconds for which the event loop may block. A blocked loop acknowledges no click."""
 COMMIT_SECONDS = 2.0
 FRESH_SECONDS = 1.0
 """Seconds for which a commit counts, so that frequent requests do not load the disk."""
 
 
 class Health:
-    """The health of this process. Anything that is not known yet counts as not well."""
+    """The health of this process. Parts whose state is unknown count as unhealthy."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -88,7 +88,7 @@ class Health:
     def check_alive(self) -> dict[str, str]:
         """Return the state of each part: "ok", or a description of the problem."""
         still = time.monotonic() - self._ticked
-        found = {"event loop": "ok" if still < STILL_SECONDS else f"stood still for {still:.0f} s"}
+        found = {"event loop": "ok" if still < STILL_SECONDS else f"was blocked for {still:.0f} s"}
         found["database"] = self._database.find_defect() or "ok"
         for task in self._parts:
             # During a drain, a bot may have finished as it should.
@@ -98,16 +98,16 @@ class Health:
 
     async def check_ready(self) -> dict[str, str]:
         """Return the state of everything that is needed to take work: "ok", or a description of the problem."""
-        found = {"database": "ok" if await self._can_commit() else "does not commit"}
+        found = {"database": "ok" if await self._can_commit() else "does not accept commits"}
         for name, connection in self._connections.items():
             found[name] = "ok" if connection.is_connected() else "is not connected"
         if not self._connections:
-            found["bots"] = "are not there yet"
+            found["bots"] = "have not started yet"
         if self._tools is not None:
             refused = self._tools().refusal_reason
             found["tools"] = "ok" if refused is None else f"calls are refused: {refused}"
         if self.is_draining:
-            found["process"] = "is ending"
+            found["process"] = "is shutting down"
         return found
 
     async def _can_commit(self) -> bool:
@@ -118,7 +118,7 @@ class Health:
             try:
                 await self._database.run(_touch, within=COMMIT_SECONDS)
             except StoreError as error:
-                log.warning("The database does not commit: %s", error, extra={"action": "not_ready"})
+                log.warning("Not ready: the database does not accept commits: %s", error, extra={"action": "not_ready"})
                 well = False
             else:
                 well = True

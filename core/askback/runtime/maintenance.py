@@ -1,4 +1,4 @@
-"""Periodic checks of this process: the clock, work that nobody serves, and old conversations."""
+"""Runs the periodic checks of a process: the clock, work that no process serves, and old conversations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from askback.store.store import Store
 log = logging.getLogger("askback.worker")
 
 WATCH_SECONDS = 1.0
-"""Seconds between two checks that the wall clock was not set. A smaller deviation is ignored."""
+"""Seconds between two checks for a jump of the wall clock. Smaller jumps are ignored."""
 CLOCK_SECONDS = 30.0
 """Seconds between two checks that the clock did not go back."""
 PRUNE_SECONDS = 3600.0
@@ -60,19 +60,23 @@ class Maintenance:
             try:
                 count = await self._store.repair_due_times()
             except StoreError as error:
-                log.error("The outbox could not be looked through: %s", error, extra={"action": "store_failed"})
+                log.error(
+                    "Could not check the outbox for postponed deliveries; trying again later: %s",
+                    error,
+                    extra={"action": "store_failed"},
+                )
             else:
                 if count:
                     log.warning(
-                        "The clock went back: %d deliveries that waited for a time far off are made "
-                        "now. Deadlines go by the clock as it is.",
+                        "The clock was set back: delivering %d postponed items now. Deadlines follow the "
+                        "current clock.",
                         count,
                         extra={"action": "clock_back", "count": count},
                     )
             await asyncio.sleep(CLOCK_SECONDS)
 
     async def _report_unserved(self) -> None:
-        """Warn about each platform with waiting work that no process serves, once each time that this begins."""
+        """Warn once about each platform that has waiting work and no process that serves it."""
         reported: frozenset[str] = frozenset()
         while True:
             await asyncio.sleep(UNSERVED_SECONDS)
@@ -83,8 +87,8 @@ class Maintenance:
                 continue
             for platform in sorted(unserved - reported):
                 log.warning(
-                    "Something on %s waits, and no process that serves it works on this database: start `askback %s`, "
-                    "or `askback run`, which runs every bot that has a token.",
+                    "Deliveries for %s are waiting, and no process on this database serves it. Start `askback %s`, or "
+                    "`askback run`, which runs every bot that has a token.",
                     platform,
                     platform,
                     extra={"action": "unserved", "platform": platform},
@@ -101,16 +105,17 @@ class Maintenance:
                     count += pruned.conversations
                     await asyncio.sleep(0)
                 if count:
-                    log.info("Old conversations were deleted: %d.", count, extra={"action": "pruned", "count": count})
+                    log.info("Deleted %d old conversations.", count, extra={"action": "pruned", "count": count})
             except StoreError as error:
                 log.error(
-                    "Old conversations could not be deleted; trying again: %s", error, extra={"action": "store_failed"}
+                    "Could not delete old conversations; trying again: %s", error, extra={"action": "store_failed"}
                 )
             await asyncio.sleep(PRUNE_SECONDS)
             while (ahead := (utc_now() - wall).total_seconds() - (time.monotonic() - began)) > PRUNE_SECONDS:
-                # Deleted data does not come back when the clock is set back.
+                # If the clock is wrong and set back later, deleted data would be lost.
                 log.warning(
-                    "The clock of this machine went ahead by %.0f s: nothing is deleted for an hour.",
+                    "The clock of this machine jumped ahead by %.0f s, so nothing is deleted for an hour. If the clock "
+                    "is wrong, correct it now.",
                     ahead,
                     extra={"action": "clock_ahead", "seconds": round(ahead)},
                 )

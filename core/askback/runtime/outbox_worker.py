@@ -74,9 +74,9 @@ class OutboxWorker:
             await repeat("outbox", self._wakeup, start_due, self._look_again)
 
     async def finish(self, seconds: float) -> None:
-        """Wait while `run` continues until nothing is due for delivery, up to `seconds`.
+        """Wait up to `seconds` until nothing is due for delivery. `run` must continue meanwhile.
 
-        Anything that could not be shown, or is due later, stays in the outbox for the next start.
+        Items that fail, or are due later, stay in the outbox for the next start.
         """
         # Use a new event: a check of the outbox that already runs began too early to count.
         idle = self._idle = asyncio.Event()
@@ -85,7 +85,10 @@ class OutboxWorker:
             async with asyncio.timeout(seconds):
                 await idle.wait()
         except TimeoutError:
-            log.warning("Something was not shown before the end.", extra={"action": "outbox_left"})
+            log.warning(
+                "Shut down before all deliveries were done. The next start delivers the rest.",
+                extra={"action": "outbox_left"},
+            )
 
     async def _start_due(self, platform: str, tasks: asyncio.TaskGroup) -> timedelta | None:
         """Start the deliveries that are due on one platform.
@@ -128,7 +131,9 @@ class OutboxWorker:
         except StoreError as error:
             # The item is delivered again when the lease runs out. The name of a posted message finds it again.
             log.error(
-                "A delivery could not be recorded: %s", error, extra={"action": "store_failed", "target": item.target}
+                "Could not record a delivery; it is checked and repeated when its lease expires: %s",
+                error,
+                extra={"action": "store_failed", "target": item.target},
             )
         finally:
             self._wakeup.set()
@@ -137,7 +142,11 @@ class OutboxWorker:
         try:
             await self._store.skip_unreadable(item, unreadable)
         except StoreError as error:
-            log.error("A delivery could not be left to others: %s", error, extra={"action": "store_failed"})
+            log.error(
+                "Could not release an item that only a newer askback can read: %s",
+                error,
+                extra={"action": "store_failed"},
+            )
 
     async def _deliver(self, item: OutboxItem, platform: str) -> None:
         try:
@@ -165,9 +174,9 @@ class OutboxWorker:
         except StoreError:
             raise
         except Exception as error:
-            log.exception("A delivery failed.", extra={"action": "delivery_failed", "target": item.target})
-            # Report only its type: its text may quote what was to be shown.
-            await self._retries.handle_fault(item, f"there was a fault in the bot ({type(error).__name__}).")
+            log.exception("A bug made a delivery fail.", extra={"action": "delivery_failed", "target": item.target})
+            # Report only the error's type, since its text may quote the item.
+            await self._retries.handle_fault(item, f"there is a bug in askback ({type(error).__name__}).")
 
     async def _close_circuit(self, platform: str, *, after_failure: bool = False) -> None:
         """Note that the platform answered. Deliveries that failed while it was down become due at once."""

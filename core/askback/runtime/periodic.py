@@ -14,7 +14,7 @@ from askback.store.errors import StoreError
 log = logging.getLogger("askback.worker")
 
 STORE_PAUSE = 1.0
-"""Seconds before work is tried again that the database did not allow."""
+"""Seconds before work is retried that failed because of the database."""
 LOOK_AGAIN = 30.0
 """Longest sleep in seconds: the clock may jump, and a late commit may have sent no event."""
 
@@ -28,7 +28,7 @@ async def repeat(
         try:
             pause = await work()
         except StoreError as error:
-            log.error("The %s could not be read; trying again: %s", what, error, extra={"action": "store_failed"})
+            log.error("Could not read the %s; trying again: %s", what, error, extra={"action": "store_failed"})
             pause = timedelta(seconds=STORE_PAUSE)
         await sleep(wakeup, pause, longest)
 

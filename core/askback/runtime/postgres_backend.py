@@ -28,7 +28,7 @@ from askback.store.store import Store
 log = logging.getLogger("askback.worker")
 
 LOOK_AGAIN = 3.0
-"""Longest sleep in seconds. Others find what a dead process had taken within this time plus a lease."""
+"""Maximum sleep in seconds. Within this time plus a lease, other processes find the work of a dead one."""
 PAUSE_SECONDS = 1.0
 
 
@@ -86,9 +86,9 @@ class _Hearing:
             except (psycopg.Error, OSError, TimeoutError) as error:
                 self._record_failure(format_reason(error))
             except Exception:
-                # This is a fault in askback. Without this task no signals would arrive, and no one would notice.
+                # This is a bug in askback. Without this task, no signals would arrive, and nobody would notice.
                 log.exception(
-                    "What another process told could not be taken in; hearing again.",
+                    "Could not handle a notification of another process, because of a bug; listening again.",
                     extra={"action": "signals_failed"},
                 )
             raise_unless_cancelled()
@@ -117,7 +117,7 @@ class _Hearing:
             return
         self._logged = now
         log.warning(
-            "Other processes are not heard: %s. What they change is found by looking, within %.0f s.",
+            "Cannot receive notifications of other processes: %s. Polling for their changes every %.0f s instead.",
             why,
             LOOK_AGAIN,
             extra={"action": "no_signals"},
@@ -125,5 +125,5 @@ class _Hearing:
 
     def _record_success(self) -> None:
         if self._deaf_since is not None and self._logged >= self._deaf_since:
-            log.info("Other processes are heard again.", extra={"action": "signals"})
+            log.info("Receiving notifications of other processes again.", extra={"action": "signals"})
         self._deaf_since = None

@@ -54,11 +54,12 @@ OPEN_SECONDS = 3.0
 """Timeout in seconds for connecting, and for getting a connection from the pool."""
 CONNECTIONS = 4
 LEFT_SECONDS = 3.0
-"""Seconds after which a job that this process holds but does not work on is released: its end could not be recorded."""
+"""Seconds after which this process releases a job that it holds but does not work on, because it could not record the
+job's end."""
 NEWER_SECONDS = 5
 """Seconds until a job that only a newer process knows is tried again."""
 STILL_SECONDS = 5.0
-"""Seconds that a heartbeat may be missing in the database, once noticed, before the jobs get new connections."""
+"""Seconds that this process's heartbeat may be missing in the database before its session is restarted."""
 STOP_SECONDS = 1.0
 """Seconds that a session gets to end before it is cancelled and restarted."""
 JOBS = 3 * MAX_SLOTS
@@ -80,17 +81,17 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 
 class _NewerError(Exception):
-    """Raised for a job of a newer release, which this one does not know."""
+    """Raised for a job that only a newer release knows."""
 
 
 class _Again(BaseRetryStrategy):
-    """Retry without limit: any process may at once take a turn that was interrupted by the end of another process."""
+    """Retries without limit. If a process ends during a turn, any other process may take the turn at once."""
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision:
         if isinstance(exception, _NewerError):
             _log_newer(job.task_name)
             return RetryDecision(retry_in={"seconds": NEWER_SECONDS})
-        # At once, by the database's clock.
+        # Retry at once, by the database's clock.
         return RetryDecision()
 
 
@@ -131,7 +132,7 @@ class _Tasks(dict[str, _AnyTask]):
 @cache
 def _log_newer(task: str) -> None:
     log.warning(
-        "A job that a newer askback deferred waits for a process of it: finish the upgrade, replace this process.",
+        "A newer askback created a job that this version does not know. Finish the upgrade: replace this process.",
         extra={"action": "left_to_newer", "kind": "job", "task": task},
     )
 
@@ -162,7 +163,7 @@ class JobTurnScheduler:
         self._still_since: float | None = None
         """Start of the time during which the other processes see no heartbeat of this one; monotonic."""
         self._left: dict[int, float] = {}
-        """Start of the time during which a job that this process holds is not worked on, by job id; monotonic."""
+        """By job id, the time since which this process holds a job without working on it; monotonic."""
         self._former: set[int] = set()
         """Workers of this process whose sessions ended while the database was unreachable."""
 
@@ -198,7 +199,7 @@ class JobTurnScheduler:
         if is_outage_logged() or time.monotonic() - self._logged < REPEAT_SECONDS:
             return
         self._logged = time.monotonic()
-        log.warning("The jobs cannot be read, trying again: %s", _format_error(error), extra={"action": "store_failed"})
+        log.warning("Could not read the jobs; trying again: %s", _format_error(error), extra={"action": "store_failed"})
 
     async def _open_and_work(self) -> None:
         """Take jobs over new connections: those of the previous session may lead to another server."""
@@ -273,7 +274,7 @@ class JobTurnScheduler:
         count = await self._database.run(lambda connection: give_back(connection, workers, left)) if left else 0
         if count:
             log.warning(
-                "Turns that nobody works on are taken again: %d.",
+                "Released %d turns that this process held but did not work on.",
                 count,
                 extra={"action": "turns_left", "count": count},
             )
@@ -298,7 +299,7 @@ class JobTurnScheduler:
             else:
                 if taken:
                     log.warning(
-                        "Turns of a process that is gone are taken again: %d.",
+                        "Took over %d turns of a process that died.",
                         taken,
                         extra={"action": "turns_taken_over", "count": taken},
                     )

@@ -61,7 +61,7 @@ async def end_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 def _end_late() -> None:
-    log.warning("Something did not end in time; it is taken up at the next start.", extra={"action": "ended_late"})
+    log.warning("Some work did not end in time. The next start continues it.", extra={"action": "ended_late"})
     _end(0)
 
 

@@ -28,7 +28,7 @@ LEFT_PAUSE = 5.0
 """Seconds for which this and other processes leave a conversation alone that only a newer release can read."""
 
 Advance = Callable[[str, Slot], Awaitable[None]]
-"""Do a conversation's pending work until it waits or is done. It holds a slot, which it may lend to others."""
+"""A function that does a conversation's pending work until it waits or is done. It may lend its slot to others."""
 
 
 class TurnScheduler(Protocol):
@@ -43,7 +43,7 @@ class TurnScheduler(Protocol):
         ...
 
     async def rest(self, seconds: float) -> None:
-        """Begin no further turn while `run` continues, and wait up to `seconds` for the running ones."""
+        """Stop beginning turns, and wait up to `seconds` for the running ones. `run` must continue meanwhile."""
         ...
 
 
@@ -68,11 +68,10 @@ class TurnRunner:
         return conversation_id in self._under_way
 
     async def advance(self, conversation_id: str) -> None:
-        """Advance a conversation. One that fails is put off, longer after each failure.
+        """Advance a conversation. If it fails, postpone it, longer after each failure.
 
-        If the conversation already runs here, wait until that has ended. After a long stall, other processes may take
-        this process for dead, and its own jobs may then come back to it. Raises `SlotsClosed` if the process is about
-        to end.
+        If the conversation already runs here, wait until that run has ended. This happens after a long stall: other
+        processes take this one for dead, and it may then get its own jobs back. Raises `SlotsClosed` at shutdown.
         """
         while (other := self._under_way.get(conversation_id)) is not None:
             await other.wait()
@@ -86,8 +85,12 @@ class TurnRunner:
             self._store.leave_turn(conversation_id, error)
             await self._put_off(conversation_id, LEFT_PAUSE)
         except StoreError as error:
-            # The turn itself is fine, and is taken again as soon as the database is back.
-            log.error("A turn of the agent could not be committed: %s", error, extra={"action": "store_failed"})
+            # The turn itself is fine, and is repeated as soon as the database is back.
+            log.error(
+                "Could not commit a turn of the agent; it is repeated when the database is back: %s",
+                error,
+                extra={"action": "store_failed"},
+            )
             await asyncio.sleep(STORE_PAUSE)
         except Exception:
             failures = self._failures[conversation_id] = self._failures.get(conversation_id, 0) + 1
@@ -124,7 +127,7 @@ class TurnRunner:
         try:
             await self._store.postpone(conversation_id, timedelta(seconds=pause))
         except StoreError as error:
-            log.error("It could not be put off: %s", error, extra={"action": "store_failed"})
+            log.error("Could not postpone a conversation: %s", error, extra={"action": "store_failed"})
             await asyncio.sleep(pause)
 
     async def rest(self, seconds: float) -> None:
@@ -139,7 +142,7 @@ class TurnRunner:
                 await self._calm.wait()
         except TimeoutError:
             log.warning(
-                "A turn of the agent did not end in time; it is taken again at the next start, or by another process.",
+                "A turn of the agent did not end before the shutdown. The next start or another process repeats it.",
                 extra={"action": "turn_left", "turns": len(self._under_way)},
             )
 
@@ -180,7 +183,11 @@ class LocalTurnScheduler:
                     until = await self._store.get_next_turn_at(now)
                     pause = None if until is None else until - now
                 except StoreError as error:
-                    log.error("The conversations could not be read: %s", error, extra={"action": "store_failed"})
+                    log.error(
+                        "Could not look for conversations with work; trying again: %s",
+                        error,
+                        extra={"action": "store_failed"},
+                    )
                     runnable, pause = (), timedelta(seconds=STORE_PAUSE)
                 for conversation_id in runnable:
                     if conversation_id not in waiting and not self._advancing.is_resting:

@@ -1,6 +1,6 @@
-"""Nudge the running worker after a command changed something, through a datagram socket next to the database.
+"""Wakes the running worker after a command changed something, through a datagram socket next to the database.
 
-The datagram only means "look again", so nothing depends on it. The worker also finds each commit when it next looks, or
+The datagram only means "check again", so nothing depends on it. The worker also finds each commit at its next check, or
 at the next start.
 """
 
@@ -22,25 +22,25 @@ from pathlib import Path
 log = logging.getLogger("askback.nudge")
 
 LONGEST = 100
-"""Maximum bytes in a socket's address: Linux takes 107, macOS 103."""
+"""Maximum length of a socket's address in bytes: 107 on Linux, 103 on macOS."""
 LONGEST_NAME = 72
 AT_ONCE = 64
-"""Maximum number of nudges read at once. The next round of the event loop reads the rest."""
+"""Maximum number of wake-ups to read at once. The next iteration of the event loop reads the rest."""
 
 
 @contextmanager
 def listen_for_wakeups(database: Path, look: Callable[[], None]) -> Generator[None]:
-    """Call `look` for every nudge until the block ends.
+    """Call `look` for every wake-up until the block ends.
 
-    Only for the holder of the database's lock: a socket that a dead process left behind is replaced.
-    If no socket can be bound, that is logged, and the worker finds changes when it next looks.
+    Only for the process that holds the database's lock, since this replaces a socket that a dead process left behind.
+    If it cannot bind a socket, it logs that, and the worker finds changes at its next check.
     """
     path = _get_socket_path(database)
     try:
         listener = _bind(path)
     except OSError as error:
         log.warning(
-            "Commands cannot nudge this process (%s): what they change is found within half a minute.",
+            "Commands cannot wake this process (%s). It finds their changes within 30 seconds.",
             error.strerror or "the path is too long",
             extra={"action": "no_nudges", "path": str(path)},
         )
@@ -65,11 +65,11 @@ def wake_worker(database: Path) -> bool:
             with _shorten_path(path) as address:
                 sender.sendto(b"\n", address)
         except BlockingIOError:
-            return True  # the queue is full, so no further nudge is needed
+            return True  # the queue is full, so the worker will check anyway
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ECONNREFUSED):
                 log.warning(
-                    "The running process cannot be nudged: %s.",
+                    "Could not wake the running process: %s. It finds the change within 30 seconds.",
                     error.strerror or "the path is too long",
                     extra={"action": "nudge_failed", "path": str(path)},
                 )
@@ -100,14 +100,15 @@ def _shorten_path(path: Path) -> Generator[str]:
 def _bind(path: Path) -> socket.socket:
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise FileExistsError(errno.EEXIST, "a file of that name is in the way")
+            raise FileExistsError(errno.EEXIST, "another file has the socket's name")
         path.unlink()
     except FileNotFoundError:
         pass
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
         listener.setblocking(False)
-        # Before it has a name: no one else can reach it for a moment. If that has no effect, the second chmod does.
+        # Set the mode before the socket has a name, so that nobody can reach it in between. Where that has no effect,
+        # the second chmod sets it.
         os.fchmod(listener.fileno(), 0o600)
         with _shorten_path(path) as address:
             listener.bind(address)

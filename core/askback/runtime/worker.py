@@ -1,4 +1,4 @@
-"""Does the work of this process: deliver messages and cards, handle deadlines, and run the agent's turns."""
+"""Does the work of this process: delivers messages and cards, applies deadlines, and runs the agent's turns."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Worker:
         first_pause: float = FIRST_PAUSE,
         retention: timedelta | None = None,
     ) -> None:
-        """`alone` means that no other process works on this store, so a process that has ended took every lease.
+        """`alone` means that no other process works on this store, so that only dead processes can hold leases.
 
-        `look_again`: longest sleep in seconds. `give_up` and `first_pause`: see `DeliveryRetries`. `retention`: how
-        long inactive conversations are kept; None means permanently.
+        `look_again` is the maximum sleep in seconds. `DeliveryRetries` explains `give_up` and `first_pause`.
+        `retention` is the time for which inactive conversations are kept; None means permanently.
         """
         self._store = store
         self._manager = manager
@@ -54,7 +54,7 @@ class Worker:
         self._outbox = OutboxWorker(store, manager, platforms, retries, look_again)
         self._maintenance = Maintenance(store, self.wake, retention)
         self._has_doubts = False
-        """True if it is unknown for some commit if it succeeded."""
+        """True if some commit is in doubt."""
         store.subscribe(self._on_event)
 
     def wake(self) -> None:
@@ -90,13 +90,13 @@ class Worker:
                 tasks.create_task(self._turns.run(), name="askback turns")
 
     async def finish(self, seconds: float) -> None:
-        """Wait while `run` continues until nothing is due for delivery, up to `seconds`."""
+        """Wait up to `seconds` until nothing is due for delivery. `run` must continue meanwhile."""
         await self._outbox.finish(seconds)
 
     async def rest(self, seconds: float) -> None:
-        """Begin no further turn of the agent while `run` continues, and wait up to `seconds` for the running ones.
+        """Stop beginning turns, and wait up to `seconds` for the running ones. `run` must continue meanwhile.
 
-        A slower turn is cancelled together with `run`, and taken again later.
+        The end of `run` cancels a slower turn, which is repeated later.
         """
         if self._turns is not None:
             await self._turns.rest(seconds)
@@ -107,7 +107,9 @@ class Worker:
                 return await self._store.end_all_leases()
             except StoreError as error:
                 log.error(
-                    "The outbox could not be taken over; trying again: %s", error, extra={"action": "store_failed"}
+                    "Could not release the leases of the previous process; trying again: %s",
+                    error,
+                    extra={"action": "store_failed"},
                 )
                 await asyncio.sleep(STORE_PAUSE)
 
@@ -115,7 +117,7 @@ class Worker:
         if self._has_doubts:
             await self._manager.resolve_doubts()
             self._has_doubts = False
-            self.wake()  # no event told of the work that was committed
+            self.wake()  # there was no event for the committed work
         while due := await self._store.list_due():
             for ask_id in due:
                 await self._manager.deadlines.apply(ask_id)

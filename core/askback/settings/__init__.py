@@ -1,1 +1,1 @@
-"""Settings: their sources and names, and the errors for wrong ones."""
+"""Settings: their sources, their names, and the errors for invalid values."""

@@ -30,7 +30,7 @@ def parse_approver(entry: str, platforms: Collection[str]) -> tuple[str, Who]:
     else:
         raise ValueError(f"is neither {FORMS}")
     if platform not in platforms:
-        raise ValueError(f"names no platform: there are {', '.join(platforms)}")
+        raise ValueError(f"has an unknown platform: use {', '.join(platforms)}")
     return platform, who
 
 

@@ -25,7 +25,7 @@ Config = Annotated[
         "--config",
         metavar="FILE",
         callback=_name,
-        help="Settings file. Default: askback.toml in your configuration folder; never the working directory's.",
+        help="Settings file. Default: askback.toml in your configuration folder, never in the working directory.",
     ),
 ]
 

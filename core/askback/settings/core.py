@@ -28,7 +28,7 @@ from askback.store.url import resolve_url
 from askback.tools import TOOLS, is_import_path
 
 _APPROVERS = (
-    "Give ids in a list, each behind its platform and a colon: of people, U… or a number; of groups, S… or @& and a "
+    "Give a list of ids, each after its platform and a colon. A person is U… or a number; a group is S… or @& and a "
     "number."
 )
 
@@ -41,16 +41,16 @@ class Settings(TomlSettings):
     anthropic_api_key: SecretStr | None = Field(
         default=None,
         validation_alias=AliasChoices("ANTHROPIC_API_KEY", "anthropic_api_key"),
-        description="Make a key in the Anthropic console.",
+        description="Create a key in the Anthropic console.",
     )
     """The key for Anthropic's API. The agent needs it; `askback ask` and the library do not."""
     model: str = Field(default="claude-sonnet-5-5", min_length=1, description="Give the name of an Anthropic model.")
     """The model that the agent uses."""
-    max_tokens: int = Field(default=8192, ge=1, description="Give the most tokens that one answer may have.")
-    """The most tokens in one answer of the model."""
+    max_tokens: int = Field(default=8192, ge=1, description="Give the maximum number of tokens in one answer.")
+    """The maximum number of tokens in one answer of the model."""
     tools: Annotated[tuple[str, ...], NoDecode] = Field(
         default=("AskUserQuestion",),
-        description="Give names of question tools, and import paths such as mypackage.tools:deploy, in a list.",
+        description="Give a list of question tools and of import paths such as mypackage.tools:deploy.",
     )
     """The question tools that the model may call, by name, and import paths of your own tools."""
     tool_timeout: float = Field(
@@ -58,43 +58,43 @@ class Settings(TomlSettings):
         gt=0,
         le=LONGEST_WAIT,
         allow_inf_nan=False,
-        description='Give how long a tool of your own may take, such as "90s".',
+        description='Give the maximum time for one of your own tools, such as "90s".',
     )
     """The longest time that one of your own tools may run. A tool's own `timeout` takes precedence."""
     tool_result_limit: int = Field(
-        default=100_000, ge=1000, description="Give the most characters that the model reads of one tool's result."
+        default=100_000, ge=1000, description="Give the maximum number of characters of a tool result."
     )
-    """The most characters of one tool result that the model reads."""
+    """The maximum number of characters of one tool result that the model reads."""
     approval_tools: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Give names of tools of your own, or patterns such as db_*, in a list.",
+        description="Give a list of names of your own tools, or of patterns such as db_*.",
     )
     """Your own tools that people have to approve, by name or by a pattern such as `db_*`."""
     approvers: Annotated[tuple[str, ...], NoDecode] = Field(default=(), description=_APPROVERS)
-    """The people, user groups and roles who approve tool calls. If it is empty, the person who began the
+    """The people, user groups and roles who approve tool calls. If the list is empty, the person who began the
     conversation confirms each call."""
     answerers: Annotated[tuple[str, ...], NoDecode] = Field(
         default=("participants",),
-        description=f"Give one of {', '.join(ANSWERER_KINDS)}; or ids in a list, as for approvers.",
+        description=f"Give one of {', '.join(ANSWERER_KINDS)}, or a list of ids as for approvers.",
     )
     """The people who may answer the agent's questions. `starter` is the person who began the conversation,
     `participants` is everybody who has written in the thread, and `allowed` is everybody who may talk to the bot.
     Any other value is a list of people, user groups and roles."""
-    approval_quorum: int = Field(default=1, ge=1, description="Give how many approvers have to agree.")
+    approval_quorum: int = Field(default=1, ge=1, description="Give the number of approvers who have to agree.")
     """The number of approvers who have to agree."""
-    approval_refusals: int = Field(default=1, ge=1, description="Give how many approvers have to refuse.")
+    approval_refusals: int = Field(default=1, ge=1, description="Give the number of approvers who have to refuse.")
     """The number of approvers who have to refuse before the call is denied."""
     approval_reasons: Reasons = Field(
-        default="no", description="Give none, no, yes or both: for which decisions an approver says why."
+        default="no", description="Give none, no, yes or both: the decisions that need a reason."
     )
     """The decisions for which an approver has to give a reason."""
     approval_own: bool = Field(
-        default=False, description="Give true or false: whether approvers decide about their own requests."
+        default=False, description="Give true to let approvers decide about their own requests, or false."
     )
     """Lets approvers decide about their own requests."""
     approval_always: bool = Field(
         default=False,
-        description="Give true or false: whether approvers may let a tool run for the rest of a conversation.",
+        description="Give true to let approvers permit a tool for the rest of a conversation, or false.",
     )
     """Adds the option “Always in this conversation” to approvals."""
     approval_timeout: float | None = Field(
@@ -102,22 +102,22 @@ class Settings(TomlSettings):
         gt=0,
         le=LONGEST_WAIT,
         allow_inf_nan=False,
-        description='Give how long approvers are waited for, such as "2h", or "never" to wait for ever.',
+        description='Give the time to wait for approvers, such as "2h", or "never" for no limit.',
     )
     """The longest time to wait for approvers, counted from the posting of the card. `never` means no limit."""
     approval_remind: Annotated[tuple[float, ...], NoDecode] = Field(
-        default=(), description='Give after how long approvers are reminded, such as "30m", or several in a list.'
+        default=(), description='Give the time after which approvers get a reminder, such as "30m", or a list of times.'
     )
     """The times, counted from the posting of the card, at which approvers who have not voted get a reminder."""
     approval_escalate_to: Annotated[tuple[str, ...], NoDecode] = Field(default=(), description=_APPROVERS)
-    """Further people, user groups and roles who may approve after `approval_escalate_after`."""
+    """More people, user groups and roles, who may also approve after `approval_escalate_after`."""
     approval_escalate_after: float | None = Field(
         default=None,
         gt=0,
         le=LONGEST_WAIT,
         allow_inf_nan=False,
         validate_default=True,
-        description='Give after how long those in approval_escalate_to are asked as well, such as "1h".',
+        description='Give the time after which the people in approval_escalate_to are asked too, such as "1h".',
     )
     """The time, counted from the posting of the card, after which the people in `approval_escalate_to` are asked
     too."""
@@ -126,57 +126,59 @@ class Settings(TomlSettings):
         gt=0,
         le=LONGEST_WAIT,
         allow_inf_nan=False,
-        description='Give how long the agent\'s questions wait for people, such as "2h", or "never" to wait for ever.',
+        description='Give the time to wait for answers to the agent\'s questions, such as "2h", or "never".',
     )
     """The longest time that the agent's questions wait for an answer, counted from the posting of the card.
     `never` means no limit."""
     budget_conversation: int | None = Field(
-        default=None, ge=1, description="Give the most tokens that one conversation may use up, or leave it out."
+        default=None, ge=1, description="Give the maximum number of tokens for one conversation, or leave it out."
     )
-    """The most tokens that one conversation may use. Without it, there is no limit."""
+    """The maximum number of tokens that one conversation may use. By default, there is no limit."""
     budget_day: int | None = Field(
-        default=None, ge=1, description="Give the most tokens that all conversations may use up on one day (UTC)."
+        default=None, ge=1, description="Give the maximum number of tokens per day (UTC) for all conversations."
     )
-    """The most tokens that all conversations together may use on one day (UTC). Without it, there is no limit."""
+    """The maximum number of tokens that all conversations together may use per day (UTC). By default, there is no
+    limit."""
     rounds: int = Field(
-        default=MAX_ROUNDS, ge=1, description="Give how often the model is called without a word from a person."
+        default=MAX_ROUNDS, ge=1, description="Give the maximum number of model calls without a message from a person."
     )
-    """The most calls of the model without a word from a person. Then the agent rests until somebody writes."""
+    """The maximum number of model calls in a row without a message from a person. Then the agent pauses until somebody
+    writes."""
     compact_at: int | None = Field(
         default=COMPACT_AT,
         ge=LEAST,
-        description=f'Give the tokens from which on a conversation is compacted, {LEAST} at least, or "never".',
+        description=f'Give the number of tokens at which a conversation is compacted, at least {LEAST}, or "never".',
     )
     """The number of tokens at which the API compacts a conversation. `never` switches that off."""
     open_questions: int = Field(
-        default=10, ge=1, description="Give how many questions may be open in one conversation or channel."
+        default=10, ge=1, description="Give the maximum number of open questions in one conversation or channel."
     )
-    """The most open questions in one conversation or channel."""
+    """The maximum number of open questions in one conversation or channel."""
     question_pace: float | None = Field(
         default=None,
         ge=0,
         le=LONGEST_WAIT,
         allow_inf_nan=False,
-        description='Give how long after one question the next is posted in the same place, such as "5s".',
+        description='Give the minimum time between two questions in one place, such as "5s".',
     )
-    """The shortest time between two questions in one place. Without it, the agent's questions are 5 seconds apart,
-    and those of programs follow at once."""
+    """The minimum time between two questions in one place. By default, it is 5 seconds for the agent's questions and 0
+    for those of programs."""
     retention: float | None = Field(
         default=None,
         ge=3600,
         le=LONGEST_WAIT,
         allow_inf_nan=False,
-        description='Give how long conversations are kept, such as "90d", one hour at least, or "never".',
+        description='Give the time to keep conversations, such as "90d", at least one hour, or "never".',
     )
-    """The time for which askback keeps data that is no longer used. `never` means that it keeps everything. The
-    shortest time is an hour."""
+    """The time for which askback keeps data that is no longer used. The minimum is an hour. `never` means that askback
+    keeps everything."""
     typed_replies: TypedReplies = Field(
         default="offer",
-        description="Give answer, offer or off: what becomes of a message that may be meant as an answer.",
+        description="Give answer, offer or off: the treatment of a message that may be an answer.",
     )
-    """Decides about a message that is written while a question is open and that matches no option. `offer` asks its
-    author whether it is an answer, `answer` takes it as the written answer, and `off` always keeps it a message."""
-    system_prompt: str = Field(default=SYSTEM_PROMPT, description="Give what the model is told about its task.")
+    """The treatment of a message that matches no option of an open question. `offer` asks its author whether it is an
+    answer, `answer` uses it as the written answer, and `off` always treats it as a message."""
+    system_prompt: str = Field(default=SYSTEM_PROMPT, description="Give the instructions to the model.")
     """The instructions to the model. The default says when to ask and when not to."""
     database_url: str = Field(
         default_factory=find_default_database,
@@ -192,9 +194,9 @@ class Settings(TomlSettings):
     log_format: Literal["text", "json"] = Field(default="text", description="Give text or json.")
     """The format of log lines. `json` writes one object per line."""
     health: str | None = Field(
-        default=None, description="Give HOST:PORT, where /healthz and /readyz are answered, such as 127.0.0.1:8080."
+        default=None, description="Give the HOST:PORT for /healthz and /readyz, such as 127.0.0.1:8080."
     )
-    """The address (`HOST:PORT`) at which askback answers `/healthz` and `/readyz`. Without it, nowhere."""
+    """The address (`HOST:PORT`) at which askback serves `/healthz` and `/readyz`. By default, it does not."""
 
     @property
     def folder(self) -> Path | None:
@@ -242,7 +244,7 @@ class Settings(TomlSettings):
         """The key for the model. Raises `OperatorError` if there is none."""
         if self.anthropic_api_key is None:
             raise OperatorError(
-                "ANTHROPIC_API_KEY is missing. Make a key in the Anthropic console; `askback demo` needs none."
+                "ANTHROPIC_API_KEY is missing. Create a key in the Anthropic console. (`askback demo` needs no key.)"
             )
         return self.anthropic_api_key.get_secret_value()
 
@@ -296,7 +298,7 @@ class Settings(TomlSettings):
     @classmethod
     def _check_vote_counts(cls, value: int, info: ValidationInfo) -> int:
         if value > 1 and info.data.get("approvers") == ():
-            raise ValueError(f"is {value}, but `approvers` names nobody: name them there")
+            raise ValueError(f"is {value}, but `approvers` is empty: add approvers there")
         return value
 
     @field_validator("approval_remind", mode="before")
@@ -320,7 +322,7 @@ class Settings(TomlSettings):
         if value is None and to:
             raise ValueError("is missing, since approval_escalate_to is set")
         if value is not None and to == ():
-            raise ValueError("is set, but approval_escalate_to names nobody: name them there")
+            raise ValueError("is set, but approval_escalate_to is empty: add people or groups there")
         if value is not None and timeout is not None and value >= timeout:
             raise ValueError("is not before approval_timeout")
         return value
@@ -354,7 +356,7 @@ class Settings(TomlSettings):
     def _parse_log_level(cls, value: str) -> str:
         level = value.strip().upper()
         if level not in {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}:
-            raise ValueError("is not a level")
+            raise ValueError("is not a log level")
         return level
 
 

@@ -12,7 +12,7 @@ _ONE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 
 
 def parse_duration(text: str) -> float:
-    """Return the seconds of `1d 12h`, or of a bare number. Raises a `ValueError` that says how to write one."""
+    """Return the seconds of a duration such as `1d 12h`, or of a bare number. Raises `ValueError`."""
     wanted = text.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", wanted):
         return float(wanted)

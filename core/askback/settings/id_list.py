@@ -1,4 +1,4 @@
-"""Lists of a platform's ids for people and places in settings: a list, or a text with commas. Pure."""
+"""Parses a platform's ids of people and places in settings: a list, or a text with commas. Pure."""
 
 from __future__ import annotations
 

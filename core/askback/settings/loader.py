@@ -43,9 +43,9 @@ S = TypeVar("S", bound="TomlSettings")
 
 
 class TomlSettings(BaseSettings):
-    """Base of every part's settings: the environment first, then the file that all parts share.
+    """Base class for the settings of each part. The environment takes precedence over the file that all parts share.
 
-    The docstring of a field is its text in the reference. Its `description` ends an error about a wrong value.
+    The reference shows the docstring of each field. Its `description` ends the error about an invalid value.
     """
 
     # A default is never wrong, and only a list that somebody set must have entries.
@@ -103,7 +103,7 @@ def is_configured(kind: type[TomlSettings]) -> bool:
 
 
 def list_set_fields(kind: type[TomlSettings]) -> frozenset[str]:
-    """Return the fields that are set anywhere, even to a wrong value."""
+    """Return the fields that are set in the environment or the file, even to an invalid value."""
     in_file = _read(kind)
     return frozenset({name for name, value in _read_environment(kind, in_file).items() if value}.union(in_file))
 
@@ -139,10 +139,12 @@ def _read(kind: type[TomlSettings]) -> dict[str, object]:
             values: dict[str, object] = tomllib.load(opened)
     except FileNotFoundError:
         if os.environ.get("ASKBACK_CONFIG"):
-            raise OperatorError(f"There is no file {path}, which --config or ASKBACK_CONFIG names.") from None
+            raise OperatorError(
+                f"The settings file {path} does not exist. Correct --config or ASKBACK_CONFIG."
+            ) from None
         return {}
     except OSError as error:
-        raise OperatorError(f"{path} cannot be read: {error.strerror}.") from None
+        raise OperatorError(f"Could not read the settings file {path}: {error.strerror}.") from None
     except ValueError as error:
         # The parser's message contains line and column, never the text.
         raise OperatorError(f"{path} is not valid TOML: {str(error).rstrip('.')}.") from None
@@ -151,7 +153,7 @@ def _read(kind: type[TomlSettings]) -> dict[str, object]:
     for key in values:
         if _find_bot_name(key) == part and key not in known:
             near = difflib.get_close_matches(key.lower(), known, n=1)
-            hint = f"Is it meant to be `{near[0]}`?" if near else f"There are: {', '.join(known)}."
+            hint = f"Did you mean `{near[0]}`?" if near else f"The settings are: {', '.join(known)}."
             raise OperatorError(f"{path} sets `{key}`, which is not a setting. {hint}")
     return kind.resolve_paths({known[key]: value for key, value in values.items() if key in known}, path.parent)
 
@@ -206,9 +208,9 @@ _WORDS = {
     "float_parsing": "is not a number",
     "float_type": "is not a number",
     "finite_number": "is not a number",
-    "int_parsing": "is no whole number",
-    "int_type": "is no whole number",
-    "int_from_float": "is no whole number",
+    "int_parsing": "is not a whole number",
+    "int_type": "is not a whole number",
+    "int_from_float": "is not a whole number",
     "string_too_short": "is empty",
     "string_type": "must be a string",
     "tuple_type": "is neither a text nor a list",

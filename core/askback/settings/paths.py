@@ -1,4 +1,4 @@
-"""The folders of the user that askback runs as: trusted, unlike the working directory."""
+"""Finds the folders of the user that askback runs as. It trusts these, unlike the working directory."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def find_default_database() -> str:
     folder = _get_absolute_folder(user_state_dir)
     if folder is None:
         raise OperatorError(
-            "This user has no home directory to keep the database in. Set ASKBACK_DATABASE_URL to a file or a "
-            "PostgreSQL database, or set HOME."
+            "Cannot place the database, because this user has no home directory. Set ASKBACK_DATABASE_URL to "
+            "a file or a PostgreSQL database, or set HOME."
         )
     return str(folder / DATABASE)
 

@@ -49,7 +49,7 @@ def describe_unread_database(settings: Settings) -> str | None:
     ways = [f"set ASKBACK_DATABASE_URL={quote(str(Path(DATABASE).absolute()))}"]
     if not os.path.lexists(used):
         folder = quote(str(used.parent))
-        ways.append(f"move it while nothing runs on it: mkdir -p -m 700 {folder} && mv -n {DATABASE}* {folder}/")
+        ways.append(f"move it while no process uses it: mkdir -p -m 700 {folder} && mv -n {DATABASE}* {folder}/")
     return f"{DATABASE} in this folder is not used; the database is {used}. If it is yours, {', or '.join(ways)}"
 
 

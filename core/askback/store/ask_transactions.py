@@ -30,7 +30,7 @@ from askback.store.transactions import Transactions
 log = logging.getLogger("askback.store")
 
 COMMITS = 3
-"""Commits that are tried for a new ask while the result of the one before is in doubt."""
+"""Maximum number of commits for a new ask, if the result of each earlier one is in doubt."""
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -67,7 +67,7 @@ class AskTransactions(Transactions):
                     return known
             if self._known is not None and ask.place.platform not in self._known:
                 raise CallerError(
-                    f"There is no platform {ask.place.platform!r}: there are {', '.join(sorted(self._known))}."
+                    f"There is no platform {ask.place.platform!r}. The platforms are {', '.join(sorted(self._known))}."
                 )
             if not self._is_served(ask):
                 _leave_to_others(connection, ask.place.platform)
@@ -87,7 +87,7 @@ class AskTransactions(Transactions):
                 if not error.in_doubt:
                     raise
                 log.warning(
-                    "It is in doubt if a question was stored; trying again.",
+                    "A commit was interrupted, so a question may or may not be stored; checking and trying again.",
                     extra={"action": "ask_in_doubt", "ask_id": ask.id},
                 )
                 is_repeated = True
@@ -194,7 +194,7 @@ class AskTransactions(Transactions):
         `settled_since`.
         """
 
-        # One transaction: during a second one, a later message could overtake this one.
+        # Use one transaction. Between two, a later message could overtake this one.
         def work(connection: Connection) -> tuple[Ask, ...] | None:
             is_counted = asks.has_delivery(connection, delivery, settled_since)
             return None if is_counted else _list_open_near(connection, place)
@@ -366,5 +366,7 @@ def _draw_in(
 def _leave_to_others(connection: Connection, platform: str) -> None:
     """Notify the process that serves the platform. Raises `CallerError` on SQLite, where only one process works."""
     if connection.dialect.name != "postgresql":
-        raise CallerError(f"The bot for {platform} does not run here: `askback run` runs every bot that has a token.")
+        raise CallerError(
+            f"The bot for {platform} does not run in this process. `askback run` runs every bot that has a token."
+        )
     send_signal(connection, Signal(kind="look"))

@@ -30,14 +30,19 @@ class ConnectionThread:
                 body(lambda: opened.set_result(None))
             except BaseException as error:
                 if opened.done():
-                    log.critical("%s ended by an error.", name, exc_info=True, extra={"action": "store_thread_ended"})
+                    log.critical(
+                        "The database thread %s crashed. Restart askback, and please report the traceback.",
+                        name,
+                        exc_info=True,
+                        extra={"action": "store_thread_ended"},
+                    )
                 else:
                     opened.set_exception(error)
             finally:
                 self._ended.set_result(None)
 
-        # A daemon thread, since a program that forgot to close must still be able to end. Acknowledged changes are on
-        # the disk by then.
+        # Use a daemon thread, so that a program that forgets to close can still exit. Acknowledged changes are on the
+        # disk by then.
         self._thread = threading.Thread(target=main, name=name, daemon=True)
         self._thread.start()
         try:

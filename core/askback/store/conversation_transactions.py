@@ -37,7 +37,7 @@ from askback.store.unreadable_rows import SkippedRows
 T = TypeVar("T")
 
 MAX_RECENT = 100
-"""Most recent conversations that a bot reads again when it starts. Each takes up to two calls of the platform."""
+"""Maximum number of recent conversations that a bot reads again at its start. Each takes up to two platform calls."""
 
 AnswerMatcher = Callable[[tuple[Ask, ...]], TextReading]
 """Decides if a message answers one of the open asks of the place in which it was written."""
@@ -74,7 +74,7 @@ class ConversationTransactions(Transactions):
             if inbox.is_received(connection, incoming.place, incoming.dedupe_key):
                 return Received(conversation=conversation, duplicate=True)
             if conversation.midway and not begin and inbox.is_before_all(connection, conversation.id, incoming.at):
-                # The first turn reads it as the thread's history. A bot that was away may read it once more.
+                # The first turn has read it as the thread's history. After a downtime, the bot reads it once more.
                 return Received(conversation=conversation, duplicate=True)
             reading = TextReading() if read is None else read(_open_in(connection, incoming.place, self._left))
             if reading.steps:

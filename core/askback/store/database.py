@@ -40,7 +40,7 @@ class Database(Protocol):
     def find_defect(self) -> str | None:
         """Return a short description of a defect that only a restart of this process fixes.
 
-        None if all is well, or if the problem may resolve automatically, such as a server that is away.
+        None if it has no defect, or if the problem may resolve itself, such as an unreachable server.
         """
         ...
 

@@ -1,7 +1,6 @@
-"""The clock for leases, due times and deadlines. It is the database's own, read inside the statement.
-
-Several machines share a PostgreSQL database, and their wall clocks differ. An SQLite file belongs to one machine, whose
-clock is passed as a parameter.
+"""The clock for leases, due times and deadlines. On PostgreSQL, it is the server's, read inside the statement, since
+several machines share the database and their clocks differ. An SQLite file belongs to one machine, so its clock is
+passed as a parameter.
 """
 
 from __future__ import annotations

@@ -124,9 +124,10 @@ class EditTransactions(Transactions):
         return await self._database.read(work)
 
     async def record_deletion(self, ask_id: str, messages: tuple[MessageRef, ...]) -> None:
-        """Record the deletion of messages that may be the card of an ask which is being posted.
+        """Record the deletion of messages that may belong to a card which is being posted.
 
-        The process that posts it learns of that when it records where the card is. Nothing changes if that is recorded.
+        The process that posts the card finds this when it records the card's messages. If these are already recorded,
+        nothing changes.
         """
 
         def work(connection: Connection) -> None:
@@ -165,7 +166,7 @@ def _read_again(
     edited: EditedMessage,
     read: AnswerMatcher | None,
 ) -> EditResult:
-    """Offer the new version as an answer if the old one was offered, or accept it as one."""
+    """Apply the new version as an answer if it is one. Otherwise offer it as one, if the old version was offered."""
     if not _withdraw(connection, conversation.id, kept.id):
         return EditResult(how="replaced")
     place = edited.message.place

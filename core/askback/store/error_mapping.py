@@ -18,11 +18,11 @@ def not_committed_error(
 
     `how` is appended to its first sentence.
     """
-    then = "Whether it still does is open." if in_doubt else "Nothing was changed."
+    then = "The change may or may not be saved." if in_doubt else "Nothing was changed."
     store_error = error_type(f"The database did not commit{how}. {then}", in_doubt=in_doubt)
     store_error.__cause__ = error
     return store_error
 
 
 def closed_error() -> StoreUnavailable:
-    return StoreUnavailable("The store is closed: nothing more can be read or written.")
+    return StoreUnavailable("The store is closed: askback is shutting down, or its database thread has ended.")

@@ -54,7 +54,7 @@ class DatabaseNotFound(OperatorError):
 
 
 class DatabaseNotReady(OperatorError):
-    """Raised if neither this askback nor a newer one has set up the database."""
+    """Raised if the database is empty, belongs to another program, or must be upgraded first."""
 
 
 class OutdatedDatabase(DatabaseNotReady):
@@ -68,7 +68,7 @@ def open_file(path: Path, *, patience: float = PATIENCE) -> Generator[Connection
     Raises `DatabaseNotFound`. Errors of SQLite are raised unchanged.
     """
     if check_files(path) is None:
-        raise DatabaseNotFound(f"There is no database {path}: nothing was asked there yet. {ELSEWHERE}")
+        raise DatabaseNotFound(f"There is no database {path}, since no bot has started on it yet. {ELSEWHERE}")
     address = f"{path.absolute().as_uri()}?mode=rw"  # never "create"
     engine = create_engine(
         "sqlite+pysqlite://",
@@ -82,7 +82,7 @@ def open_file(path: Path, *, patience: float = PATIENCE) -> Generator[Connection
         engine.dispose()
 
 
-ELSEWHERE = "If another one is meant, set ASKBACK_DATABASE_URL."
+ELSEWHERE = "If you mean another one, set ASKBACK_DATABASE_URL."
 
 
 def read_snapshot(where: DatabaseLocation, work: Callable[[Connection], T]) -> T:
@@ -99,7 +99,7 @@ def read_snapshot(where: DatabaseLocation, work: Callable[[Connection], T]) -> T
             return work(connection)
     except (sqlite3.Error, DBAPIError) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
-        raise OperatorError(f"The database {where} cannot be read: {cause}. Ask `askback doctor` for more.") from error
+        raise OperatorError(f"Could not read the database {where}: {cause}. Run `askback doctor` for more.") from error
 
 
 @asynccontextmanager
@@ -128,15 +128,15 @@ def check_version(connection: Connection) -> None:
     if stored == NEWEST:
         return
     if stored is None:
-        raise DatabaseNotReady(f"This database is not one of askback's, or was never begun. {ELSEWHERE}")
+        raise DatabaseNotReady(f"This database is empty or belongs to another program. {ELSEWHERE}")
     if is_older(stored):
         raise OutdatedDatabase(
-            f"This database was written by an older askback (version {stored}). Start the bot with this askback: "
-            "that brings the database up to date."
+            f"An older askback wrote this database (version {stored}). Start the bot with this askback once: it "
+            "upgrades the database."
         )
     raise OperatorError(
-        f"This database was written by a newer askback (version {stored}), and this one knows up to {NEWEST}. "
-        "Use the newer one."
+        f"A newer askback wrote this database (version {stored}), and this one supports up to {NEWEST}. "
+        "Use the newer askback."
     )
 
 

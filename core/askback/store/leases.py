@@ -30,8 +30,8 @@ class LeaseLost(StoreError):
 async def keep_lease(store: OutboxTransactions, target: str, taken_at: float) -> AsyncGenerator[None]:
     """Keep the lease of a delivery until the block ends.
 
-    `taken_at` is the running loop's time at which the owner requested the lease. Raises `LeaseLost` if no renewal
-    reached the database before the lease ran out. Then the block is cancelled, and its owner must leave the row alone.
+    `taken_at` is the running loop's time at which the owner requested the lease. If no renewal reaches the database
+    before the lease expires, this cancels the block and raises `LeaseLost`. The owner must then not touch the row.
     """
     limit = asyncio.timeout_at(taken_at + LEASE_SECONDS - MARGIN_SECONDS)
     try:
@@ -45,7 +45,7 @@ async def keep_lease(store: OutboxTransactions, target: str, taken_at: float) ->
     except TimeoutError as error:
         if not limit.expired():
             raise
-        raise LeaseLost(f"The lease of {target} ran out before the database could be told to renew it.") from error
+        raise LeaseLost(f"The lease of {target} expired before it could be renewed.") from error
 
 
 async def _keep_renewed(store: OutboxTransactions, target: str, limit: asyncio.Timeout) -> None:
@@ -56,7 +56,7 @@ async def _keep_renewed(store: OutboxTransactions, target: str, limit: asyncio.T
         try:
             await store.renew_lease(target)
         except StoreError as error:
-            log.warning("A lease could not be renewed; trying again: %s", error, extra={"action": "lease_not_renewed"})
+            log.warning("Could not renew a lease; trying again: %s", error, extra={"action": "lease_not_renewed"})
         else:
             if limit.expired():
                 return  # too late: the block is being cancelled

@@ -20,7 +20,7 @@ NEWEST = "0006_contested_drawings"
 """Revision of the newest migration. It is a constant so that a start without one need not import alembic (0.2 s)."""
 
 VERSION_TABLE = "askback_version"
-"""Name of our version table. It differs from alembic's default, since other programs with alembic may share the
+"""Name of askback's version table. It differs from alembic's default, since other programs with alembic may share the
 database."""
 
 _versions = Table(
@@ -48,8 +48,8 @@ def prepare(connection: Connection) -> None:
         return
     if stored is None and (taken := sorted(tables & set(metadata.tables))):
         raise OperatorError(
-            f"This database already has tables named {', '.join(taken)} that askback did not make. "
-            "Set ASKBACK_DATABASE_URL to a database of its own."
+            f"This database already has tables named {', '.join(taken)} that belong to another program. "
+            "Set ASKBACK_DATABASE_URL to a database that only askback uses."
         )
     if stored is None:
         _create(connection)
@@ -62,9 +62,7 @@ def _create(connection: Connection) -> None:
     metadata.create_all(connection, checkfirst=False)
     _versions.create(connection)
     connection.execute(insert(_versions).values(version_num=NEWEST))
-    log.info(
-        "A new database was begun, of version %s.", NEWEST, extra={"action": "database_migrated", "to_version": NEWEST}
-    )
+    log.info("Created a new database, version %s.", NEWEST, extra={"action": "database_migrated", "to_version": NEWEST})
 
 
 def _read_version(connection: Connection) -> str | None:
@@ -89,11 +87,11 @@ def _upgrade(connection: Connection, stored: str) -> None:
         known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
         if stored not in known:
             raise OperatorError(
-                f"This database was written by a newer askback (version {stored}); install that version or "
-                f"restore a backup. This askback knows up to {NEWEST}."
+                f"A newer askback wrote this database (version {stored}), and this one supports up to {NEWEST}. "
+                "Install the newer askback again, or restore a backup."
             )
         # The savepoint opens SQLAlchemy's transaction, so that alembic finds one and commits nothing.
         with connection.begin_nested():
             command.upgrade(config, NEWEST)
     extra = {"action": "database_migrated", "from_version": stored, "to_version": NEWEST}
-    log.info("The database was brought from version %s to %s.", stored, NEWEST, extra=extra)
+    log.info("Upgraded the database from version %s to %s.", stored, NEWEST, extra=extra)

@@ -16,7 +16,7 @@ from askback.internal.values import Value
 
 CHANNEL = "askback"
 LISTENING = f"LISTEN {CHANNEL}"
-"""Statement by which a process that works on the database listens. Such processes are counted by it."""
+"""Statement with which a worker process listens. `list_processes` counts the connections that last ran it."""
 LISTENING_BESIDE = f'LISTEN "{CHANNEL}"'
 """Statement by which a process listens that only waits for an answer, so that it is not counted."""
 

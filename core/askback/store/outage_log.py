@@ -19,13 +19,13 @@ LATE_SECONDS = 5.0
 """Seconds after an outage in which errors that it caused may still be logged."""
 
 _away: set[Outage] = set()
-"""Outages that last now. Changed and read by single operations only, so no lock is needed."""
+"""The current outages. Only single operations change and read the set, so it needs no lock."""
 _back_at = float("-inf")
 """Monotonic time at which the last outage ended."""
 
 
 def is_outage_logged() -> bool:
-    """Return True if an outage lasts, or ended just now. The log mentions it already."""
+    """Return True if there is an outage, or one has just ended. It is already in the log."""
     return bool(_away) or time.monotonic() - _back_at < LATE_SECONDS
 
 
@@ -53,14 +53,14 @@ class Outage:
             seconds = now - self._since
         if first:
             log.error(
-                "%s does not commit: %s. It is tried again until it does; clicks are refused meanwhile.",
+                "%s does not accept commits: %s. Retrying until it does; the bot refuses clicks meanwhile.",
                 self._what,
                 reason,
                 extra={"action": "database_away"},
             )
         else:
             log.error(
-                "%s has not committed for %.0f s: %s.",
+                "%s has accepted no commits for %.0f s: %s. Still retrying.",
                 self._what,
                 seconds,
                 reason,
@@ -84,7 +84,7 @@ class Outage:
                 self._logged = now
         if was_known:
             log.warning(
-                "%s commits again, after %.0f s.",
+                "%s accepts commits again, after %.0f s.",
                 self._what,
                 seconds,
                 extra={"action": "database_back", "seconds": round(seconds)},

@@ -22,7 +22,7 @@ class OutboxTransactions(Transactions):
     """Transactions on the outbox: lease, deliver, retry."""
 
     async def lease(self, at_most: int, platform: str | None = None) -> tuple[OutboxItem, ...]:
-        """Lease what is due now, on one platform or on all that this process serves."""
+        """Lease the rows that are due now, on one platform or on all that this process serves."""
         served = self._served if platform is None else frozenset({platform})
         return await self._run(lambda connection: outbox_leases.lease(connection, _LEASE, at_most, served, self._left))
 
@@ -31,11 +31,11 @@ class OutboxTransactions(Transactions):
         await self._run(lambda connection: outbox_leases.renew_lease(connection, target, _LEASE))
 
     async def end_all_leases(self) -> None:
-        """End every lease, since the process that held them has ended. Called once, by a worker that runs alone."""
+        """End every lease. A worker that runs alone calls this once, since the process that held them has ended."""
         await self._run(outbox_leases.end_all_leases)
 
     async def repair_due_times(self) -> int:
-        """Make rows due that were put off before the clock went back. Return the number of rows."""
+        """Make rows due that were postponed before the clock was set back. Return the number of rows."""
         return await self._run(outbox_leases.repair_due_times)
 
     async def get_time_until_due(self, platform: str | None = None) -> timedelta | None:
@@ -75,7 +75,7 @@ class OutboxTransactions(Transactions):
         return await self._database.read(lambda connection: conversations.get_last_text(connection, conversation_id))
 
     async def release_lease(self, target: str) -> None:
-        """Return a row that its holder could not deliver to the outbox. It is due at once."""
+        """Release the lease of a row that its holder could not deliver. The row is due at once."""
         await self._run(lambda connection: outbox_leases.release_lease(connection, target))
 
     async def skip_unreadable(self, item: OutboxItem, error: UnreadableRow) -> None:

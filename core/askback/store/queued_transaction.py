@@ -65,9 +65,9 @@ def call(job: AnyJob, connection: Connection) -> None:
     try:
         result = job.work(connection)
         if isinstance(result, _BOUND):
-            raise TypeError("A work must return values, not what belongs to its connection.")
+            raise TypeError("A work must return plain values, not objects that belong to its connection.")
         if connection.in_nested_transaction():
-            raise RuntimeError("A work must end the savepoints that it begins.")
+            raise RuntimeError("A work must release the savepoints that it creates.")
     except StopIteration as error:
         # A future cannot hold a StopIteration.
         job.error = RuntimeError("A work raised StopIteration.")
@@ -95,7 +95,7 @@ def _deliver(jobs: list[AnyJob]) -> None:
         if future.done():
             if job.error is None and not future.cancelled() and _is_in_doubt(future.exception()):
                 log.warning(
-                    "A transaction was committed after its caller had been told that this is in doubt.",
+                    "A transaction that was reported as in doubt has been committed after all.",
                     extra={"action": "commit_late"},
                 )
         elif job.error is None:

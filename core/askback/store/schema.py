@@ -1,8 +1,8 @@
 """The tables, described once for SQLite and PostgreSQL.
 
 JSON columns are text that only askback reads. Times are microseconds since the epoch, UTC (`askback.internal.clock`).
-Migrations contain their own copy of the tables that they create. So each change of this file needs a new migration, and
-a test compares the two.
+Each change of this file needs a new migration, because migrations contain their own copy of the tables. A test compares
+the two.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ reservations = Table(
     Column("until", BigInteger, nullable=False),
 )
 
-# Messages that may be meant as an answer, for which the author is asked to choose.
+# Messages that may be an answer. The author gets an offer to use the message as one.
 offers = Table(
     "offers",
     metadata,

@@ -1,6 +1,6 @@
-"""Compiled statements for each click and each turn of the model.
+"""Compiled statements for the queries of each click and each turn.
 
-They are written with SQLAlchemy, once for both databases. On SQLite they then bypass SQLAlchemy at run time, since its
+They are written with SQLAlchemy, once for both databases. On SQLite, they bypass SQLAlchemy at run time, because its
 overhead is several times the work of SQLite itself.
 """
 
@@ -26,7 +26,7 @@ class Statement:
         columns = list(made.selected_columns) if isinstance(made, Select) else []
         strange = [column.name for column in columns if not isinstance(column.type, Integer | Text | Boolean)]
         if strange:
-            raise TypeError(f"Only SQLAlchemy makes of a row what {', '.join(strange)} stands for.")
+            raise TypeError(f"A Statement cannot convert the columns {', '.join(strange)}: run it through SQLAlchemy.")
         self._flags = [column.name for column in columns if isinstance(column.type, Boolean)]
         self._made = made
         self._compiled: dict[tuple[str, ...], tuple[str, tuple[str, ...], dict[str, Any]]] = {}

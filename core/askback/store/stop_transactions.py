@@ -21,7 +21,7 @@ from askback.store.queries import approvals, asks, conversations, inbox, locks, 
 from askback.store.transaction_events import AskSettled, ConversationStopped, record_event
 from askback.store.transactions import Transactions
 
-STOPPED = "Somebody stopped this before it was done. If it had begun, its outcome is unknown."
+STOPPED = "Somebody stopped this before it finished. If it had begun, its outcome is unknown."
 """Result of a call that a stop ended."""
 
 
@@ -65,7 +65,7 @@ class StopTransactions(Transactions):
                 return None
             now = utc_now()
             ended = end_all(connection, conversation, by, now, reason)
-            name = "whoever runs me" if by is None else by.display_name
+            name = "my operator" if by is None else by.display_name
             why = f": {reason}" if reason else "."
             outgoing = OutgoingMessage(
                 target=f"stop:{conversation_id}:{conversation.stops}", text=f"Stopped by {name}{why}", markdown=False
@@ -77,7 +77,7 @@ class StopTransactions(Transactions):
 
 
 def is_working(connection: Connection, conversation: Conversation) -> bool:
-    """Return True if a turn runs or is due, or the model waits for people or tools. A new message does not end that."""
+    """Return True if a turn runs or is due, or if the model waits for people or tools."""
     if conversations.wants_turn(connection, conversation.id):
         return True
     last = transcript.get_last(connection, conversation.id)

@@ -1,4 +1,4 @@
-"""The store, in which every method is one whole transaction. No connection and no row leaves it."""
+"""The store. Each of its methods is one complete transaction, and returns neither connections nor rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Store(
     UsageTransactions,
     ToolCallTransactions,
 ):
-    """The transactions on everything that must survive the end of the process."""
+    """All transactions on data that must survive a restart."""
 
     async def close(self) -> None:
         await self._database.close()

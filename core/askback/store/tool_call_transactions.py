@@ -16,7 +16,7 @@ from askback.store.transactions import Transactions
 
 log = logging.getLogger("askback.store")
 
-NOT_APPROVED = "What was approved is not what would run. It was not run."
+NOT_APPROVED = "The call was not run, because it is not the call that people approved."
 """Result of a call that differs from the one that people approved."""
 
 
@@ -49,7 +49,7 @@ class ToolCallTransactions(Transactions):
         return await self._database.read(work)
 
     async def get_approval_context(self, conversation_id: str, tools: frozenset[str]) -> ApprovalContext:
-        """Return the people whose request the model's next calls of these tools would be, and the earlier decisions."""
+        """Return the requesters of the model's next calls of these tools, and the earlier decisions."""
 
         def work(connection: Connection) -> ApprovalContext:
             conversation = conversations.get(connection, conversation_id)
@@ -89,7 +89,8 @@ class ToolCallTransactions(Transactions):
         started = await self._run(work)
         if started is None:
             log.error(
-                "What was approved is not what would run: the row of a tool's call was changed. It was not run.",
+                "A tool was not run: its stored call differs from the one that people approved. Check who changed the "
+                "database.",
                 extra={"action": "not_approved", "conversation_id": conversation_id, "tool_use_id": tool_use_id},
             )
         return started is True

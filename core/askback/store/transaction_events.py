@@ -1,4 +1,4 @@
-"""Events of a transaction: what has happened once it is committed.
+"""Events that a transaction records, and that take effect when it is committed.
 
 Functions that write rows record events. `Transactions` publishes them after the commit, so that no caller has to
 remember whom to notify.

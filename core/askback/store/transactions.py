@@ -20,16 +20,15 @@ from askback.store.unreadable_rows import SkippedRows
 T = TypeVar("T")
 
 CLICK_SECONDS = 2.0
-"""Seconds after which an uncommitted click is refused visibly. The platforms wait 3 s."""
+"""Seconds after which the person gets a notice that a click could not be committed. The platforms wait for 3 s."""
 
 Listener = Callable[[Event], None]
 """Receives events of committed transactions, on the event loop. It must neither block nor raise."""
 
 
 class Transactions:
-    """A group of methods that are whole transactions. No connection and no row leaves a method.
-
-    The events of a transaction are published after its commit.
+    """Base class for groups of transactions. Each method is one complete transaction, and publishes its events after
+    the commit. It returns neither connections nor rows.
     """
 
     def __init__(self, database: Database, served: ServedPlatforms = None, known: ServedPlatforms = None) -> None:

@@ -47,7 +47,7 @@ class TurnTransactions(Transactions):
         return await self._database.read(lambda connection: conversations.list_runnable(connection, now, self._served))
 
     async def get_next_turn_at(self, now: datetime) -> datetime | None:
-        """Return the earliest time after `now` for which a turn was put off. None if there is none."""
+        """Return the earliest time after `now` until which a turn is postponed. None if there is none."""
         return await self._database.read(
             lambda connection: conversations.get_next_turn_at(connection, now, self._served)
         )
@@ -62,7 +62,7 @@ class TurnTransactions(Transactions):
         return await self._database.read(work)
 
     async def postpone(self, conversation_id: str, pause: timedelta) -> None:
-        """Put off a failed turn until the pause ends, unless something new comes in."""
+        """Postpone a failed turn until the pause ends, or until a new message or result arrives."""
 
         def work(connection: Connection) -> None:
             locks.lock_conversation(connection, conversation_id)
@@ -101,8 +101,7 @@ class TurnTransactions(Transactions):
             resumed = last is not None and not last.forgotten and (last.role == "user" or last.unfinished)
             asked = () if last is None else approvals.list_calls_with_asks(connection, conversation_id, last.seq)
             if any(call.is_to_run for call, _ in asked):
-                # The call was approved after the tools ran. The caller, or the process that takes over from it, runs
-                # it.
+                # People approved the call after the other tools ran. The caller, or a process that takes over, runs it.
                 return None
             if any(ask is not None and ask.outcome is None for _, ask in asked):
                 conversations.set_wants_turn(connection, conversation_id, False)
@@ -141,11 +140,10 @@ class TurnTransactions(Transactions):
         return await self._run(work)
 
     async def end_turn(self, end: TurnEnd, limits: Limits) -> tuple[Ask, ...] | None:
-        """Commit what the model said, its calls, their asks and the texts to post, all together. Return the stored
-        asks.
+        """Commit the model's message, its calls, their asks and the texts to post. Return the stored asks.
 
-        None if somebody stopped the conversation meanwhile. None also if another process took this one for dead and has
-        ended the turn. Then only the tokens were committed.
+        Return None if somebody stopped the conversation, or if another process took this one for dead and has ended the
+        turn. Then only the tokens were committed.
         """
 
         def work(connection: Connection) -> tuple[Ask, ...] | None:
@@ -247,7 +245,7 @@ def _restore_text(connection: Connection, end: TurnEnd) -> None:
 def _find_last_exchange(connection: Connection, end: TurnEnd, last: Message) -> int:
     """Return the first row of the last exchange.
 
-    Tool results are never kept or dropped without the calls that they answer.
+    So tool results are always kept or dropped together with their calls.
     """
     if not any(block.get("type") == "tool_result" for block in last.content):
         return last.seq

@@ -21,7 +21,7 @@ MOST = 1000
 """Largest number of remembered rows of a kind. Further ones are read again each time, which is harmless."""
 
 _WHAT = {
-    "outbox": "Something that people are to see",
+    "outbox": "A delivery",
     "ask": "A question",
     "turn": "A conversation",
 }
@@ -41,7 +41,8 @@ def mark_unreadable(what: str) -> Generator[None]:
         yield
     except (ValueError, TypeError, KeyError) as error:
         raise UnreadableRow(
-            f"{what} cannot be read: replace this process where a newer askback works on the same database, too."
+            f"{what} has content that this version does not know. If a newer askback uses the same database, replace "
+            "this process."
         ) from error
 
 
@@ -62,8 +63,8 @@ class SkippedRows:
             return
         self._logged.add(kind)
         log.warning(
-            "%s was stored by a newer askback and waits for a process of it: %s. Finish the upgrade: replace this "
-            "process. Where the newer release was taken away again, start it once more until nothing waits.",
+            "%s waits for a newer askback, which has stored it: %s. Finish the upgrade by replacing this process. If "
+            "you have rolled the upgrade back, run the newer version again until nothing waits.",
             _WHAT[kind],
             type(error.__cause__).__name__,
             extra={"action": "left_to_newer", "kind": kind, "id": str(id_)},

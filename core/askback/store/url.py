@@ -11,7 +11,7 @@ from askback.errors import OperatorError
 from askback.store.postgres.address import SCHEMES, UNREADABLE, PostgresAddress
 
 _FORMS = (
-    "Write a file (askback.db), sqlite:///relative.db, sqlite:////absolute/path.db or "
+    "Use a file (askback.db), sqlite:///relative.db, sqlite:////absolute/path.db or "
     "postgresql://user:password@host/database."
 )
 # A URL without its slashes, or libpq's keyword form. Treated as a file name, it would be shown with its password.
@@ -43,11 +43,11 @@ def get_database_path(url: str) -> Path:
     scheme = scheme.lower()
     if scheme.partition("+")[0] in {"postgres", "postgresql"}:
         raise OperatorError(
-            "ASKBACK_DATABASE_URL names a PostgreSQL database; this is about a file of SQLite. " + _FORMS
+            "ASKBACK_DATABASE_URL names a PostgreSQL database, but this command needs an SQLite file. " + _FORMS
         )
     if scheme not in {"sqlite", "sqlite+pysqlite"}:
         raise OperatorError(
-            f"ASKBACK_DATABASE_URL starts with {scheme}://, but askback stores in SQLite and PostgreSQL only. " + _FORMS
+            f"ASKBACK_DATABASE_URL starts with {scheme}://, but askback supports only SQLite and PostgreSQL. " + _FORMS
         )
     if rest and not rest.startswith("/"):
         raise OperatorError(
@@ -71,24 +71,22 @@ def resolve_url(url: str, folder: Path) -> str:
 def _to_path(name: str) -> Path:
     if name == ":memory:":
         raise OperatorError(
-            "ASKBACK_DATABASE_URL names a database in memory, but questions must outlive a restart. " + _FORMS
+            "ASKBACK_DATABASE_URL names an in-memory database, but questions must survive a restart. " + _FORMS
         )
     if not name or "\0" in name:
-        raise OperatorError("ASKBACK_DATABASE_URL names no file. " + _FORMS)
+        raise OperatorError("ASKBACK_DATABASE_URL has no file name. " + _FORMS)
     if name.startswith("file:"):
-        raise OperatorError(
-            "ASKBACK_DATABASE_URL is one of SQLite's file: URIs, which askback does not read. " + _FORMS
-        )
+        raise OperatorError("ASKBACK_DATABASE_URL is an SQLite file: URI, which askback does not support. " + _FORMS)
     if "?" in name:
-        raise OperatorError("ASKBACK_DATABASE_URL has options after a ?, which askback does not read. " + _FORMS)
+        raise OperatorError("ASKBACK_DATABASE_URL has options after a ?, which askback does not support. " + _FORMS)
     try:
         path = Path(name).expanduser()
     except RuntimeError:
-        raise OperatorError("ASKBACK_DATABASE_URL names the home of somebody who is not known here.") from None
+        raise OperatorError("ASKBACK_DATABASE_URL starts with ~ and an unknown user. Give the full path.") from None
     try:
         is_folder = not path.name or path.is_dir()
     except OSError as error:
-        raise OperatorError(f"ASKBACK_DATABASE_URL names a file that cannot be: {error.strerror}. " + _FORMS) from None
+        raise OperatorError(f"ASKBACK_DATABASE_URL has an invalid path: {error.strerror}. " + _FORMS) from None
     if is_folder:
-        raise OperatorError("ASKBACK_DATABASE_URL names a folder, but a file is wanted. " + _FORMS)
+        raise OperatorError("ASKBACK_DATABASE_URL names a folder, but it must name a file. " + _FORMS)
     return path

@@ -1,4 +1,4 @@
-"""Transactions that count the model's tokens before each call and correct the count afterwards."""
+"""Transactions that reserve the model's tokens before each call and correct the count afterwards."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class UsageTransactions(Transactions):
         )
 
     async def reserve(self, conversation_id: str, reservation: str, amount: Callable[[TokenUsage], int]) -> TokenUsage:
-        """Count a call in advance, with the number of tokens that `amount` returns. 0 means that the call must not run.
+        """Reserve the number of tokens that `amount` returns for a call. 0 means that the call must not run.
 
-        Returns what was spent before. `reservation` is a new id, for `settle`.
+        Return the usage before that. `reservation` is a new id, for `settle`.
         """
 
         def work(connection: Connection) -> TokenUsage:
@@ -47,7 +47,7 @@ class UsageTransactions(Transactions):
         return await self._run(work)
 
     async def adjust(self, reservation: str, tokens: int) -> None:
-        """Change the count in advance, since more is known about the call."""
+        """Change a reservation, since more is known about the call."""
         await self._run(lambda connection: usage.adjust(connection, reservation, tokens))
 
     async def settle(self, reservation: str, tokens: int) -> None:

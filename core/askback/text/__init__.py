@@ -1,1 +1,1 @@
-"""Prepares texts of models and people for display: literal, cut into messages, without secrets."""
+"""Prepares texts of models and people for display: makes them literal, splits them into messages, hides secrets."""

@@ -1,6 +1,6 @@
 """Makes texts of models and people literal, so that they cannot hide or reorder the text around them.
 
-This module holds the part common to every platform. Each bot also escapes its own mark-up.
+This module has the part that all platforms share. Each bot also escapes its platform's markup.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FSI, _PDI, _PDF = "\u2068", "\u2069", "\u202c"
 _EMBEDDINGS: Final = frozenset("\u202a\u202b\u202d\u202e")
 _ISOLATES: Final = frozenset("\u2066\u2067\u2068")
 MAX_QUOTED: Final = 100
-"""Most characters of a text that a sentence quotes."""
+"""Maximum number of characters of a text that a sentence quotes."""
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
 
@@ -95,7 +95,7 @@ def quote_line(text: str, longest: int = MAX_QUOTED) -> str:
 
 
 def split_text(text: str, longest: int) -> Iterator[str]:
-    """Yield parts of at most `longest` UTF-16 units, cut at lines or words. Together they are the whole text."""
+    """Split a text at lines or words into parts of at most `longest` UTF-16 units. Joined, they equal the text."""
     rest = text
     while utf16_length(rest) > longest:
         at = find_break(rest, _count_fitting(rest, longest))

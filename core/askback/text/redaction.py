@@ -1,4 +1,4 @@
-"""Hides secrets in texts: known ones, and everything that has the form of one."""
+"""Hides secrets in texts: registered ones, and anything that looks like one."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def register_secrets(*secrets: str) -> None:
     forms = {form for one in given for form in (one, quote(one, safe=""), json.dumps(one)[1:-1], repr(one)[1:-1])}
     known = _known | {form for form in forms if len(form) >= SHORTEST}
     if known != _known:
-        # The longest first: one secret may begin with another.
+        # Put the longest first, since one secret may begin with another.
         _any_known = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))))
         _known = known
 

@@ -23,5 +23,5 @@ def to_terminal_text(text: str, *, lines: bool = False) -> str:
 
 
 def to_json_line(value: JsonValue) -> str:
-    """Return one line of JSON, readable in every language. Characters that a terminal obeys are escaped."""
+    """Return one line of JSON. Escape only terminal control characters, so that every language stays readable."""
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))

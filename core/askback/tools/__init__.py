@@ -42,4 +42,4 @@ def get_tool(name: str) -> QuestionTool[ToolInput]:
     try:
         return TOOLS[name]
     except KeyError:
-        raise CallerError(f"There is no question tool {name!r}; there are {', '.join(TOOLS)}.") from None
+        raise CallerError(f"There is no question tool {name!r}. The tools are {', '.join(TOOLS)}.") from None

@@ -86,8 +86,8 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
     name: ClassVar[str] = "askQuestion"
     description: ClassVar[str] = (
         "Ask the people in this conversation one multiple-choice question and wait for the answer, which may take "
-        "minutes or days. Use it only for what you cannot find out or decide yourself. If nobody answers in time the "
-        'answer is "timeout" with timedOut: true, which is no choice of theirs.'
+        "minutes or days. Use it only for what you cannot find out or decide yourself. If nobody answers in time, the "
+        'answer is "timeout" with timedOut: true. That is not a choice that they made.'
     )
     example: ClassVar[str] = (
         '{"question": "Which language do you prefer?", "options": ["Python", "TypeScript"], "allowCustom": true}'

@@ -119,7 +119,7 @@ class AskUserQuestionInput(ToolInput):
     def _check(self) -> AskUserQuestionInput:
         count = len(self.questions)
         if not 1 <= count <= 4:
-            raise ValueError(f"it holds {count} questions: ask 1 to 4 at a time, the most important ones first")
+            raise ValueError(f"it has {count} questions: ask 1 to 4 at a time, the most important ones first")
         return self
 
 

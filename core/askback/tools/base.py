@@ -37,7 +37,7 @@ class QuestionTool(ABC, Generic[Input]):
     name: ClassVar[str]
     description: ClassVar[str]
     example: ClassVar[str]
-    """A valid input, shown to a model whose input was not understood."""
+    """An example of a valid input. A model whose input is invalid gets it."""
     input_type: type[Input]
 
     @property
@@ -63,7 +63,7 @@ class QuestionTool(ABC, Generic[Input]):
         return tuple(self.addressee_names(self.parse_input(data)))
 
     def error_result(self, error: ModelError) -> ToolResult:
-        """Return the result for an input that was not understood."""
+        """Return the result for an invalid input."""
         text = str(error)
         return ToolResult(text=text, data={"error": text}, is_error=True)
 
@@ -77,7 +77,7 @@ class QuestionTool(ABC, Generic[Input]):
         more = len(problems) - MAX_PROBLEMS
         lines = [*map(str, problems[:MAX_PROBLEMS]), *([f"and {more} more like these"] if more > 0 else [])]
         what = lines[0] if len(lines) == 1 else "".join(f"\n- {line}" for line in lines)
-        raise ModelError(f"{self.name} could not be understood, and nobody was asked: {what}", example=self.example)
+        raise ModelError(f"The input of {self.name} is invalid, so nobody was asked: {what}", example=self.example)
 
     def field_name(self, field: str) -> str:
         """Return the model's name for a field of the form; empty if another field reports the same problem."""
@@ -104,7 +104,7 @@ class QuestionTool(ABC, Generic[Input]):
         try:
             return shorten(f"{self.name} · {self.summarize(self.parse_input(data))}", 200)
         except ModelError:
-            return f"{self.name} · not understood"
+            return f"{self.name} · invalid input"
 
     def result_summary(self, outcome: Outcome) -> str:
         """Return one line about the result, for logs and transcripts."""
@@ -128,7 +128,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 MAX_PROBLEMS = 50
-"""Most problems that the model reads at once, each on a line. A longer list would add nothing."""
+"""Maximum number of problems that one error lists. A longer list would not help the model."""
 
 
 def _quote(text: str) -> str:
@@ -151,15 +151,16 @@ def describe_unanswered(outcome: Outcome) -> str:
     why = f' They wrote: "{indent_body(outcome.reason)}"' if outcome.reason else ""
     match outcome.status:
         case "timed_out":
-            return "Nobody answered in time. This is no answer and no choice: do not assume one."
+            return "Nobody answered in time. This is not an answer or a choice: do not assume one."
         case "cancelled":
             return (
-                f"The question was cancelled without an answer.{why} Do not assume one; go on without it or ask again."
+                f"The question was cancelled without an answer.{why} Do not assume one: continue without it, or ask "
+                "again."
             )
         case "declined":
             return f"The person declined to answer for now.{why} Do not assume an answer."
         case "undeliverable":
-            reason = (outcome.reason or "nobody can be reached here").rstrip(". ")
-            return f"The question could not be delivered: {reason}. Nobody saw it; go on without an answer."
+            reason = (outcome.reason or "the platform cannot reach anybody here").rstrip(". ")
+            return f"The question could not be delivered: {reason}. Nobody saw it; continue without an answer."
         case "answered":
             return "Answered."

@@ -1,4 +1,4 @@
-"""Parses the inputs that models really send, leniently where the meaning is clear."""
+"""Parses tool inputs leniently, since models often deviate from the schema in ways whose meaning is clear."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ToolInput(BaseModel):
 
 
 def decode_json(value: object) -> object:
-    """Unpack JSON that came as a string. Anything else is returned unchanged."""
+    """Decode JSON that was sent as a string. Return anything else unchanged."""
     found = value
     for _ in range(MAX_DEPTH):
         if not isinstance(found, str) or found.lstrip(' \t\r\n"')[:1] not in {"[", "{"}:
@@ -52,7 +52,7 @@ def decode_json(value: object) -> object:
 
 
 def as_list(value: object) -> object:
-    """Return a list, also for a JSON string, a single entry, or nothing. Null entries are left out."""
+    """Convert a JSON string, a single entry, or nothing to a list. Drop null entries."""
     value = decode_json(value)
     if value is None or (isinstance(value, str) and not value.strip()):
         return []
@@ -64,14 +64,14 @@ def as_list(value: object) -> object:
 
 
 def rename_fields(value: object, /, *, text: str | None = None, **names: tuple[str, ...]) -> object:
-    """Rename fields that models send under other names to ours. A bare text becomes the field `text`.
+    """Rename fields that models send under other names. A bare text becomes the field `text`.
 
-    Case and separators of names do not matter. One of our names takes precedence over every alias. A null field counts
-    as not sent.
+    Case and separators of names do not matter. The schema's name takes precedence over every alias. A null field counts
+    as missing.
     """
     found = decode_json(value)
     known = _select_known(found, names)
-    # A text that is JSON, but has none of our fields, is for people to read.
+    # A text that is JSON, but has no known fields, is text for people.
     if text is not None and isinstance(value, str | int | float) and not known:
         return {text: value}
     return known if isinstance(found, Mapping) else found
@@ -128,7 +128,7 @@ def _read_text(value: object) -> object:
 
 
 LenientText = Annotated[str, BeforeValidator(_read_text)]
-"""A text, also if a number was sent. Half surrogate pairs are repaired, since the model cannot see them."""
+"""A text. Accepts a number, and repairs unpaired surrogates, since the model cannot see them."""
 
 
 def none_if_blank(text: str | None) -> str | None:
@@ -150,11 +150,11 @@ def _read_name(value: object) -> object:
 
 
 NameList = Annotated[list[LenientText], BeforeValidator(_read_names)]
-"""Names of people, also if one text was sent."""
+"""Names of people. Accepts a single text."""
 
 TO_DESCRIPTION: Final = (
-    "Optional: names of the people to ask, as they stand in front of their messages. Only those then answer, and are "
-    "notified. Leave it out where it does not matter who answers."
+    "Optional: names of the people to ask, as they appear before their messages. Then only these people can answer, "
+    "and they are notified. Leave it out if it does not matter who answers."
 )
 """The description of `to` for the model."""
 

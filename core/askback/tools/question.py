@@ -34,11 +34,11 @@ class OptionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["value", "label"]})
 
     value: LenientText = Field(
-        default="", description="What you get back when this option is chosen.", json_schema_extra=length_limits(2000)
+        default="", description="The value that you get for this option.", json_schema_extra=length_limits(2000)
     )
-    label: LenientText = Field(description="What people read.", min_length=1, json_schema_extra=length_limits(2000))
+    label: LenientText = Field(description="The text for people.", min_length=1, json_schema_extra=length_limits(2000))
     description: LenientText | None = Field(
-        default=None, description="What choosing it means.", json_schema_extra=length_limits(4000)
+        default=None, description="The meaning of this option.", json_schema_extra=length_limits(4000)
     )
 
     @model_validator(mode="before")
@@ -63,7 +63,7 @@ class QuestionInput(ToolInput):
     id: LenientText = Field(default="", description="A stable id for the answer.", json_schema_extra=length_limits(200))
     label: LenientText | None = Field(
         default=None,
-        description="A short name for tabs and the review; else Q1, Q2 …",
+        description="A short name for tabs and the review. Default: Q1, Q2 …",
         json_schema_extra=length_limits(200),
     )
     prompt: LenientText = Field(description="The full question.", json_schema_extra=length_limits(10_000, least=1))
@@ -105,7 +105,7 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
     name: ClassVar[str] = "question"
     description: ClassVar[str] = (
         "Ask the people in this conversation one or several multiple-choice questions and wait for their answer, "
-        'which may take minutes or days. Every question also offers "Something else…", where they can write. '
+        'which may take minutes or days. Every question also offers "Something else…" for a written answer. '
         "Use it only for what you cannot find out or decide yourself."
     )
     example: ClassVar[str] = (

@@ -1,4 +1,4 @@
-"""Names that the author of a tool imports. The import is light, because tool modules should not load all of askback."""
+"""Names for authors of tools to import. This module is light, so that tool modules do not load all of askback."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ToolContext:
 
     conversation_id: str
     call_id: str
-    """The same each time this call is run: a key for services that deduplicate requests."""
+    """An idempotency key for external services: it is the same each time this call runs."""
     starter: Actor
     """The person who began the conversation. Others may have written in it since."""
     place: Place
@@ -68,14 +68,14 @@ def tool(
         try:
             setattr(one, _MARK, ToolOptions(idempotent=idempotent, timeout=timeout, approval=approval))
         except AttributeError:
-            raise CallerError(f"@tool is for functions, and {one!r} is none.") from None
+            raise CallerError(f"@tool is only for functions, and {one!r} is not a function.") from None
         return one
 
     return mark if function is None else mark(function)
 
 
 def get_options(*objects: object) -> ToolOptions:
-    """Return the traits declared on the first of these objects that has any, or the defaults."""
+    """Return the options of the first of these objects that has any, or the defaults."""
     for one in objects:
         traits = getattr(one, _MARK, None)
         if isinstance(traits, ToolOptions):

@@ -145,7 +145,7 @@ class ToolLoops:
             if not loop.is_blocked:
                 return loop
         if self.is_full:
-            raise NoCapacityError(f"All {LOOPS} event loops for async tools are blocked by calls that do not give way.")
+            raise NoCapacityError(f"All {LOOPS} event loops for async tools are blocked by calls that never await.")
         self._loops.append(_Loop(self._threads))
         return self._loops[-1]
 
@@ -213,7 +213,7 @@ class _Loop:
         tools, where = self._find_blocking_tool()
         log.error(
             "The tool %s blocks its event loop at %s, so other async tools move to another loop. "
-            "Await what takes time there, or write it as a plain def.",
+            "Use await for slow work there, or make the tool a plain def.",
             tools,
             where,
             extra={"action": "tool_blocks", "tool": tools},
@@ -230,7 +230,7 @@ class _Loop:
                 if call.code is frame.f_code:
                     return call.tool, f"{frame.f_code.co_filename}:{frame.f_lineno}"
             frame = frame.f_back
-        return ", ".join(sorted({call.tool for call in begun})) or "something", where
+        return ", ".join(sorted({call.tool for call in begun})) or "(unknown)", where
 
     async def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)

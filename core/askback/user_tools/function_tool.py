@@ -57,12 +57,12 @@ class UserTool:
 
     @classmethod
     def from_object(cls, value: object) -> UserTool:
-        """Read a function, or the object that anthropic's `beta_tool` or `beta_async_tool` made of one.
+        """Build a tool from a function, or from the result of anthropic's `beta_tool` or `beta_async_tool`.
 
-        Raises `CallerError`. Its text continues after the tool's name with the problem and the fix. Raises
-        `OperatorError` if the agent's extra is not installed.
+        Raises `CallerError`, whose text continues a sentence that starts with the tool's name. Raises `OperatorError`
+        if the agent's extra is not installed.
         """
-        # Imported only if there are such tools: it takes longer than everything else at start-up.
+        # Import this only if there are such tools, since no other part of a start takes longer.
         with import_extra("agent", "The agent"):
             from anthropic import beta_tool
 
@@ -72,13 +72,13 @@ class UserTool:
             raise CallerError("is not a function. Name a function, or a list of functions.")
         arguments, context = _probe(function, free=declared is not None)
         if declared is not None and context is not None:
-            raise CallerError("takes a ToolContext: leave anthropic's decorator out, so that the model cannot set it.")
+            raise CallerError("has a ToolContext parameter, which the model could set: remove anthropic's decorator.")
         try:
             definition = _build_definition(declared or cast("_Declared", beta_tool(arguments)))
             adapter = cast("TypeAdapter[dict[str, object]]", TypeAdapter(cast("type[object]", arguments)))
         except (PydanticUserError, TypeError, ValueError, NameError) as error:
             what = str(error).splitlines()[0].rstrip(".")
-            raise CallerError(f"has a parameter of a type that a model cannot give ({what}). Change that.") from None
+            raise CallerError(f"has a parameter whose type has no JSON schema ({what}). Change the type.") from None
         name = str(definition["name"])
         if not _NAME.fullmatch(name):
             raise CallerError("has a name that the model's service refuses. Use 1 to 64 of a-z, A-Z, 0-9, _ and -.")
@@ -104,12 +104,12 @@ class UserTool:
         This runs code of the parameters' types, such as the operator's validators.
         """
         if not isinstance(data, dict):
-            raise ModelError(f"{self.name} was not run: its input has to be an object with named fields.")
+            raise ModelError(f"{self.name} was not run: its input must be a JSON object.")
         try:
             found = self.input_adapter.validate_python(ArgsKwargs((), cast("dict[str, object]", data)))
         except ValidationError as error:
             problems = "; ".join(map(str, to_problems(error)))
-            raise ModelError(f"{self.name} was not run, because its input is wrong: {problems}") from None
+            raise ModelError(f"{self.name} was not run, because its input is invalid: {problems}") from None
         return found if self.context is None else {**found, self.context: context}
 
 
@@ -129,14 +129,15 @@ def _build_definition(declared: _Declared) -> dict[str, JsonValue]:
 def _probe(function: Function, *, free: bool) -> tuple[Callable[..., str], str | None]:
     """Return a function with the same parameters that returns its arguments, and the context's parameter.
 
-    With it, an input is validated before the real function is called. A `ValidationError` in the real function is then
-    that function's own. `free` allows any further arguments, since another schema describes them. Raises `CallerError`.
+    It validates an input before the real function is called, so that a `ValidationError` in the real function is not
+    mistaken for an invalid input. `free` permits more arguments, since another schema describes them. Raises
+    `CallerError`.
     """
     signature = inspect.signature(function)
     try:
         hints: dict[str, object] = get_type_hints(function, include_extras=True)
     except (NameError, AttributeError, TypeError, SyntaxError) as error:
-        raise CallerError(f"has an annotation that cannot be read ({error}). Import what it names.") from None
+        raise CallerError(f"has an invalid annotation ({error}). Import the type that it names.") from None
     kinds = inspect.Parameter
     bare: list[str] = []
     context: str | None = None
@@ -144,7 +145,7 @@ def _probe(function: Function, *, free: bool) -> tuple[Callable[..., str], str |
     for name, parameter in signature.parameters.items():
         variable = parameter.kind is kinds.VAR_KEYWORD
         if parameter.kind in (kinds.POSITIONAL_ONLY, kinds.VAR_POSITIONAL) or (variable and not free):
-            raise CallerError(f"has a parameter without a name that a model could give ({parameter}). Name each one.")
+            raise CallerError(f"has a parameter that has no name for the model ({parameter}). Use only named ones.")
         if hints.get(name) is ToolContext:
             context = name
         elif name not in hints and not variable:

@@ -1,4 +1,4 @@
-"""Load tools by name or import path, as given in the settings; each problem is reported in one sentence."""
+"""Loads the tools that the settings name or give an import path for, and reports each problem in one sentence."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str
                 if tool.name in TOOLS or other is not None:
                     whose = "a question tool of askback" if other is None else other[1]
                     problems.append(
-                        f"The tool {name} is called {tool.name}, and so is {whose}. Rename one of the two functions."
+                        f"The tool {name} has the name {tool.name}, and so has {whose}. Rename one of the functions."
                     )
                 else:
                     own[tool.name] = tool, name
@@ -83,13 +83,11 @@ def _find_approval_problems(approval: Sequence[str], own: Collection[str]) -> It
     asking = {name.casefold() for name in TOOLS}
     for pattern in approval:
         if pattern.casefold() in asking:
-            yield f"approval_tools names {pattern}, which asks people by itself. Take it out."
+            yield f"approval_tools contains {pattern}, which is a question tool and needs no approval. Remove it."
         elif pattern != MATCH_ALL_PATTERN and not any(_matches(name, pattern) for name in own):
-            no = (
-                "no tool of yours matches it" if _is_pattern(pattern) else "there is no tool of yours that is called so"
-            )
-            there = f"There are: {', '.join(own)}." if own else "There is none: name one in `tools`."
-            yield f"approval_tools names {pattern}, but {no}. {_suggest_names(pattern, own)}{there}"
+            no = "none of your tools matches it" if _is_pattern(pattern) else "you have no tool of that name"
+            there = f"Your tools are: {', '.join(own)}." if own else "You have no tools: add them to `tools`."
+            yield f"approval_tools contains {pattern}, but {no}. {_suggest_names(pattern, own)}{there}"
 
 
 def _is_pattern(name: str) -> bool:
@@ -114,13 +112,13 @@ def _import_tools(path: str) -> Iterator[UserTool]:
             found = cast("object", getattr(found, part))
         except AttributeError:
             raise OperatorError(
-                f"The tool {path} is not there: {module_name} has no {attribute}. "
+                f"The tool {path} does not exist: {module_name} has no {attribute}. "
                 "Correct the name in the setting `tools`."
             ) from None
     several = isinstance(found, list | tuple)
     entries = list(cast("Sequence[object]", found)) if several else [found]
     if not entries:
-        raise OperatorError(f"The tool {path} is an empty list. Put functions into it, or take it out of `tools`.")
+        raise OperatorError(f"The tool {path} is an empty list. Add functions to it, or remove it from `tools`.")
     for number, entry in enumerate(entries):
         try:
             yield UserTool.from_object(entry)
@@ -135,16 +133,16 @@ def _import_module(path: str, name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         missing = error.name or ""
         if name == missing or name.startswith(f"{missing}."):
-            cure = "Put it beside the settings file (--config), or install it where askback is installed."
-            raise OperatorError(f"The tool {path} is not there: there is no module {missing}. {cure}") from None
+            cure = "Put it in the folder of the settings file (--config), or install it in askback's environment."
+            raise OperatorError(f"The tool {path} does not exist: there is no module {missing}. {cure}") from None
         raise OperatorError(
-            f"The tool {path} cannot be imported: {name} needs the module {missing}, which is not there. "
-            "Install it where askback is installed."
+            f"Could not import the tool {path}: {name} needs the module {missing}, which is not installed. "
+            "Install it in askback's environment."
         ) from None
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a module of the operator's may raise anything
         what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".: ")
         raise OperatorError(
-            f"The tool {path} cannot be imported: {what}{_format_location(error)}. Correct that module."
+            f"Could not import the tool {path}: {what}{_format_location(error)}. Fix that module."
         ) from None
 
 

@@ -45,7 +45,7 @@ class ToolOutput(Value):
 
     text: str
     blocks: Blocks = ()
-    """Sent instead of the text if not empty."""
+    """Content blocks to send instead of the text. Empty if there are none."""
     is_error: bool = False
 
 
@@ -79,7 +79,7 @@ def format_error(error: BaseException, limit: int) -> ToolOutput:
             return result.evolve(blocks=texts, is_error=True)
         words = str(error)
     except BaseException as broken:  # noqa: BLE001 - an error of the operator's may do anything when it is shown
-        words = f"(its text cannot be shown: {type(broken).__name__})"
+        words = f"(reading its text failed: {type(broken).__name__})"
     return ToolOutput(text=_cut(f"{kind}: {words}" if words else kind, limit), is_error=True)
 
 
@@ -99,7 +99,7 @@ def _describe_value(value: object) -> str:
 
 def _cut(text: str, limit: int) -> str:
     if len(text) > limit:
-        text = f"{text[:limit]}\n[Cut here: these are the first {limit} of {len(text)} characters. Ask for less.]"
+        text = f"{text[:limit]}\n[Truncated: these are the first {limit} of {len(text)} characters. Ask for less.]"
     return repair_surrogates(text).replace("\x00", "\ufffd")
 
 
@@ -119,7 +119,7 @@ def _cut_blocks(blocks: Blocks, limit: int) -> Blocks:
             files -= size
             kept.append(block)
     if left < 0 and len(kept) < len(blocks):
-        kept.append(_to_note_block("[The texts after that are left out.]"))
+        kept.append(_to_note_block("[The remaining texts are left out.]"))
     return tuple(kept)
 
 
@@ -153,7 +153,7 @@ _BEGINNINGS: Final = {
 def _check_media_type(block: T, media_type: str, data: str) -> T:
     """Raise `ValueError` for a file of a different type than declared: the service refuses those."""
     if re.match(_BEGINNINGS[media_type], base64.b64decode(data[:32]), re.DOTALL) is None:
-        raise ValueError(f"is no {media_type}")
+        raise ValueError(f"is not {media_type}")
     return block
 
 

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class NoCapacityError(Exception):
-    """All threads or loops are taken by calls that have not ended, so nothing can run another one."""
+    """Raised if calls that have not ended occupy all threads or loops, so that no other call can run."""
 
 
 class ToolThreadPool(ThreadPoolExecutor):
@@ -28,7 +28,7 @@ class ToolThreadPool(ThreadPoolExecutor):
     def __init__(self, most: int) -> None:
         super().__init__(max_workers=1)  # never started: no work reaches it
         self._most = most
-        self._full = f"All {most} threads for tools are taken by calls that have not ended."
+        self._full = f"Calls that have not ended occupy all {most} threads for tools."
         self._taken = 0
         self._count = threading.Lock()
 

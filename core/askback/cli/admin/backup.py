@@ -40,13 +40,13 @@ REDRAW = (
     SELECT 'ask:' || id, 'card', conversation_id, id, revision, :now FROM asks
     WHERE status = 'open' AND messages != '[]'""",
 )
-"""Statements for the copy: its open questions may be settled in the chat by the time it is restored. A bot that starts
-on the copy redraws these cards from its own state, with their buttons.
+"""Statements that queue every open card of the copy for redrawing. By the time the copy is restored, the chat may show
+these questions as settled. A bot that starts on the copy draws their buttons again.
 """
 
 
 class _Ended(Exception):
-    """A signal arrived: leave no file behind."""
+    """Raised when a signal ends the backup, so that no file is left behind."""
 
 
 def backup(database: Path, target: Path, console: Console, *, force: bool) -> int:
@@ -68,7 +68,7 @@ def backup(database: Path, target: Path, console: Console, *, force: bool) -> in
                 raise _Ended
             _name(part, target, force=force)
         except _Ended:
-            console.print(Text("Ended before it was done: there is no back-up."))
+            console.print(Text("Interrupted, without a new backup."))
             return 128 + ended()
         except OSError as error:
             raise OperatorError(_describe_write_error(target, error)) from error
@@ -83,9 +83,7 @@ def backup(database: Path, target: Path, console: Console, *, force: bool) -> in
         )
     )
     if older is not None:
-        console.print(
-            Text(f"It is of an older askback (version {older}): this one brings it up to date when a bot starts on it.")
-        )
+        console.print(Text(f"An older askback wrote it (version {older}). A bot that starts on it upgrades it."))
     return 0
 
 
@@ -95,8 +93,8 @@ def refuse_postgres(url: str, target: Path) -> None:
         return
     words = ["pg_dump", "--format=custom", f"--file={target}", _remove_password(url)]
     raise OperatorError(
-        "PostgreSQL backs up by itself, also while bots run. The password, which is left out here, goes into "
-        f"PGPASSWORD or ~/.pgpass: {to_terminal_text(shlex.join(words))}"
+        "askback does not back up PostgreSQL. Use pg_dump, also while bots run, with the password in PGPASSWORD or "
+        f"~/.pgpass: {to_terminal_text(shlex.join(words))}"
     )
 
 
@@ -113,22 +111,22 @@ def _check_target(database: Path, target: Path, *, force: bool) -> None:
     shown = _format_path(target)
     where = target.resolve()
     if not target.name:
-        raise OperatorError(f"{shown} is a folder: name the file that the back-up is to become.")
+        raise OperatorError(f"{shown} is a folder: give the name of a file for the backup.")
     if where in {database.resolve(), *(database.resolve().with_name(database.name + end) for end in OURS)}:
-        raise OperatorError(f"{shown} belongs to the database itself: name another file for the back-up.")
+        raise OperatorError(f"{shown} belongs to the database itself: give another file for the backup.")
     if not target.parent.is_dir():
-        raise OperatorError(f"There is no folder {_format_path(target.parent)} for the back-up: make it first.")
+        raise OperatorError(f"There is no folder {_format_path(target.parent)} for the backup: create it first.")
     if target.is_dir():
         raise OperatorError(f"{shown} is a folder: name the file that the back-up is to become.")
     if not os.path.lexists(target):
         return
     if not force:
-        raise OperatorError(f"{shown} is there already, and was left as it is. To replace it, write --force.")
+        raise OperatorError(f"{shown} already exists, and was not changed. To replace it, add --force.")
     if not target.is_file():
-        raise OperatorError(f"{shown} is not a file, so a back-up cannot replace it.")
+        raise OperatorError(f"{shown} is not a regular file, so a backup cannot replace it. Give another file.")
     used = [target.with_name(target.name + end) for end in BESIDE]
     if find_worker_pid(target) is not None or any(map(os.path.lexists, used)):
-        raise OperatorError(f"{shown} is a database in use, and was left as it is: name another file for the back-up.")
+        raise OperatorError(f"{shown} is a database in use, and was not changed: give another file for the backup.")
 
 
 def _create(part: Path) -> None:
@@ -150,7 +148,7 @@ def _copy(database: Path, part: Path, ended: Callable[[], int]) -> str | None:
         if version is None or not is_older(version):
             check_version(connection)
         source = cast("sqlite3.Connection", connection.connection.driver_connection)
-        # Half a copy is thrown away. So it needs no journal, and is flushed once when it is whole.
+        # An incomplete copy is discarded. So the copy needs no journal, and one flush at the end is enough.
         copy.execute("PRAGMA journal_mode = OFF")
         copy.execute("PRAGMA synchronous = OFF")
         with Progress(
@@ -178,8 +176,8 @@ def _check(part: Path, ended: Callable[[], int], *, redraw: bool) -> int:
             found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(5)")]
             if found != ["ok"]:
                 raise OperatorError(
-                    f"The copy is damaged, and so is the database, it seems ({to_terminal_text(found[0])}). "
-                    "There is no new back-up. Keep the older ones, and ask `askback doctor`."
+                    f"The copy is damaged, so the database probably is, too ({to_terminal_text(found[0])}). "
+                    "There is no new backup. Keep the older ones, and run `askback doctor`."
                 )
             if redraw:
                 for statement in REDRAW:
@@ -209,7 +207,9 @@ def _name(part: Path, target: Path, *, force: bool) -> None:
         try:
             os.link(part, target)  # unlike a renaming, a link never replaces a file created meanwhile
         except FileExistsError:
-            raise OperatorError(f"{_format_path(target)} has come to be meanwhile, and was left as it is.") from None
+            raise OperatorError(
+                f"{_format_path(target)} was created by another program meanwhile, and was not changed: try again."
+            ) from None
         except OSError:
             part.rename(target)  # a file system without links
     directory = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -221,7 +221,7 @@ def _name(part: Path, target: Path, *, force: bool) -> None:
 
 def _remove(part: Path) -> None:
     for end in ("", *BESIDE):
-        # A file that cannot be removed has a name that explains itself.
+        # If this fails, the file's name explains what it is.
         with suppress(OSError):
             part.with_name(part.name + end).unlink()
 
@@ -245,21 +245,21 @@ def _catch_signals() -> Generator[Callable[[], int]]:
 def _describe_write_error(target: Path, error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return _describe_full_disk(target)
-    return f"The back-up {_format_path(target)} cannot be written: {error.strerror}."
+    return f"Could not write the backup {_format_path(target)}: {error.strerror}."
 
 
 def _describe_backup_error(database: Path, target: Path, error: sqlite3.Error | DBAPIError) -> str:
     if get_code(error) == sqlite3.SQLITE_FULL:
         return _describe_full_disk(target)
     return (
-        f"{_format_path(database)} could not be backed up to {_format_path(target)}: {format_reason(error)}. "
-        "There is no new file; ask `askback doctor` about the database."
+        f"Could not back up {_format_path(database)} to {_format_path(target)}: {format_reason(error)}. "
+        "There is no new file. Run `askback doctor` to check the database."
     )
 
 
 def _describe_full_disk(target: Path) -> str:
     folder = _format_path(target.parent)
-    return f"There is no room for the back-up in {folder}, and there is no new file: name another disk."
+    return f"The disk of {folder} has too little space for the backup, so there is no new file: use another disk."
 
 
 def _format_path(path: Path) -> str:

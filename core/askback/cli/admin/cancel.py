@@ -52,8 +52,8 @@ async def cancel(where: DatabaseLocation, prefix: str, reason: str | None, conso
         outcome = ask.outcome if done.ask is None else done.ask.outcome
         how = "settled" if outcome is None else outcome.status.replace("_", " ")
         at = "" if outcome is None else f" at {format_time(outcome.at)}"
-        console.print(Text(f"Nothing was changed: {ask.id} was {how} already{at}."))
+        console.print(Text(f"Nothing changed: {ask.id} was already {how}{at}."))
         return 1
     console.print(Text(f"Cancelled {ask.id}: {format_question(ask)}"))
-    console.print(Text(notify(where, "settles the card", "the card is settled")))
+    console.print(Text(notify(where, "settles the card", "it settles the card")))
     return 0

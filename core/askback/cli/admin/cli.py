@@ -19,18 +19,16 @@ if TYPE_CHECKING:
 commands = typer.Typer(rich_markup_mode="rich")
 
 _IDS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
-"""Options for commands with an id, which may begin with a dash."""
+"""Parser options for commands that take an id, since an id may begin with a dash."""
 LONGEST_REASON = 1000
 
-AskId = Annotated[str, typer.Argument(metavar="ID", help="The question's id, or enough of its beginning.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one line for each question.")]
+AskId = Annotated[str, typer.Argument(metavar="ID", help="The question's id, or a prefix that only one id has.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one line per question.")]
 
 
 @commands.command(epilog="Examples:\n  [bold]askback doctor[/]\n  [bold]askback doctor --platform slack[/]")
 def doctor(
-    platform: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of the platforms, look at this one only.")
-    ] = None,
+    platform: Annotated[str | None, typer.Option(metavar="NAME", help="Check only this platform.")] = None,
     wait: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.1, max=600, help="How long each call over the network may take.")
     ] = 5.0,
@@ -38,8 +36,8 @@ def doctor(
 ) -> None:
     """Check everything that the bot needs, and say what is wrong and how to fix it.
 
-    Settings, database, model, clock, and each platform that has a token. Does not disturb a running bot.
-    Ends with 0 where all is well or only could be better, with 1 where something is broken.
+    Checks settings, database, model, clock, and each platform that has a token. Does not disturb a running bot.
+    Exits with 0 if there are no errors (warnings are allowed), or with 1 if something is broken.
     """
     from askback.cli.doctor.examination import run_doctor
 
@@ -48,7 +46,7 @@ def doctor(
 
 @commands.command(epilog="Example:\n  [bold]askback pending --json | jq .question[/]")
 def pending(as_json: AsJson = False, config: Config = None) -> None:
-    """List the questions that wait for people: what, whom, where, since when.
+    """List the open questions: what was asked, of whom, where, and since when.
 
     Reads the database without disturbing a running bot.
     """
@@ -65,14 +63,12 @@ def pending(as_json: AsJson = False, config: Config = None) -> None:
 def show(
     ask_id: AskId,
     as_json: AsJson = False,
-    post: Annotated[
-        bool, typer.Option("--post", help="Bring its card up to date, and post it again where it was deleted.")
-    ] = False,
+    post: Annotated[bool, typer.Option("--post", help="Redraw the card, and post it again if it was deleted.")] = False,
     config: Config = None,
 ) -> None:
     """Show one question: its form, who was asked, its state, and who did what when.
 
-    Ends with 2 if the question does not exist, and with --post with 1 if it was settled already.
+    Exits with 2 if the question does not exist. With --post, exits with 1 if it is already settled.
     """
     from askback.cli.admin.post import post as post_again
     from askback.cli.admin.show import show
@@ -80,7 +76,7 @@ def show(
     database = _get_database_location("show ID")
     if post:
         if as_json:
-            raise typer.BadParameter("Give --json or --post: what was posted again is not known at once.")
+            raise typer.BadParameter("Use --json or --post, not both: the bot posts later, so --json has no result.")
         raise typer.Exit(run_to_end(post_again(database, ask_id, _make_console())))
     raise typer.Exit(show(database, ask_id, _make_console(), as_json=as_json))
 
@@ -91,18 +87,18 @@ def show(
 )
 def cancel(
     ask_id: AskId,
-    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Told to the agent, and on the card.")] = None,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Reason for the agent and on the card.")] = None,
     config: Config = None,
 ) -> None:
-    """End a question without an answer, and settle its card. One of the agent's ends with the whole turn.
+    """Cancel a question: end it without an answer, and settle its card. If the agent asked it, its whole turn ends.
 
-    Ends with 1 if the question was settled already, with 2 if it does not exist.
+    Exits with 1 if the question is already settled, or with 2 if it does not exist.
     """
     from askback.cli.admin.cancel import cancel
 
     text = None if reason is None or not reason.strip() else reason.strip()
     if text is not None and len(text) > LONGEST_REASON:
-        raise typer.BadParameter(f"A reason has {LONGEST_REASON} characters at most; this one has {len(text)}.")
+        raise typer.BadParameter(f"The reason is too long: {len(text)} characters. Use at most {LONGEST_REASON}.")
     raise typer.Exit(run_to_end(cancel(_get_database_location("cancel ID"), ask_id, text, _make_console())))
 
 
@@ -110,13 +106,13 @@ def cancel(
     epilog="Examples:\n  [bold]askback backup /mnt/askback-monday.db[/]\n  [bold]askback backup --force last.db[/]"
 )
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What the back-up is to be called.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE, should it be there.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup file to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
     config: Config = None,
 ) -> None:
-    """Copy the database to FILE, as it is at this moment, while the bot keeps running.
+    """Copy a snapshot of the database to FILE while the bot keeps running.
 
-    FILE is there when it is whole and checked, or not at all; only you can read it. To restore it, end the bot, remove the database with its -wal and -shm files, and put FILE where the database was.
+    FILE appears only after the copy is complete and verified, and only you can read it. To restore it, stop the bot, remove the database with its -wal and -shm files, and put FILE in its place.
     """  # noqa: E501 - typer keeps line breaks
     from askback.cli.admin.backup import backup, refuse_postgres
     from askback.settings.core import Settings
@@ -139,5 +135,5 @@ def _get_database_location(command: str) -> DatabaseLocation:
 
 
 def _make_console() -> Console:
-    # The reader wraps sentences: a pipe gets each on one line.
+    # The terminal wraps long lines, and a pipe gets each sentence on one line.
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)

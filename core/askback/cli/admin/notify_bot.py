@@ -16,7 +16,7 @@ def notify(where: DatabaseLocation, does: str, is_done: str) -> str:
 
     `does` is what a running bot then does. `is_done` says the same for a bot that starts later.
     """
-    nobody = f"No bot runs on this database: {is_done} when one starts."
+    nobody = f"No bot is running on this database. When one starts, {is_done}."
     return (
         _describe_postgres_workers(where, does, nobody)
         if isinstance(where, PostgresAddress)
@@ -26,11 +26,11 @@ def notify(where: DatabaseLocation, does: str, is_done: str) -> str:
 
 def _wake_sqlite_worker(path: Path, does: str, nobody: str) -> str:
     if wake_worker(path):
-        return f"The running bot has been told, and {does}."
+        return f"Notified the running bot: it {does}."
     worker = find_worker_pid(path)
     if worker is None:
         return nobody
-    return f"The running bot (process {worker}) could not be told: it notices within half a minute."
+    return f"Could not notify the running bot (process {worker}). It notices the change within 30 seconds."
 
 
 def _describe_postgres_workers(address: PostgresAddress, does: str, nobody: str) -> str:
@@ -38,7 +38,7 @@ def _describe_postgres_workers(address: PostgresAddress, does: str, nobody: str)
 
     there = read_snapshot(address, list_processes)
     if there.hearing:
-        return f"The running bot has been told, and {does}."
+        return f"Notified the running bot: it {does}."
     if there.serving:
-        return "The running bot does not hear at the moment: it notices within some seconds."
+        return "The running bot does not listen for notifications now. It notices the change within some seconds."
     return nobody

@@ -35,7 +35,7 @@ def print_pending(where: DatabaseLocation, console: Console, *, as_json: bool) -
         found = ()
         none = str(error)
     else:
-        none = "No question is open."
+        none = "There are no open questions."
     if as_json:
         for ask, held_back in found:
             sys.stdout.write(to_json_line(to_json(ask) | {"not_shown": held_back}) + "\n")

@@ -19,15 +19,15 @@ async def post(where: DatabaseLocation, prefix: str, console: Console) -> int:
     async with open_for_writing(where) as database:
         is_open = await Store(database).enqueue_redraw(ask.id)
     if not is_open:
-        console.print(Text(f"Nothing was changed: {ask.id} was {ask.status.replace('_', ' ')} already."))
+        console.print(Text(f"Nothing changed: {ask.id} was already {ask.status.replace('_', ' ')}."))
         return 1
     console.print(Text(f"Showing {ask.id} again: {format_question(ask)}"))
     console.print(
         Text(
             notify(
                 where,
-                "brings the card up to date; where it was deleted, posts it again",
-                "the card is brought up to date",
+                "redraws the card, and posts it again if it was deleted",
+                "it redraws the card",
             )
         )
     )

@@ -85,7 +85,7 @@ def _format_ask(ask: Ask) -> list[str]:
     if outcome is None:
         lines += [f"remind   {format_time(at)}" for at in ask.policy.reminders]
         lines += [
-            f"later    {format_people(later.who)}, from {format_time(later.at)} on" for later in ask.policy.escalations
+            f"escalate {format_people(later.who)}, from {format_time(later.at)}" for later in ask.policy.escalations
         ]
     if ask.asked_by is not None:
         lines.append(f"asker    {format_person(ask.asked_by)}")
@@ -116,8 +116,8 @@ def _format_questions(interview: Interview) -> list[str]:
         if draft.unsent is not None:
             lines.append(f"     written, not accepted: {to_terminal_text(draft.unsent)}")
     if interview.outcome is None:
-        step = "in the review" if interview.phase == "reviewing" else f"at question {interview.current + 1}"
-        lines.append(f"  People are {step}.")
+        step = "the review" if interview.phase == "reviewing" else f"question {interview.current + 1}"
+        lines.append(f"  The card is at {step}.")
     return lines
 
 
@@ -127,11 +127,11 @@ def _format_votes(ask: Ask, tally: VoteCount) -> list[str]:
         why = "" if vote.reason is None else f": {to_terminal_text(vote.reason)}"
         lines.append(f"  {format_time(vote.at)}  {format_person(vote.by)} “{to_terminal_text(vote.choice.label)}”{why}")
     if ask.outcome is None and tally.missing is not None:
-        lines.append(f"  missing: {format_people(tally.missing)}")
+        lines.append(f"  not voted yet: {format_people(tally.missing)}")
     if tally.requesters:
-        lines.append(f"  whose request it is: {', '.join(map(format_person, tally.requesters))}")
+        lines.append(f"  requesters: {', '.join(map(format_person, tally.requesters))}")
     if ask.policy.approval is not None and ask.policy.approval.subject is not None:
-        lines.append(f"  what is decided about: {to_terminal_text(ask.policy.approval.subject)}")
+        lines.append(f"  digest: {to_terminal_text(ask.policy.approval.subject)}")
     return lines
 
 
@@ -143,10 +143,10 @@ def _format_messages(record: _Record) -> list[str]:
     if ask.is_drawn:
         lines.append("  People see its newest state.")
     elif waiting is None:
-        lines.append("  People do not see its newest state, and it is not tried any more.")
+        lines.append("  People do not see its newest state, and the bot does not try to show it any more.")
     else:
-        tried = f" It was tried {waiting.attempts} times." if waiting.attempts > 1 else ""
-        lines.append(f"  Its newest state is still to be shown.{tried}")
+        tried = f" The bot has tried {waiting.attempts} times." if waiting.attempts > 1 else ""
+        lines.append(f"  People do not see its newest state yet.{tried}")
         if waiting.error is not None:
             lines.append(f"  The last try failed: {to_terminal_text(waiting.error)}")
     return lines
@@ -160,7 +160,7 @@ def _format_operations(record: _Record) -> list[str]:
     only = labels[0] if len(labels) == 1 else None
     return [
         f"  {format_time(done.at)}  {format_person(done.by)} {_describe_operation(done.operation, only)}"
-        + ({"settled": ": that settled it", "unchanged": ": that changed nothing"}.get(done.verdict, ""))
+        + ({"settled": " (settled the question)", "unchanged": " (changed nothing)"}.get(done.verdict, ""))
         for done in record.done
     ]
 
@@ -191,14 +191,14 @@ def _describe_operation(operation: Operation, labels: list[str] | None) -> str:
 
 
 _OPERATIONS = {
-    "erase": "took the written text back",
+    "erase": "deleted the written text",
     "open": "opened the text field",
-    "look": "looked at the whole",
-    "postpone": "opened the field for why not now",
-    "next": "went on",
-    "back": "went back",
+    "look": "opened the details",
+    "postpone": "opened the field for a reason not to answer now",
+    "next": "went to the next question",
+    "back": "went to the previous question",
     "review": "went to the review",
-    "submit": "handed the answers in",
+    "submit": "submitted the answers",
     "cancel": "cancelled",
 }
 

@@ -29,19 +29,19 @@ MEGABYTE = 1_000_000
 SCARCE = 200 * MEGABYTE
 GONE = 10 * MEGABYTE
 LOOK_EVERY = 10_000
-"""SQLite's steps between two checks for a stop."""
+"""Number of SQLite steps between two checks whether the caller has stopped waiting."""
 PROBLEMS = 3
 ANOTHER = "Set ASKBACK_DATABASE_URL to another file on a local disk."
 
 
 class _Stopped(Exception):
-    """The caller no longer waits."""
+    """Raised when the caller no longer waits."""
 
 
 def examine_database(path: Path, *, patience: float, stop: threading.Event) -> list[Finding]:
     """Check the file and its contents. Blocks until done or until `stop` is set, without delaying other writers.
 
-    `patience` is the number of seconds for which a commit is tried. One small commit is made, in a separate row.
+    Make one small commit, in a separate row, and try it for `patience` seconds.
     """
     try:
         mode = check_files(path)
@@ -70,32 +70,32 @@ def _examine_missing(path: Path) -> list[Finding]:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        summary = f"The database {path} cannot be made: {folder} takes no file ({error.strerror})."
+        summary = f"The bot cannot create the database {path}: this user cannot write to {folder} ({error.strerror})."
         return [broken("file", summary, f"Make {folder} writable for this user, or set ASKBACK_DATABASE_URL.")]
-    return [good("file", f"There is no database {path} yet; the first start makes it.")]
+    return [good("file", f"The database {path} does not exist yet; the first start creates it.")]
 
 
 def _examine_mode(path: Path) -> list[Finding]:
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        summary = f"Others on this machine can read {path} (mode {mode:04o}), which holds conversations."
+        summary = f"Other users of this machine can read {path} (mode {mode:04o}), which holds conversations."
         return [warning("file", summary, f"Run: chmod 600 {shlex.quote(str(path))}")]
     if not os.access(path, os.W_OK):
-        return [broken("file", f"{path} cannot be written by this user.", f"Run: chmod 600 {shlex.quote(str(path))}")]
-    return [good("file", f"{path} belongs to its owner alone.")]
+        return [broken("file", f"This user cannot write to {path}.", f"Run: chmod 600 {shlex.quote(str(path))}")]
+    return [good("file", f"Only its owner can read and write {path}.")]
 
 
 def _examine_lock(path: Path) -> list[Finding]:
     try:
         worker = find_worker_pid(path)
     except OperatorError as error:
-        return list(findings_from_error("lock", error, "Look who made that file, and remove it while no bot runs."))
+        return list(findings_from_error("lock", error, "Find out who created that file. Remove it while no bot runs."))
     if worker is None:
-        return [good("lock", "No bot runs on it now.")]
+        return [good("lock", "No bot is using the database now.")]
     which = f"process {worker}" if worker else "another process"
     served = list_worker_platforms(path)
     serving = f", for {' and '.join(sorted(served))}" if served else ""
-    return [good("lock", f"It is held by the running bot ({which}{serving}).")]
+    return [good("lock", f"The running bot holds it ({which}{serving}).")]
 
 
 def _examine_space(path: Path) -> list[Finding]:
@@ -104,10 +104,10 @@ def _examine_space(path: Path) -> list[Finding]:
 
 def check_space(free: int, folder: Path) -> Finding:
     """Return the finding for this number of free bytes."""
-    cure = f"Make room on the disk of {folder}."
-    summary = f"{free // MEGABYTE} MB are free on the disk of the database"
+    cure = f"Free space on the disk of {folder}."
+    summary = f"The disk of the database has {free // MEGABYTE} MB free"
     if free < GONE:
-        return broken("disk", f"{summary}: soon nothing can be committed.", cure)
+        return broken("disk", f"{summary}: commits will soon fail.", cure)
     if free < SCARCE:
         return warning("disk", f"{summary}.", cure)
     return good("disk", f"{summary}.")
@@ -115,16 +115,16 @@ def check_space(free: int, folder: Path) -> Finding:
 
 def _examine_version(path: Path, version: str | None) -> Finding:
     if version == NEWEST:
-        return good("version", f"It has the newest version ({version}).")
+        return good("version", f"The schema is current (version {version}).")
     if version is None:
         if path.stat().st_size == 0:
-            return good("version", "It is empty; the first start begins it.")
-        return broken("version", f"{path} is a database, but none of askback's.", ANOTHER)
+            return good("version", "The database is empty; the first start creates its tables.")
+        return broken("version", f"{path} is a database of another program.", ANOTHER)
     if is_older(version):
-        cure = f"Copy {path} and start the bot once: it brings the database up to date."
-        return warning("version", f"It was written by an older askback (version {version}).", cure)
-    summary = f"It was written by a newer askback (version {version}); this one knows up to {NEWEST}."
-    return broken("version", summary, "Install that askback again, or restore a backup of the database.")
+        cure = f"Back up {path} (askback backup FILE), and start the bot once: it upgrades the database."
+        return warning("version", f"An older askback wrote it (schema version {version}).", cure)
+    summary = f"A newer askback wrote it (schema version {version}); this one supports up to {NEWEST}."
+    return broken("version", summary, "Install the newer askback again, or restore a backup of the database.")
 
 
 def _examine_commit(path: Path, connection: Connection, patience: float) -> Finding:
@@ -134,10 +134,10 @@ def _examine_commit(path: Path, connection: Connection, patience: float) -> Find
         connection.exec_driver_sql("COMMIT")
     except DBAPIError as error:
         if _get_error_code(error) == sqlite3.SQLITE_BUSY:
-            summary = f"Another program keeps it locked, for longer than {patience:g} s: clicks are refused meanwhile."
-            return broken("commit", summary, f"Find it and end it: fuser -v {shlex.quote(str(path))}")
-        return broken("commit", f"It takes no commit: {error.orig}.", _STEPS.get(_get_error_code(error), ANOTHER))
-    return good("commit", "It takes commits.")
+            summary = f"Another program has locked it for more than {patience:g} s: the bot refuses clicks meanwhile."
+            return broken("commit", summary, f"Find and stop that program: fuser -v {shlex.quote(str(path))}")
+        return broken("commit", f"A commit failed: {error.orig}.", _STEPS.get(_get_error_code(error), ANOTHER))
+    return good("commit", "A test commit succeeded.")
 
 
 def _examine_content(path: Path, connection: Connection, stop: threading.Event) -> Finding:
@@ -153,13 +153,13 @@ def _examine_content(path: Path, connection: Connection, stop: threading.Event) 
     finally:
         raw.set_progress_handler(None, 0)
     if problems == ["ok"]:
-        return good("content", "It is whole.")
-    return broken("content", f"It is damaged: {problems[0]}.", _restore(path))
+        return good("content", "The integrity check found no damage.")
+    return broken("content", f"The database is damaged: {problems[0]}.", _restore(path))
 
 
 def _restore(path: Path) -> str:
     name = shlex.quote(str(path))
-    return f"Stop the bot and restore a backup, or save what can be read: sqlite3 {name} .recover | sqlite3 saved.db"
+    return f"Stop the bot and restore a backup, or recover what is readable: sqlite3 {name} .recover | sqlite3 saved.db"
 
 
 @contextmanager
@@ -170,19 +170,19 @@ def _catch_sqlite_errors(path: Path, found: list[Finding]) -> Generator[None]:
     except (DBAPIError, sqlite3.Error) as error:
         cause, code = (error.orig if isinstance(error, DBAPIError) else error), _get_error_code(error)
         if code == sqlite3.SQLITE_NOTADB:
-            found.append(broken("content", f"{path} is no SQLite database.", ANOTHER))
+            found.append(broken("content", f"{path} is not an SQLite database.", ANOTHER))
         elif code == sqlite3.SQLITE_CORRUPT:
-            found.append(broken("content", f"It is damaged: {cause}.", _restore(path)))
+            found.append(broken("content", f"The database is damaged: {cause}.", _restore(path)))
         else:
-            found.append(broken("content", f"It cannot be read: {cause}.", _STEPS.get(code, ANOTHER)))
+            found.append(broken("content", f"Could not read the database: {cause}.", _STEPS.get(code, ANOTHER)))
 
 
 _STEPS = {
     sqlite3.SQLITE_CANTOPEN: "Make its directory readable and writable for this user.",
-    sqlite3.SQLITE_FULL: "Make room on its disk.",
-    sqlite3.SQLITE_IOERR: "Check its disk.",
+    sqlite3.SQLITE_FULL: "Free space on its disk.",
+    sqlite3.SQLITE_IOERR: "Check its disk for errors.",
     sqlite3.SQLITE_READONLY: "Make the file and its directory writable for this user.",
-    sqlite3.SQLITE_BUSY: "Find what keeps it locked with fuser -v, and end it.",
+    sqlite3.SQLITE_BUSY: "Use fuser -v to find the program that has locked it, and stop that program.",
 }
 
 

@@ -1,4 +1,4 @@
-"""Examine all parts at the same time, each within its time limit."""
+"""Run all checks of `askback doctor` at the same time, each within its time limit."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from askback.store.url import parse_database_url
 log = logging.getLogger("askback.doctor")
 
 CLICK_SECONDS = 2.0
-"""Seconds for which a commit is tried here. A click that is not committed within this time is refused."""
+"""Seconds for which the check tries a commit. The bot refuses a click that it cannot commit within this time."""
 
 
 async def run_doctor(platform: str | None, seconds: float, console: Console) -> int:
     """Examine, print, and return the exit code. Raises `OperatorError` if the platform does not exist."""
-    with console.status("Looking at everything …"):
+    with console.status("Checking …"):
         sections = await examine(platform, Scene(seconds=seconds))
     report(sections, console)
     return exit_code(sections)
@@ -52,8 +52,8 @@ async def examine(platform: str | None = None, scene: Scene | None = None) -> li
     workers: dict[str, int] = {}
     open_in: dict[str, frozenset[str]] = {}
     if settings is None:
-        cure = "Mend the settings first, then run askback doctor again."
-        left = broken("not looked at", "Neither the database nor the model can be looked at.", cure)
+        cure = "Fix the settings first, then run askback doctor again."
+        left = broken("not checked", "Without valid settings, the database and the model cannot be checked.", cure)
         done.append(Section("Database and model", [left]))
     else:
         try:
@@ -84,13 +84,13 @@ def _select_bots(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
             if bot.is_configured():
                 chosen.append(bot)
         except OperatorError as error:
-            findings = findings_from_error("settings", error, "Mend it there.")
+            findings = findings_from_error("settings", error, "Fix the setting there.")
             found += [finding for finding in findings if finding not in found]
             chosen.append(bot)
     if not chosen:
         names = ", ".join(f"askback doctor --platform {name}" for name in sorted(load_bots()))
         summary = "No platform has a token, so there is no bot to run."
-        found.append(broken("platforms", summary, f"What each one needs is told by: {names}"))
+        found.append(broken("platforms", summary, f"To see what each one needs, run: {names}"))
     return chosen, found
 
 
@@ -155,8 +155,8 @@ async def _run_examination(title: str, work: Awaitable[Sequence[Finding]]) -> Se
     try:
         return await work
     except OperatorError as error:
-        return findings_from_error(title.lower(), error, "Mend it, and run askback doctor again.")
+        return findings_from_error(title.lower(), error, "Fix that, and run askback doctor again.")
     except Exception as error:
-        log.debug("An examination failed.", exc_info=True, extra={"action": "examination_failed", "part": title})
-        summary = f"This could not be looked at to the end ({type(error).__name__})."
-        return [warning("not looked at", summary, "Please report it, with what ASKBACK_LOG_LEVEL=DEBUG logs.")]
+        log.debug("A check failed with a bug.", exc_info=True, extra={"action": "examination_failed", "part": title})
+        summary = f"This check failed with an unexpected error ({type(error).__name__})."
+        return [warning("not checked", summary, "Please report it, with the log of ASKBACK_LOG_LEVEL=DEBUG.")]

@@ -1,4 +1,4 @@
-"""Check that the model's service accepts the key and knows the model. Reading its description costs nothing."""
+"""Check that the model's service accepts the key and knows the model. The request costs no tokens."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from askback.settings.core import Settings
 
 ABOUT = "model"
 WHOSE = "the model's service"
-KEY = "Copy a key that is valid from the Anthropic console, and set ANTHROPIC_API_KEY."
-NETWORK = "Check the network, a proxy in between, and ANTHROPIC_BASE_URL if it is set."
+KEY = "Set ANTHROPIC_API_KEY to a valid key from the Anthropic console."
+NETWORK = "Check the network, any proxy, and ANTHROPIC_BASE_URL if it is set."
 
 
 async def examine_model(settings: Settings, seconds: float) -> list[Finding]:
@@ -37,18 +37,18 @@ async def examine_model(settings: Settings, seconds: float) -> list[Finding]:
         finding = _convert_error(error, settings.model)
         return [finding, *check_clock(WHOSE, error.response.headers.get("date"), utc_now())]
     except (anthropic.APITimeoutError, TimeoutError):
-        return [broken(ABOUT, f"The model's service does not answer within {seconds:g} s.", NETWORK)]
+        return [broken(ABOUT, f"The model's service did not answer within {seconds:g} s.", NETWORK)]
     except anthropic.APIConnectionError as error:
         why = type(error.__cause__ or error).__name__
-        return [broken(ABOUT, f"The model's service cannot be reached ({why}).", NETWORK)]
+        return [broken(ABOUT, f"Could not reach the model's service ({why}).", NETWORK)]
     except anthropic.AnthropicError:
-        return [broken("key", "The model cannot be called with this key and address.", KEY)]
+        return [broken("key", "The Anthropic client rejects this key or address.", KEY)]
     clock = check_clock(WHOSE, date, utc_now())
     return [_grade_model(settings.model, described), *clock]
 
 
 def _parse_description(text: str) -> dict[str, object]:
-    """Return the model's description as it was sent. Fields that other services leave out must not matter."""
+    """Return the model's description as the service sent it. Other services may omit fields of it."""
     try:
         data = cast("object", json.loads(text))
     except ValueError:
@@ -61,18 +61,18 @@ def _grade_model(model: str, described: dict[str, object]) -> Finding:
         return _make_no_description_finding()
     cure = "Set ASKBACK_MODEL to the name of a model that the Anthropic console lists."
     if described.get("lifecycle") == "retired":
-        return broken(ABOUT, f"The model {model} is retired: it answers no more.", cure)
+        return broken(ABOUT, f"The model {model} is retired: it no longer answers.", cure)
     if described.get("lifecycle") == "deprecated":
         day = str(described.get("retires_at") or "")[:10]
-        return warning(ABOUT, f"The model {model} is to be retired{f' on {day}' if day else ''}.", cure)
-    return good(ABOUT, f"The key is accepted, and the model {model} is known.")
+        return warning(ABOUT, f"The model {model} will be retired{f' on {day}' if day else ''}.", cure)
+    return good(ABOUT, f"The model's service accepts the key and knows the model {model}.")
 
 
 def _make_no_description_finding() -> Finding:
     return warning(
         ABOUT,
-        "What answers there describes no models, so the key and the model could not be checked.",
-        "If ANTHROPIC_BASE_URL leads to a proxy, mention the bot once: it says whether the model answers.",
+        "The service does not describe models, so the key and the model were not checked.",
+        "If ANTHROPIC_BASE_URL names a proxy, mention the bot once to see whether the model answers.",
     )
 
 
@@ -85,13 +85,13 @@ def _convert_error(error: anthropic.APIStatusError, model: str) -> Finding:
         return broken(ABOUT, f"The key may not use the model {model}.", cure)
     if status == 404 and _get_error_type(error) == "not_found_error":
         cure = "Set ASKBACK_MODEL to the name of a model that the Anthropic console lists."
-        return broken(ABOUT, f"The model's service knows no model {model}.", cure)
+        return broken(ABOUT, f"The model's service does not know the model {model}.", cure)
     if status in (404, 405, 501):
         return _make_no_description_finding()
     if status == 429 or status >= 500:
         cure = "Wait a little, and run askback doctor again."
         return warning(ABOUT, f"The model's service cannot answer at the moment (HTTP {status}).", cure)
-    return broken(ABOUT, f"The model's service refuses to answer (HTTP {status}).", f"{KEY} {NETWORK}")
+    return broken(ABOUT, f"The model's service rejected the request (HTTP {status}).", f"{KEY} {NETWORK}")
 
 
 def _get_error_type(error: anthropic.APIStatusError) -> object:

@@ -35,7 +35,9 @@ NEEDED = CONNECTIONS + 5
 HEARD_SECONDS = 1.0
 """Seconds within which a notification must reach another connection."""
 CLOCK_WARN, CLOCK_BROKEN = timedelta(seconds=2), timedelta(seconds=10)
-"""A lease lasts ten seconds by its holder's clock: a clock that is off by that lets others take it too early."""
+"""Limits for the clock difference. A lease lasts ten seconds by its holder's clock, so a larger difference lets other
+processes take it too early.
+"""
 ANOTHER = "Set ASKBACK_DATABASE_URL to another database."
 JOBS = ("procrastinate_jobs", "procrastinate_workers", "procrastinate_events")
 
@@ -81,8 +83,8 @@ def _convert_error(address: PostgresAddress, error: psycopg.Error, *, begun: boo
     to_do = find_remedy(error) or "see the server's log"
     summary = f"{format_message(error)}."
     if begun:
-        return broken("content", f"It could not be looked at to the end: {summary}", f"{to_do[0].upper()}{to_do[1:]}.")
-    return broken("server", f"{address} takes no connection: {summary}", f"{to_do[0].upper()}{to_do[1:]}.")
+        return broken("content", f"Could not finish the checks: {summary}", f"{to_do[0].upper()}{to_do[1:]}.")
+    return broken("server", f"Could not connect to {address}: {summary}", f"{to_do[0].upper()}{to_do[1:]}.")
 
 
 # The server
@@ -102,17 +104,17 @@ def _examine_encoding(connection: psycopg.Connection) -> list[Finding]:
     name = str(_fetch_value(connection, "SHOW server_encoding"))
     if name == "UTF8":
         return []
-    summary = f"Its encoding is {name}, in which not everything can be kept that people write."
-    return [broken("encoding", summary, "Make another one: createdb --encoding=UTF8 --template=template0 askback")]
+    summary = f"The database's encoding is {name}, which cannot store every character that people write."
+    return [broken("encoding", summary, "Create another: createdb --encoding=UTF8 --template=template0 askback")]
 
 
 def _examine_primary(connection: psycopg.Connection) -> list[Finding]:
     if _fetch_value(connection, "SELECT pg_is_in_recovery()"):
-        cure = "Name the primary, or all servers (host1,host2): the one that takes commits is chosen."
-        return [broken("primary", "The server is a standby: it takes no commit.", cure)]
+        cure = "Put the primary, or all servers (host1,host2), in ASKBACK_DATABASE_URL. askback then finds the primary."
+        return [broken("primary", "The server is a standby: it rejects commits.", cure)]
     if _fetch_value(connection, "SHOW default_transaction_read_only") == "on":
-        cure = "ALTER SYSTEM RESET default_transaction_read_only; SELECT pg_reload_conf(); or the same of the database."
-        return [broken("primary", "The server was made read-only: no new connection may commit.", cure)]
+        cure = "ALTER SYSTEM RESET default_transaction_read_only; SELECT pg_reload_conf(); (or ALTER DATABASE … RESET)"
+        return [broken("primary", "The server is set to read-only: it rejects commits.", cure)]
     return [good("primary", "The server is the primary.")]
 
 
@@ -125,13 +127,11 @@ def _examine_pooler(address: PostgresAddress, connection: psycopg.Connection) ->
         connection.execute("SELECT pg_notify(%s, '')", (channel,))
         is_received = any(True for _ in listener.notifies(timeout=HEARD_SECONDS, stop_after=1))
     if is_received:
-        return good("sessions", "A connection is a session of its own: processes hear of each other's commits.")
+        return good("sessions", "Each connection has its own session, so notifications between processes arrive.")
     return broken(
         "sessions",
-        "Processes do not hear of each other's commits: a pooler in between seems to lend its sessions for one "
-        "transaction each.",
-        "Connect to the server itself, or let the pooler keep a session for each connection (PgBouncer: "
-        "pool_mode = session).",
+        "Notifications between processes do not arrive: a pooler in between probably uses transaction pooling.",
+        "Connect to the server directly, or set the pooler to session pooling (PgBouncer: pool_mode = session).",
     )
 
 
@@ -151,20 +151,20 @@ def _examine_connections(connection: psycopg.Connection) -> list[Finding]:
     assert row is not None
     server, of_role, of_database, role, database = row
     limits = [
-        (server, "Raise max_connections, and restart the server; or end what holds connections."),
+        (server, "Raise max_connections and restart the server, or close other connections."),
         (of_role, f"Allow the user more: ALTER ROLE {role} CONNECTION LIMIT -1;"),
         (of_database, f"Allow the database more: ALTER DATABASE {database} CONNECTION LIMIT -1;"),
     ]
     left, cure = min(((int(count), cure) for count, cure in limits if count is not None), key=lambda one: one[0])
-    # This connection is closed again.
+    # Add the connection of this check, which is closed afterwards.
     return [check_connections(left + 1, cure)]
 
 
 def check_connections(left: int, cure: str) -> Finding:
     """Return the finding for this number of free connections."""
-    summary = f"{max(left, 0)} connections are left, and a process takes up to {NEEDED}"
+    summary = f"{max(left, 0)} connections are free, and a process needs up to {NEEDED}"
     if left < NEEDED:
-        return warning("connections", f"{summary}: one more would wait for them, and refuse clicks meanwhile.", cure)
+        return warning("connections", f"{summary}: another process would have to wait, and refuse clicks.", cure)
     return good("connections", f"{summary}.")
 
 
@@ -182,10 +182,10 @@ def check_clock(theirs: datetime, before: datetime, after: datetime) -> Finding:
     off = f"{abs(ahead).total_seconds():.0f} s {'ahead of' if ahead > timedelta() else 'behind'}"
     summary = f"The clock of this machine is {off} that of the server"
     if abs(ahead) >= CLOCK_BROKEN:
-        return broken("clock", f"{summary}: what one process is about to show, others show as well.", KEEP_TIME)
+        return broken("clock", f"{summary}: two processes may deliver the same message.", KEEP_TIME)
     if abs(ahead) >= CLOCK_WARN:
         return warning("clock", f"{summary}: deadlines pass at wrong times.", KEEP_TIME)
-    return good("clock", "The clock of this machine goes right by that of the server.")
+    return good("clock", "The clock of this machine agrees with that of the server.")
 
 
 def _examine_durability(connection: psycopg.Connection) -> list[Finding]:
@@ -196,15 +196,15 @@ def _examine_durability(connection: psycopg.Connection) -> list[Finding]:
 
 def check_durability(fsync: str, synchronous_commit: str) -> Finding:
     """Return the finding for these two settings."""
-    summary = "An answer that was acknowledged may be lost when the server's machine fails"
+    summary = "A crash of the server's machine may lose an acknowledged answer"
     if fsync == "off":
         return warning(
             "durability", f"{summary}: fsync is off.", "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf();"
         )
     if synchronous_commit == "off":
-        cure = "Take synchronous_commit=off out of the URL's options; without it, askback switches it on for itself."
+        cure = "Remove synchronous_commit=off from the URL's options. askback then turns it on for its own connections."
         return warning("durability", f"{summary}: synchronous_commit is off.", cure)
-    return good("durability", "What is committed is on the disk.")
+    return good("durability", "The server writes each commit to disk before it confirms it.")
 
 
 # The contents
@@ -214,35 +214,35 @@ def _examine_content(address: PostgresAddress, connection: psycopg.Connection) -
     schema = _fetch_value(connection, "SELECT quote_ident(current_schema())")
     role = _fetch_value(connection, "SELECT quote_ident(current_user)")
     if schema is None:
-        summary = "The user has no schema there in which tables could be."
+        summary = "The user has no schema in this database in which it could create tables."
         return [broken("rights", summary, f"Run in the database: CREATE SCHEMA AUTHORIZATION {role};")]
     if _fetch_value(connection, f"SELECT to_regclass('{VERSION_TABLE}')") is None:
-        summary = f"{address} is not begun yet; the first start makes the tables."
+        summary = f"{address} has no tables of askback yet; the first start creates them."
         return [good("version", summary), _may_make(connection, str(schema), str(role))]
     rights = _may_use(connection, str(schema), str(role))
     if rights.grade != "good":
         return [rights]
     version = str(_fetch_value(connection, f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
     if version == NEWEST:
-        summary = f"It has the newest version ({version})."
+        summary = f"The schema is current (version {version})."
         return [good("version", summary), rights, *_examine_jobs(connection), _examine_commit(connection)]
     if is_older(version):
-        summary = f"It was written by an older askback (version {version})."
-        cure = "Back it up (askback backup FILE says how), and start the bot once: it brings the database up to date."
+        summary = f"An older askback wrote it (schema version {version})."
+        cure = "Back it up (askback backup FILE says how), and start the bot once: it upgrades the database."
         return [warning("version", summary, cure), _may_make(connection, str(schema), str(role))]
-    summary = f"It was written by a newer askback (version {version}); this one knows up to {NEWEST}."
-    return [broken("version", summary, "Install that askback again, or restore a backup of the database.")]
+    summary = f"A newer askback wrote it (schema version {version}); this one supports up to {NEWEST}."
+    return [broken("version", summary, "Install the newer askback again, or restore a backup of the database.")]
 
 
 def _may_make(connection: psycopg.Connection, schema: str, role: str) -> Finding:
     if not _fetch_value(connection, "SELECT has_schema_privilege(current_schema(), 'CREATE')"):
         cure = f"Run in the database, as its owner: GRANT CREATE ON SCHEMA {schema} TO {role};"
-        return broken("rights", f"The user {role} may not make tables in the schema {schema}.", cure)
+        return broken("rights", f"The user {role} may not create tables in the schema {schema}.", cure)
     owners = _select_tables(connection, "NOT pg_has_role(relowner, 'USAGE')", "quote_ident(pg_get_userbyid(relowner))")
     if owners:
-        cure = f"Start the bot once as the user {owners[0]}, or grant what is theirs: GRANT {owners[0]} TO {role};"
-        return broken("rights", f"The user {role} may not bring the tables up to date.", cure)
-    return good("rights", f"The user {role} may make the tables.")
+        cure = f"Start the bot once as the user {owners[0]}, or grant that role: GRANT {owners[0]} TO {role};"
+        return broken("rights", f"The user {role} may not upgrade the tables, which another role owns.", cure)
+    return good("rights", f"The user {role} may create and upgrade the tables.")
 
 
 def _may_use(connection: psycopg.Connection, schema: str, role: str) -> Finding:
@@ -272,18 +272,19 @@ def _examine_jobs(connection: psycopg.Connection) -> list[Finding]:
     there = [name for name in JOBS if _fetch_value(connection, f"SELECT to_regclass('{name}')") is not None]
     stored = _fetch_value(connection, "SELECT value FROM meta WHERE name = 'procrastinate'")
     if len(there) < len(JOBS):
-        summary = f"Of procrastinate's tables, {len(JOBS) - len(there)} are missing: no turn of the agent can be taken."
+        summary = f"{len(JOBS) - len(there)} tables of procrastinate are missing: the agent cannot work."
         if there or stored is None:
             return [broken("jobs", summary, "Restore a backup of the database.")]
-        cure = "Run in the database: DELETE FROM meta WHERE name = 'procrastinate'; the next start makes them again."
+        cure = "Run in the database: DELETE FROM meta WHERE name = 'procrastinate'; the next start creates the tables."
         return [broken("jobs", summary, cure)]
     if stored is None:
-        cure = "Give askback a database of its own, or keep that program's procrastinate as new as askback's."
-        return [warning("jobs", "procrastinate's tables are another program's, and are used along with it.", cure)]
+        cure = "Give askback its own database, or use the same version of procrastinate in both programs."
+        return [warning("jobs", "askback shares procrastinate's tables with another program.", cure)]
     newest = max(path.name for path in Path(SchemaManager.get_migrations_path()).glob("*.sql"))
     if str(stored) < newest:
-        return [warning("jobs", "procrastinate's tables are older than it.", "Start the bot again: it upgrades them.")]
-    return [good("jobs", "procrastinate's tables are there.")]
+        cure = "Restart the bot: it upgrades them."
+        return [warning("jobs", "procrastinate's tables are older than the installed procrastinate.", cure)]
+    return [good("jobs", "procrastinate's tables exist.")]
 
 
 def _examine_commit(connection: psycopg.Connection) -> Finding:
@@ -295,8 +296,8 @@ def _examine_commit(connection: psycopg.Connection) -> Finding:
         )
     except psycopg.Error as error:
         to_do = find_remedy(error) or "see the server's log"
-        return broken("commit", f"It takes no commit: {format_message(error)}.", f"{to_do[0].upper()}{to_do[1:]}.")
-    return good("commit", "It takes commits.")
+        return broken("commit", f"A commit failed: {format_message(error)}.", f"{to_do[0].upper()}{to_do[1:]}.")
+    return good("commit", "A test commit succeeded.")
 
 
 # The processes
@@ -305,7 +306,7 @@ def _examine_commit(connection: psycopg.Connection) -> Finding:
 def _examine_processes(connection: psycopg.Connection) -> list[Finding]:
     tables = ("procrastinate_workers", "meta")
     if any(_fetch_value(connection, f"SELECT to_regclass('{name}')") is None for name in tables):
-        return [good("processes", "No bot runs on it now.")]
+        return [good("processes", "No bot is using the database now.")]
     if not all(_fetch_value(connection, f"SELECT has_table_privilege('{name}', 'SELECT')") for name in tables):
         return []  # another finding reports the missing rights
     known = int(str(_fetch_value(connection, "SELECT count(*) FROM procrastinate_workers")))
@@ -314,7 +315,7 @@ def _examine_processes(connection: psycopg.Connection) -> list[Finding]:
     platforms = sorted({platform for one in there if one is not None for platform in one})
     serving = f", for {' and '.join(platforms)}" if platforms else ""
     gone = known - len(there)
-    ended = f"; {gone} ended without a word, whose work the others take" if gone and there else ""
+    ended = f"; {gone} died, and the others take over their work" if gone and there else ""
     return [good("processes", f"{running} on it now{serving}{ended}.")]
 
 

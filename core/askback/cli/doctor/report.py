@@ -43,7 +43,7 @@ def report(sections: Sequence[Section], console: Console) -> None:
     elif warnings:
         verdict = f"It works, with {_format_count(warnings, 'warning', 'warnings', n=True)}."
     else:
-        verdict = "All is well."
+        verdict = "Everything works."
     console.print(Text(verdict, COLOURS["broken" if broken else "warning" if warnings else "good"]))
 
 

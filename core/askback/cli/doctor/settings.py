@@ -1,4 +1,4 @@
-"""Check the settings of askback itself, and the file that all parts share."""
+"""Check askback's own settings, and the settings file that all parts share."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def examine_settings() -> tuple[Settings | None, list[Finding]]:
     try:
         settings = load(Settings)
     except OperatorError as error:
-        found += findings_from_error("settings", error, f"Mend it in {named}.")
+        found += findings_from_error("settings", error, f"Fix it in {named}.")
     else:
         try:
             load_tools(settings.tools, settings.folder, settings.approval_tools)
         except OperatorError as error:
-            found += findings_from_error("tools", error, f"Mend it in {named}.")
+            found += findings_from_error("tools", error, f"Fix it in {named}.")
     if path is not None:
         found += _open_to_others(path)
     if settings is not None:
@@ -43,7 +43,7 @@ def examine_settings() -> tuple[Settings | None, list[Finding]]:
     if settings is not None and not found:
         both = path is not None and path.exists()
         sources = f"{path} and the environment" if both else "the environment"
-        found.append(good("settings", f"Every setting from {sources} is understood."))
+        found.append(good("settings", f"All settings from {sources} are valid."))
     return settings, found
 
 
@@ -64,8 +64,8 @@ def _open_to_others(path: Path) -> list[Finding]:
         return []  # loading the settings reports that the file cannot be read
     cure = f"Run: chmod 600 {quote(str(path))}"
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
-        summary = f"Others on this machine can change {path}, which decides whom the bot trusts."
+        summary = f"Other users of this machine can change {path}, which decides whom the bot trusts."
         return [warning("settings", summary, cure)]
     if mode & (stat.S_IRWXG | stat.S_IRWXO) and any(word in text for word in SECRET):
-        return [warning("settings", f"Others on this machine can read the secrets in {path}.", cure)]
+        return [warning("settings", f"Other users of this machine can read the secrets in {path}.", cure)]
     return []

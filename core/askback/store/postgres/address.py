@@ -12,9 +12,9 @@ from askback.errors import OperatorError
 from askback.text.redaction import register_secrets
 
 UNREADABLE = (
-    "ASKBACK_DATABASE_URL cannot be read, or has an option that PostgreSQL does not know. Write "
-    "postgresql://user:password@host/database, and in the password % and two hexadecimal digits for a character such "
-    "as @, %, /, ?, #, : or a space."
+    "ASKBACK_DATABASE_URL is not a valid URL, or has an option that PostgreSQL does not know. Use "
+    "postgresql://user:password@host/database. In the password, percent-encode characters such as @, %, /, ?, #, : "
+    "and spaces."
 )
 # libpq accepts several hosts, for example a primary and its standbys.
 _HOSTS = re.compile(r"(?:(?:\[[^]]*\]|[^][:,]*)(?::\d*)?(?:,|$))*")

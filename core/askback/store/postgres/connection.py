@@ -38,7 +38,7 @@ _DEFAULTS = {
 _SETTINGS = {
     "statement_timeout": "10s",
     "lock_timeout": "2s",
-    # A client that went silent in a transaction holds its locks for this long. Ours idle for milliseconds.
+    # A client that goes silent in a transaction holds its locks for this long. askback idles only for milliseconds.
     "idle_in_transaction_session_timeout": "3s",
     "tcp_keepalives_idle": "5",
     "tcp_keepalives_interval": "2",
@@ -61,7 +61,7 @@ def build_conninfo(address: PostgresAddress) -> dict[str, str]:
 
 
 class _WithoutNul(StrDumperUnknown):
-    """A dumper that replaces U+0000, which PostgreSQL's texts cannot hold, but pasted text and tool output can."""
+    """Replaces U+0000, which PostgreSQL cannot store in a text, but which pasted text and tool output may contain."""
 
     def dump(self, obj: str) -> Buffer | None:
         return super().dump(obj.replace("\0", "\ufffd"))

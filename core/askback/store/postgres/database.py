@@ -1,6 +1,6 @@
-"""Transactions on PostgreSQL, run by several threads that each have their own connection.
+"""Runs transactions on PostgreSQL in several threads, each with its own connection.
 
-In addition to the rules of `Database`, these hold for a *work*:
+In addition to the rules of `Database`, these apply to a *work*:
 
 - Works run concurrently, in this process and in others. A work that decides by what it reads first takes the lock of
   its place (`askback.store.queries.locks`).
@@ -87,7 +87,7 @@ class PostgresDatabase:
         try:
             self._prepare(prepare)
         except (psycopg.Error, DBAPIError) as error:
-            raise OperatorError(f"The database {address} cannot be used: {format_reason(error)}.") from error
+            raise OperatorError(f"Could not open the database {address}: {format_reason(error)}.") from error
         self._threads = [ConnectionThread(f"askback-database-{number}", self._serve) for number in range(connections)]
 
     def _prepare(self, prepare: Callable[[Connection], None]) -> None:
@@ -138,7 +138,7 @@ class PostgresDatabase:
         longest = time.monotonic() - min([*self._running.values()], default=float("inf"))
         return f"a transaction has run for {longest:.0f} s" if longest >= STUCK_SECONDS else None
 
-    # The caller's side, on its event loop.
+    # On the caller's event loop
 
     async def _submit(self, job: Job[T], within: float | None) -> T:
         timer = None if within is None else job.loop.call_later(within, self._expire, job)
@@ -182,7 +182,10 @@ class PostgresDatabase:
                         self._perform(link, job)
                     except Exception as error:
                         # Catch every error, because no caller may wait permanently.
-                        log.exception("A transaction failed in an unknown way.", extra={"action": "commit_failed"})
+                        log.exception(
+                            "A transaction failed because of a bug. Please report this with the traceback.",
+                            extra={"action": "commit_failed"},
+                        )
                         link.drop()
                         job.result, job.error = None, error
                     finally:
@@ -251,7 +254,7 @@ class PostgresDatabase:
         with self._lock:
             late = job.deadline is not None and job.deadline <= time.monotonic()
             if job.state is JobState.RUNNING and late:
-                # Its timer has not fired yet, because its event loop is blocked.
+                # The caller's time limit has passed, but its timer has not fired, because its event loop is blocked.
                 job.error = timeout_error(in_doubt=False)
             elif job.state is JobState.RUNNING:
                 job.state = JobState.COMMITTING
@@ -278,7 +281,7 @@ class PostgresDatabase:
     def _give_up(self, link: ReconnectingConnection, job: AnyJob, error: BaseException) -> bool:
         link.roll_back()
         job.result, job.error = None, to_store_error(error)
-        # Drop the connection. Its settings may have been changed to find the cause, or a new one may lead to another
+        # Drop the connection. Finding the cause may have changed its settings, and a new one may lead to another
         # server.
         link.drop()
         self._log_failure(error)
@@ -290,7 +293,7 @@ class PostgresDatabase:
             self._outage.record_failure(format_reason(error))
             return
         log.warning(
-            "A transaction was not committed: %s", format_reason(error), extra={"action": "commit_failed", "works": 1}
+            "Could not commit a transaction: %s", format_reason(error), extra={"action": "commit_failed", "works": 1}
         )
 
     def _refuse_rest(self) -> None:

@@ -25,16 +25,16 @@ RV = TypeVar("RV")
 QUIET_SECONDS = 2.0
 """Seconds for which a statement runs before the server is first asked about it."""
 AGAIN_SECONDS, SELDOM_SECONDS = 1.0, 8.0
-"""Shortest and longest pause between two such questions, in seconds.
+"""Minimum and maximum pause between two such checks, in seconds.
 
-The longer pause spares a server that is only slow. The answer to the statement has arrived by the next question, if the
-server sent one.
+The long pause spares a server that is only slow. If the server has sent the result of the statement, it arrives before
+the next check.
 """
 UNREACHABLE_SECONDS = 5.0
 """Seconds for which the server may be unreachable for the second connection."""
 CONNECT_SECONDS = 2
 LONGEST_SECONDS = 4.0
-"""Longest time in seconds for a statement of a `BoundedConnection`, or of one that is not monitored yet."""
+"""Maximum seconds for a statement of a `BoundedConnection`, or of a connection that is not monitored yet."""
 PULSE_SECONDS = 2.0
 """Seconds for which a `BoundedConnection` listens before its user should check that the server still answers."""
 
@@ -90,7 +90,7 @@ class BoundedConnection(psycopg.AsyncConnection[Any]):
             raise ServerSilent from None
 
     def notifies(self, *, timeout: float | None = None, stop_after: int | None = None) -> AsyncGenerator[Notify]:
-        """End after a while, so that the listener sends the server a query."""
+        """End after some seconds, so that the listener then sends a query to the server."""
         return super().notifies(timeout=PULSE_SECONDS if timeout is None else timeout, stop_after=stop_after)
 
 

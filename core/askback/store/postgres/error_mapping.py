@@ -28,23 +28,23 @@ from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 
 # Remedies by SQLSTATE or its class: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _UNAVAILABLE = {
-    "08": "see that the server runs and can be reached",
-    "25006": "see that it is the primary, and was not made read-only",
+    "08": "check that the server runs and is reachable",
+    "25006": "check that it is the primary, and is not set to read-only",
     "0A000": "connect to PostgreSQL itself, not through PgBouncer or another pooler",
-    "28000": "let this machine in, in the server's pg_hba.conf",
-    "28": "see the user and the password in ASKBACK_DATABASE_URL",
-    "3D000": "create the database, or set ASKBACK_DATABASE_URL to one that is there",
-    "42501": "grant the user what it needs",
-    "42703": "replace this process where a newer askback has brought the tables up to date",
-    "42P01": "replace this process where a newer askback has brought the tables up to date",
-    "53100": "make room on its disk",
+    "28000": "allow this machine in the server's pg_hba.conf",
+    "28": "check the user and the password in ASKBACK_DATABASE_URL",
+    "3D000": "create the database, or set ASKBACK_DATABASE_URL to an existing one",
+    "42501": "grant the user the missing privileges",
+    "42703": "replace this process if a newer askback has upgraded the tables",
+    "42P01": "replace this process if a newer askback has upgraded the tables",
+    "53100": "free space on its disk",
     "53200": "give the server more memory",
     "53300": "allow more connections (max_connections)",
-    "57P": "see that the server runs",
+    "57P": "check that the server runs",
     "58": "check the server's disk and log",
     "XX": "see the server's log",
 }
-_BUSY = {"55P03": "somebody keeps it locked", "57014": "the statement took too long"}
+_BUSY = {"55P03": "another session has locked it", "57014": "the statement took too long"}
 
 # Before a session exists, the driver passes on the server's message without its code.
 _WITHOUT_CODE = (
@@ -74,7 +74,7 @@ class NotPrimary(psycopg.OperationalError):
     sqlstate = "25006"
 
     def __init__(self) -> None:
-        super().__init__("the server takes no commits")
+        super().__init__("the server does not accept commits")
 
 
 def _get_origin(error: BaseException) -> BaseException:
@@ -110,7 +110,7 @@ def is_silent(error: BaseException) -> bool:
 def is_unread(error: BaseException) -> bool:
     """Return True if the server ended the session because it was idle in a transaction.
 
-    So it has not read what was sent last, and committed nothing.
+    Then the server has not read the last statement, and has committed nothing.
     """
     return get_sqlstate(error) == "25P03"
 

@@ -60,7 +60,7 @@ def look(address: PostgresAddress, work: Callable[[Connection], T]) -> T:
         check_version(connection)
         return work(connection)
     except (psycopg.Error, DBAPIError) as error:
-        raise OperatorError(f"The database {address} cannot be read: {format_reason(error)}.") from error
+        raise OperatorError(f"Could not read the database {address}: {format_reason(error)}.") from error
     finally:
         link.roll_back()
         link.close()

@@ -48,7 +48,7 @@ _ADOPT = text(
       AND split_part(place_key, ':', 1) = ANY(:keys)
     """  # noqa: S608 - a constant
 )
-# Conversations that have something to do but no job. The job was lost, or failed and was put off.
+# Conversations that have something to do but no job, because the job was lost, or failed and was postponed.
 _MISSING = text(
     """
     SELECT id, place_key FROM conversations
@@ -124,7 +124,7 @@ def list_held_jobs(connection: Connection, worker_id: int) -> dict[int, str]:
 
 
 def give_back(connection: Connection, worker_ids: Iterable[int], job_ids: Iterable[int]) -> int:
-    """Free these jobs for any process, as far as these workers still hold them. Return the number of freed jobs."""
+    """Release those of these jobs that these workers still hold. Return the number of released jobs."""
     return int(connection.execute(_RETRY, {"workers": list(worker_ids), "jobs": list(job_ids)}).scalar_one())
 
 

@@ -21,7 +21,7 @@ _NUMBERS = (
 )  # fmt: skip
 HIGHEST_PORT = 65_535
 LONGEST_LABEL, LONGEST_HOST, LONGEST_FOLDER = 63, 253, 90
-"""Longest part of a host name and longest host name, in characters, and longest socket directory, in bytes."""
+"""Maximum length of a part of a host name and of a host name, in characters, and of a socket directory, in bytes."""
 
 
 def check_options(given: Mapping[str, str]) -> None:
@@ -31,27 +31,27 @@ def check_options(given: Mapping[str, str]) -> None:
     """
     for name, choices in _CHOICES.items():
         if name in given and given[name] not in choices:
-            raise _build_error(f"{name} is one of {', '.join(choices)}")
+            raise _build_error(f"{name} must be one of {', '.join(choices)}")
     for name in _NUMBERS:
         if name in given and not _is_number(given[name]):
-            raise _build_error(f"{name} is a whole number")
+            raise _build_error(f"{name} must be a whole number")
     hosts = (given.get("hostaddr") or given.get("host") or "").split(",")
     ports = given.get("port", "").split(",")
     for port in ports:
         if port and not (_is_number(port) and 1 <= int(port) <= HIGHEST_PORT):
-            raise _build_error(f"a port is a number from 1 to {HIGHEST_PORT}")
+            raise _build_error(f"a port must be a number from 1 to {HIGHEST_PORT}")
     if len(ports) > 1 and len(ports) != len(hosts):
-        raise _build_error("there is one port for all hosts, or one for each")
+        raise _build_error("give one port for all hosts, or one for each")
     for host in hosts:
         if host.startswith(("/", "@")):
             if len(host.encode()) > LONGEST_FOLDER:
-                raise _build_error(f"a host that is a socket's folder has at most {LONGEST_FOLDER} bytes")
+                raise _build_error(f"a socket directory must have at most {LONGEST_FOLDER} bytes")
         elif host and not _is_host(host):
-            raise _build_error("a host is the name or the address of a machine")
+            raise _build_error("a host must be the name or the address of a machine")
 
 
 def _build_error(rule: str) -> OperatorError:
-    return OperatorError(f"ASKBACK_DATABASE_URL cannot be used: {rule}. Correct it.")
+    return OperatorError(f"ASKBACK_DATABASE_URL is invalid: {rule}. Correct it.")
 
 
 def _is_number(text: str) -> bool:

@@ -41,8 +41,8 @@ def _prepare_jobs(connection: Connection) -> None:
     if stored == newest:
         return
     if stored is None and "procrastinate_jobs" in inspect(connection).get_table_names():
-        # Another program's tables in the same schema, which that program upgrades.
-        log.info("procrastinate's tables are there already and are used.", extra={"action": "jobs_shared"})
+        # Another program created the tables in the same schema, and upgrades them.
+        log.info("Using procrastinate's tables of another program.", extra={"action": "jobs_shared"})
         return
     raw = connection.connection.driver_connection
     assert isinstance(raw, psycopg.Connection)

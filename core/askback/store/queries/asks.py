@@ -1,4 +1,4 @@
-"""Statements about asks and what people did to them. Each function runs inside a caller's transaction."""
+"""Queries on asks and on people's actions. Each function runs inside a caller's transaction."""
 
 from __future__ import annotations
 
@@ -128,8 +128,7 @@ def has_delivery(connection: Connection, delivery: str, settled_since: datetime)
 def list_open(connection: Connection, place: Place | None = None, left: SkippedRows | None = None) -> tuple[Ask, ...]:
     """Return the open asks, oldest first, of one place or of all.
 
-    Asks that only a newer release can read are added to `left`. Raises `UnreadableRow` for such an ask if `left` is
-    None.
+    Add asks that only a newer release can read to `left`. If `left` is None, raise `UnreadableRow` for such an ask.
     """
     query = select(asks).where(asks.c.status == "open").order_by(asks.c.created_at, asks.c.id)
     if place is not None:
@@ -217,7 +216,7 @@ def list_due(
 
 
 def store_due_time(connection: Connection, ask: Ask) -> None:
-    """Store an ask's next moment again, so that it is not due before then."""
+    """Compute and store an ask's due time again, so that it is not due earlier."""
     _SAVE.change(connection, ask=ask.id, attend_at=_get_attend_at(ask))
 
 
@@ -226,7 +225,7 @@ def get_time_until_due(
 ) -> timedelta | None:
     """Return the time until the first open ask on these platforms is due. None if none is due `within` that time.
 
-    Asks that are due later are not read, however many there are on other platforms.
+    This does not read asks that are due later, however many there are.
     """
     until = NOW + within // timedelta(microseconds=1)
     query = select(func.min(asks.c.attend_at) - NOW).where(

@@ -63,7 +63,7 @@ def list_actions(connection: Connection, ask_id: str) -> tuple[ActionRecord, ...
 
 
 def get_pending_update(connection: Connection, ask_id: str) -> PendingUpdate | None:
-    """Return what the outbox holds for an ask's card. None if people see its newest state."""
+    """Return the pending update of an ask's card from the outbox. None if people see its newest state."""
     query = select(outbox.c.first_failed_at, outbox.c.attempts, outbox.c.last_error)
     row = connection.execute(query.where(outbox.c.target == f"ask:{ask_id}")).mappings().first()
     if row is None:

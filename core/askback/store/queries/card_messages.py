@@ -47,7 +47,7 @@ def add(connection: Connection, ask_id: str, messages: Iterable[MessageRef]) -> 
 
 
 def add_deleted(connection: Connection, ask_id: str, messages: Iterable[MessageRef], now: datetime) -> None:
-    """Record that these messages, which may be the card of an ask that is being posted, were deleted."""
+    """Record the deletion of messages that may belong to a card that is being posted."""
     known = {(row["channel"], row["message"]) for row in _KNOWN.rows(connection, of=ask_id)}
     for message in messages:
         if (message.channel, message.id) not in known:

@@ -43,7 +43,7 @@ _REFS = TypeAdapter(tuple[MessageRef, ...])
 _OPERATOR = "operator"
 
 FARTHEST = timedelta(minutes=10)
-"""Longest time for which a turn is put off."""
+"""Maximum time for which a turn is postponed."""
 
 # Compiled once, since each turn of the model needs these. Each click that settles a question of the agent needs the
 # second.
@@ -103,7 +103,7 @@ def wants_turn(connection: Connection, conversation_id: str) -> bool:
 def list_runnable(connection: Connection, at: datetime, served: ServedPlatforms = None) -> tuple[str, ...]:
     """Return the ids of conversations on these platforms that have something to do, the longest waiting first."""
     after = conversations.c.turn_after
-    # A turn that is put off for longer than the limit shows that the clock went back.
+    # If a turn is postponed for longer than the limit, the clock was set back.
     untimely = after > to_micros(at + FARTHEST)
     query = (
         select(conversations.c.id)
@@ -141,7 +141,7 @@ def list_recent(connection: Connection, platform: str, since: datetime, most: in
 
 
 def get_next_turn_at(connection: Connection, at: datetime, served: ServedPlatforms = None) -> datetime | None:
-    """Return the earliest time after `at` for which a turn was put off. None if there is none."""
+    """Return the earliest time after `at` until which a turn is postponed. None if there is none."""
     after = conversations.c.turn_after
     served_here = is_served(conversations.c.place_key, served)
     query = select(func.min(after)).where(conversations.c.wants_turn, after > to_micros(at), served_here)
@@ -150,7 +150,7 @@ def get_next_turn_at(connection: Connection, at: datetime, served: ServedPlatfor
 
 
 def postpone_turn(connection: Connection, conversation_id: str, pause: timedelta) -> None:
-    """Keep a conversation's next turn from being tried again before the pause ends."""
+    """Postpone the retry of a conversation's next turn until the pause ends."""
     connection.execute(
         update(conversations)
         .where(conversations.c.id == conversation_id)
@@ -192,7 +192,7 @@ def set_trace(connection: Connection, conversation_id: str, trace: str) -> None:
 
 
 def record_stop(connection: Connection, conversation_id: str, by: Actor | None) -> None:
-    """Record a stop, so that the commit of a turn that runs now is refused. `by` None means the operator."""
+    """Record a stop, so that a running turn cannot commit. If `by` is None, the operator stopped it."""
     connection.execute(
         update(conversations)
         .where(conversations.c.id == conversation_id)

@@ -18,7 +18,7 @@ from askback.store.transaction_events import AskChanged, AskSettled, record_even
 
 
 def save_change(connection: Connection, before: Ask, after: Ask, action: Action | None) -> bool:
-    """Store a changed ask, the person's action, and what has to be shown.
+    """Store a changed ask and the person's action, and queue the drawing of the card.
 
     Return True if this change settled the ask.
     """
@@ -29,7 +29,7 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
         verdict = "settled" if settled else "changed" if changed else "unchanged"
         asks.log_action(connection, action, verdict, after.interview.revision)
     if not after.is_drawn and not changed.isdisjoint(("interview", "messages")):
-        # A person who clicked already sees the card, so redraw it now. A card that no one has seen keeps its time.
+        # If the card is posted, redraw it now. An unposted card keeps its posting time.
         not_before = None if after.messages else after.post_after
         # An action without a message comes from code, such as a caller of the library, so no one is viewing the card.
         clicked = action is not None and action.message is not None

@@ -119,7 +119,7 @@ def mark_skipped(connection: Connection, kept: StoredMessage) -> None:
 
 
 def withdraw_unread(connection: Connection, conversation_id: str, keys: tuple[str, ...]) -> tuple[int, ...]:
-    """Withdraw the unread versions of these messages, edits included. Return the ids of their rows."""
+    """Mark the unread versions of these messages, edits included, so that no turn reads them. Return their row ids."""
     named = select(inbox.c.id).where(
         inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key.in_(history.list_keys(keys))
     )

@@ -1,4 +1,4 @@
-"""Statements about the messages that people wrote. Each function runs inside a caller's transaction."""
+"""Queries on people's messages. Each function runs inside a caller's transaction."""
 
 from __future__ import annotations
 
@@ -89,10 +89,10 @@ def is_before_all(connection: Connection, conversation_id: str, at: datetime) ->
 
 
 def take(connection: Connection, conversation_id: str, seq: int) -> tuple[InboxMessage, ...]:
-    """Return what people wrote since the last turn, unchanged, and assign it to transcript row `seq`."""
+    """Return the unread messages of people, unchanged, and assign them to transcript row `seq`."""
     rows = _SELECT_UNTAKEN.rows(connection, of=conversation_id)
     _TAKE.change(connection, of=conversation_id, taken_seq=seq)
-    with mark_unreadable(f"What people wrote in the conversation {conversation_id}"):
+    with mark_unreadable(f"A message in the conversation {conversation_id}"):
         return tuple(
             InboxMessage(
                 key=row["dedupe_key"],
@@ -113,7 +113,7 @@ def list_authors_by_seq(connection: Connection, conversation_id: str) -> dict[in
         .order_by(inbox.c.id)
     )
     found: dict[int, tuple[Actor, ...]] = {}
-    with mark_unreadable(f"Who wrote in the conversation {conversation_id}"):
+    with mark_unreadable(f"An author in the conversation {conversation_id}"):
         for row in connection.execute(query):
             found[row.taken_seq] = (*found.get(row.taken_seq, ()), Actor.model_validate_json(row.author))
     return found

@@ -1,7 +1,7 @@
 """Locks that serialize decisions about one place. Each function runs inside a caller's transaction, before it reads.
 
-On SQLite one thread writes, so everything is serial. PostgreSQL runs transactions concurrently. Those that decide by
-what they read first take the lock of their place, and hold it until they are committed.
+On SQLite, one thread writes, so transactions are serial. PostgreSQL runs them concurrently. A transaction whose writes
+depend on its reads first takes the lock of its place, and holds it until the commit.
 
 To avoid deadlocks, a transaction takes only one of these locks, with three exceptions. `lock_key` may come before it,
 `lock_usage` may come after it, and `lock_places` takes several in a fixed order.
@@ -71,9 +71,9 @@ def lock_places(connection: Connection, place_keys: Iterable[str]) -> None:
 
 
 def lock_usage(connection: Connection) -> None:
-    """Keep other transactions from counting a model call in advance until this one ends.
+    """Block other transactions that reserve tokens until this one ends.
 
-    Taken after the lock of a place.
+    Take this after the lock of a place.
     """
     if _is_shared(connection):
         connection.execute(_LOCK, {"name": "usage"})

@@ -29,13 +29,13 @@ class TooManyOpenAsks(CallerError):
         self.limit = limit
         self.free = free
         super().__init__(
-            f"{limit} questions may be open in one place at the same time, and more would be: wait for answers, cancel "
-            "some, or raise the limit (ASKBACK_OPEN_QUESTIONS)."
+            f"Too many open questions: at most {limit} may be open in one place at the same time. Wait for answers, "
+            "cancel some, or raise the limit (ASKBACK_OPEN_QUESTIONS)."
         )
 
 
 def store_asks(connection: Connection, new: tuple[Ask, ...], limits: Limits) -> tuple[Ask, ...]:
-    """Store asks that were made together. They count as one for the pace at which cards are posted.
+    """Store asks that were created together. For the pace of posting, they count as one.
 
     Raises `TooManyOpenAsks`.
     """

@@ -1,8 +1,7 @@
-"""Statements about the outbox, which holds what people have yet to see. Each function runs inside a caller's
-transaction.
+"""Queries on the outbox, which holds pending deliveries. Each function runs inside a caller's transaction.
 
 There is one row per target, so a card that changes five times before it is drawn is drawn once. The row is deleted when
-the platform confirmed the delivery. `outbox_leases` has the leases under which workers deliver rows.
+the platform confirms the delivery. `outbox_leases` has the leases under which workers deliver rows.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def enqueue_card(
 ) -> None:
     """Queue the drawing of a card.
 
-    `lease` is the time for which the caller draws it itself, so that no worker takes the row.
+    `lease` is the time during which no worker takes the row, because the caller draws the card itself.
     """
     target, revision, when = f"ask:{ask.id}", ask.interview.revision, _to_times(connection, not_before, lease)
     if _UPDATE.change(connection, of=target, newer=revision, **when) == 0:
@@ -156,8 +155,8 @@ def list_asks_being_posted(connection: Connection) -> tuple[str, ...]:
 def delete(connection: Connection, target: str, *, revision: int | None = None) -> None:
     """Delete a row that is done. With `revision`, keep a card that must be drawn in a newer revision.
 
-    A contested card is put off instead, to be drawn once more. The process that drew an older revision may have died
-    before it could say so.
+    A contested card is postponed instead, and drawn once more, since the process that drew an older revision may have
+    died before it could record that.
     """
     now = {"now": get_now_parameter(connection)}
     done = outbox.c.target == target
@@ -181,7 +180,7 @@ def withdraw_message(connection: Connection, target: str) -> None:
     connection.execute(delete_from(outbox).where(chosen, outbox.c.attempts == 0))
     payload = connection.execute(select(outbox.c.payload).where(chosen)).scalar_one_or_none()
     if payload is not None:
-        with mark_unreadable("Something that is to be said"):
+        with mark_unreadable("A queued text"):
             stored = OutgoingMessage.model_validate_json(payload)
         outgoing = stored.evolve(gone=True, offer=None)
         connection.execute(update(outbox).where(chosen).values(kind="removal", payload=_to_json(outgoing)))

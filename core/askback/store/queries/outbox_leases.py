@@ -60,9 +60,9 @@ from askback.store.transaction_events import WorkEnqueued, record_event
 from askback.store.unreadable_rows import SkippedRows, UnreadableRow, mark_unreadable
 
 LEASE_SECONDS = 10
-"""Seconds for which a lease keeps other workers from taking a row, unless it is renewed."""
+"""Duration of a lease in seconds. Meanwhile, no other worker takes the row. The holder may renew it."""
 CLOCK_TOLERANCE = timedelta(seconds=1)
-"""Largest step back of a clock that is ignored."""
+"""Maximum backward jump of a clock that is ignored."""
 MAX_WAIT = timedelta(hours=2)
 """The longest pause between two tries, even if the platform asks for more."""
 MAX_PAUSE = timedelta(seconds=60)
@@ -186,8 +186,8 @@ def lease(
 ) -> tuple[OutboxItem, ...]:
     """Lease at most `at_most` due rows of these platforms, for `length`.
 
-    Rows that this release cannot read are added to `left`, and are not changed. Within a conversation, nothing
-    overtakes a text that was queued before it, nor a card that no one has seen.
+    Add rows that this release cannot read to `left`, and do not change them. Within a conversation, no row overtakes an
+    earlier text or an unseen card.
     """
     now, left = get_now_parameter(connection), left or SkippedRows()
     given = {"now": now, "at_most": at_most, "left": left.ids("outbox", int)}
@@ -252,7 +252,7 @@ def repair_due_times(connection: Connection) -> int:
     Return the number of rows.
     """
     far = NOW + MAX_WAIT // MICROSECOND
-    # Releases before 0005 did not store the time at which they put a row off.
+    # Releases before 0005 did not store the time at which they postponed a row.
     unnoted = and_(outbox.c.noted_at.is_(None), or_(outbox.c.leased_until > far, outbox.c.due_at > far))
     untimely = or_(outbox.c.noted_at > NOW + CLOCK_TOLERANCE // MICROSECOND, unnoted)
     right = update(outbox).where(untimely).values(leased_until=None, due_at=NOW, noted_at=NOW)
@@ -265,7 +265,7 @@ def repair_due_times(connection: Connection) -> int:
 def retry(connection: Connection, item: OutboxItem, after: timedelta, error: str, *, failed: bool) -> None:
     """Schedule another try of a row.
 
-    `failed` means that the try counts as a failure, and not as a wait that the platform asked for.
+    `failed` is False if the platform asked to wait. Then the try does not count as a failure.
     """
     first = func.coalesce(outbox.c.first_failed_at, NOW) if failed else outbox.c.first_failed_at
     connection.execute(
@@ -291,7 +291,7 @@ def get_time_until_due(
 ) -> timedelta | None:
     """Return the time until the next row of these platforms is due. None if nothing is queued for them.
 
-    Rows that are left to newer processes do not count.
+    Rows that only a newer release can read do not count.
     """
     given = {"now": get_now_parameter(connection), "left": (left or SkippedRows()).ids("outbox", int)}
     found = [connection.execute(query, given).scalar_one_or_none() for query in _select_next_due(served)]

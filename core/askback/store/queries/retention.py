@@ -23,11 +23,10 @@ class PruneCounts(Value):
 
 
 def prune(connection: Connection, before: datetime, at_most: int) -> PruneCounts:
-    """Delete conversations without activity since `before`, and asks outside conversations that were settled before
-    then.
+    """Delete conversations without activity since `before`, and programs' asks that were settled before then.
 
-    At most `at_most` of each are deleted. Anything that waits for people, has something to do or has something to show
-    stays, regardless of its age.
+    Delete at most `at_most` of each. Keep anything with open questions, pending work or pending deliveries, regardless
+    of its age.
     """
     moment = to_micros(before)
     resting, settled = _select_resting(moment).limit(at_most), _select_settled(moment).limit(at_most)
@@ -45,7 +44,7 @@ def prune(connection: Connection, before: datetime, at_most: int) -> PruneCounts
         connection.execute(delete(table).where(table.c.conversation_id.in_(ids)))
     connection.execute(delete(conversations).where(conversations.c.id.in_(ids)))
     if not ids:
-        # Only in the last round. Usage counts for its whole day, even if its conversation was deleted.
+        # Do this only in the last round: usage counts for its whole day, even after its conversation was deleted.
         connection.execute(
             delete(usage).where(usage.c.day < get_day(before), ~select(conversations.c.id).where(_is_of_usage).exists())
         )

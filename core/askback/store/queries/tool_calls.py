@@ -93,10 +93,8 @@ def find_first_of_ask(connection: Connection, conversation_id: str, ask_id: str)
 
 
 def start(connection: Connection, conversation_id: str, seq: int, tool_use_id: str, *, again: bool = False) -> bool:
-    """Record that a call is about to run. Return False if it has a result, for example after a stop, or was started
-    before.
-
-    `again` allows a call that was started before.
+    """Record that a call is about to run. Return False if it already has a result, for example after a stop, or if it
+    was started before. `again` permits the latter.
     """
     which = _build_condition(conversation_id, seq, tool_use_id)
     if not again:

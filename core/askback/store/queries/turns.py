@@ -14,8 +14,8 @@ from askback.store.transaction_events import TurnRequested, record_event
 def request_turn(connection: Connection, conversation_id: str, place: Place) -> None:
     """Record that the conversation in this place has something to do after this commit.
 
-    A running turn that finds more work continues automatically, and all others need this. On SQLite the single worker
-    checks the row. On PostgreSQL the same commit queues a job, which a process that serves the platform takes.
+    Only a running turn does not need this, since it finds more work itself. On SQLite, the single worker checks the
+    row. On PostgreSQL, the same commit queues a job, which a process that serves the platform takes.
     """
     conversations.set_wants_turn(connection, conversation_id, True)
     record_event(TurnRequested(conversation_id))

@@ -1,6 +1,6 @@
-"""Statements about the tokens that the model used. Each function runs inside a caller's transaction.
+"""Queries on the model's token usage. Each function runs inside a caller's transaction.
 
-A running call is counted in advance in its own row, so the call of a process that dies stays counted.
+A reservation row counts a running call in advance, so the call stays counted if its process dies.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from askback.store.schema import reservations, usage
 from askback.store.statement import Row, Statement
 
 CALL_SECONDS = 600.0
-"""Longest time, in seconds, for which other calls wait for a running one.
+"""Maximum seconds for which other calls wait for the reservation of a running one.
 
-The call may take longer, but then the waiting ones are refused.
+If the running call takes longer, the waiting ones are refused.
 """
 _DAY = 86_400_000_000
 
@@ -48,7 +48,7 @@ def add_tokens(connection: Connection, conversation_id: str, day: int, tokens: i
 
 
 def get_usage(connection: Connection, conversation_id: str, at: datetime) -> TokenUsage:
-    """Return the tokens of a conversation, those of all conversations on that day, and those counted in advance."""
+    """Return the tokens of a conversation, those of all conversations on that day, and the reserved ones."""
     day = get_day(at)
     used, reserved = func.coalesce(func.sum(usage.c.tokens), 0), func.coalesce(func.sum(reservations.c.tokens), 0)
     running = reservations.c.day == day, reservations.c.until > to_micros(at)
@@ -62,7 +62,7 @@ def get_usage(connection: Connection, conversation_id: str, at: datetime) -> Tok
 
 
 def reserve(connection: Connection, conversation_id: str, reservation: str, tokens: int, at: datetime) -> None:
-    """Count a call's tokens in advance, under an id with which `settle` corrects them."""
+    """Reserve tokens for a call. `settle` later corrects the count by the reservation's id."""
     _RESERVE.change(
         connection,
         id=reservation,
@@ -75,12 +75,13 @@ def reserve(connection: Connection, conversation_id: str, reservation: str, toke
 
 
 def delete_reservations(connection: Connection, conversation_id: str) -> None:
-    """Forget the earlier calls of a conversation, which runs one at a time. Their tokens stay counted."""
+    """Delete the reservations of a conversation's earlier calls, since only one runs at a time. Their tokens stay
+    counted."""
     _DROP_OLD.change(connection, of=conversation_id)
 
 
 def adjust(connection: Connection, reservation: str, tokens: int) -> None:
-    """Change the number of tokens that is counted in advance. Does nothing after the call's end."""
+    """Change the number of reserved tokens. Does nothing after the call has ended."""
     row = _find_reservation(connection, reservation)
     if row is not None:
         _ADJUST.change(connection, of=reservation, tokens=tokens)
@@ -88,7 +89,7 @@ def adjust(connection: Connection, reservation: str, tokens: int) -> None:
 
 
 def settle(connection: Connection, reservation: str, tokens: int) -> None:
-    """Replace the count in advance by the tokens that a call used, once. A forgotten call stays counted as it was."""
+    """Replace a reservation by the tokens that the call used. Does nothing if the reservation was deleted."""
     row = _find_reservation(connection, reservation)
     if row is not None and _DROP.change(connection, of=reservation):
         add_tokens(connection, row["conversation_id"], row["day"], tokens - row["tokens"])

@@ -1,4 +1,4 @@
-"""Connections to the SQLite file, as the database's threads use them."""
+"""The database threads' connections to the SQLite file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class GuardedConnection(sqlite3.Connection):
 
     def commit(self) -> None:
         if self.in_transaction:
-            raise RuntimeError("A work must not commit: it is committed for it, together with others.")
+            raise RuntimeError("A work must not commit: the database commits it together with others.")
 
     def rollback(self) -> None:
         if self.in_transaction:
-            raise RuntimeError("A work must not roll back: raise, and what it changed is undone.")
+            raise RuntimeError("A work must not roll back: raise an exception to undo its changes.")
 
 
 def create_file_engine(path: Path) -> Engine:
     # With isolation_level=None, Python never begins a transaction automatically. SQLAlchemy believes that it is in one
-    # endless transaction, which costs nothing. Ours begin and end beneath it.
+    # endless transaction, which costs nothing. The real transactions begin and end without its knowledge.
     return create_engine(
         "sqlite+pysqlite://",
         creator=lambda: sqlite3.connect(path, isolation_level=None, factory=GuardedConnection, cached_statements=512),

@@ -93,7 +93,7 @@ class SqliteDatabase:
                 self._writes.put(None)
                 raise
         except (sqlite3.Error, DBAPIError) as error:
-            raise OperatorError(f"The database {path} cannot be opened: {format_reason(error)}.") from error
+            raise OperatorError(f"Could not open the database {path}: {format_reason(error)}.") from error
 
     async def run(self, work: Callable[[Connection], T], *, within: float | None = None) -> T:
         """Run `work` as a transaction and return its result once that is on the disk.
@@ -152,7 +152,7 @@ class SqliteDatabase:
         await self._reading.join()
         await self._writing.join()
 
-    # The caller's side, on its event loop.
+    # On the caller's event loop
 
     def _submit(self, queue: Queue, job: AnyJob) -> None:
         with self._lock:
@@ -195,7 +195,7 @@ class SqliteDatabase:
         mode = raw.execute("PRAGMA journal_mode = WAL").fetchone()[0]
         if mode != "wal":
             raise OperatorError(
-                f"The database {self.path} cannot use SQLite's write-ahead log (it stays in mode {mode}): "
+                f"The database {self.path} does not support SQLite's write-ahead log (it stays in mode {mode}): "
                 "set ASKBACK_DATABASE_URL to a file on a local disk."
             )
         raw.execute("PRAGMA synchronous = FULL")
@@ -207,7 +207,7 @@ class SqliteDatabase:
         except BaseException:
             roll_back(raw)
             raise
-        # Only after `prepare`, because migrations copy tables. Inside a transaction this pragma has no effect.
+        # Set this only after `prepare`, because migrations copy tables. Inside a transaction, it has no effect.
         raw.execute("PRAGMA foreign_keys = ON")
 
     def _run_batch(self, raw: GuardedConnection, connection: Connection, first: AnyJob) -> bool:
@@ -321,7 +321,7 @@ class SqliteDatabase:
         in_doubt = get_code(error) == sqlite3.SQLITE_IOERR and any(job.state is JobState.COMMITTING for job in batch)
         roll_back(raw)
         log.error(
-            "A batch of %d transactions was not committed: %s",
+            "Could not commit a batch of %d transactions: %s",
             len(batch),
             format_reason(error),
             exc_info=error,
@@ -342,7 +342,7 @@ class SqliteDatabase:
                     refused.append(job)
                 job = self._writes.get_nowait()
         log.error(
-            "%d transactions could not begin: %s",
+            "Could not begin %d transactions: %s",
             len(refused),
             format_reason(error),
             extra={"action": "begin_failed", "works": len(refused)},

@@ -13,17 +13,17 @@ from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 
 # Result codes for which the database is at fault and not the statement, each with a remedy.
 _UNAVAILABLE = {
-    sqlite3.SQLITE_CANTOPEN: "see that its directory exists and can be written",
+    sqlite3.SQLITE_CANTOPEN: "check that its directory exists and is writable",
     sqlite3.SQLITE_CORRUPT: "restore a backup",
-    sqlite3.SQLITE_FULL: "make room on its disk",
-    sqlite3.SQLITE_IOERR: "check its disk",
+    sqlite3.SQLITE_FULL: "free space on its disk",
+    sqlite3.SQLITE_IOERR: "check its disk for errors",
     sqlite3.SQLITE_NOMEM: "give the process more memory",
-    sqlite3.SQLITE_NOTADB: "set ASKBACK_DATABASE_URL to a SQLite database",
+    sqlite3.SQLITE_NOTADB: "set ASKBACK_DATABASE_URL to an SQLite database",
     sqlite3.SQLITE_READONLY: "make the file and its directory writable",
 }
 _BUSY = {
-    sqlite3.SQLITE_BUSY: "another process keeps it locked",
-    sqlite3.SQLITE_LOCKED: "another process keeps it locked",
+    sqlite3.SQLITE_BUSY: "another process has locked it",
+    sqlite3.SQLITE_LOCKED: "another process has locked it",
 }
 
 
@@ -52,7 +52,7 @@ def to_store_error(error: BaseException, *, in_doubt: bool = False) -> StoreErro
 
 def swallowed_commit_error() -> StoreUnavailable:
     return StoreUnavailable(
-        "A work caught an error with which SQLite had ended its transaction. Whether what it did afterwards "
-        "was kept is open.",
+        "A work caught an error with which SQLite had ended its transaction. Its later changes may or may not be "
+        "saved.",
         in_doubt=True,
     )

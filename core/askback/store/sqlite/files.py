@@ -41,7 +41,7 @@ def create_private(path: Path) -> None:
                 extra={"action": "database_readable", "mode": oct(stat.S_IMODE(mode))},
             )
     except OSError as error:
-        raise OperatorError(f"The database {path} cannot be opened: {error.strerror}. {ELSEWHERE}") from error
+        raise OperatorError(f"Could not open the database {path}: {error.strerror}. {ELSEWHERE}") from error
 
 
 def check_files(path: Path) -> int | None:
@@ -118,20 +118,21 @@ def _check(path: Path, status: os.stat_result) -> None:
     shown = shlex.quote(str(path))
     if stat.S_ISLNK(status.st_mode):
         raise OperatorError(
-            f"{path} is a symbolic link, and askback follows none to its database: whoever made it could choose what "
-            f"is overwritten. Name the file itself with ASKBACK_DATABASE_URL (readlink -f {shown}), or remove the link."
+            f"{path} is a symbolic link. askback does not follow links to its database, because the link's owner could "
+            f"choose what is overwritten. Set ASKBACK_DATABASE_URL to the file itself (readlink -f {shown}), or remove "
+            "the link."
         )
     if not stat.S_ISREG(status.st_mode):
         kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-        raise OperatorError(f"The database cannot be {path}: that is {kind}. {ELSEWHERE}")
+        raise OperatorError(f"{path} cannot be the database, because it is {kind}. {ELSEWHERE}")
     if status.st_nlink > 1:
         raise OperatorError(
-            f"{path} has {status.st_nlink} names (hard links), so two processes could work on it without knowing. Find "
-            f"them with find / -xdev -samefile {shown}, and remove all but one."
+            f"{path} has {status.st_nlink} names (hard links), so two processes could use it without noticing each "
+            f"other. List the names with find / -xdev -samefile {shown}, and remove all but one."
         )
     if status.st_uid not in (os.geteuid(), 0) and (os.geteuid() != 0 or _is_open_to_all(path.parent)):
         raise OperatorError(
-            f"{path} belongs to another user, who could change what is answered in it. Run askback as that user, or "
+            f"{path} belongs to another user, who could change people's answers in it. Run askback as that user, or "
             "set ASKBACK_DATABASE_URL to a file of your own."
         )
 

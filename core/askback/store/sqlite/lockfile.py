@@ -46,7 +46,7 @@ def read_lock(database: Path) -> tuple[str, os.stat_result] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise OperatorError(f"The lock file {path} cannot be read: {error.strerror}.") from error
+        raise OperatorError(f"Could not read the lock file {path}: {error.strerror}.") from error
     try:
         return os.pread(descriptor, _LONGEST, 0).decode("utf-8", "replace"), os.fstat(descriptor)
     finally:
@@ -94,7 +94,7 @@ class WorkerLock:
             make_directories(self.path.parent)
             descriptor = open_beside(self.path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
-            raise OperatorError(f"The lock file {self.path} cannot be opened: {error.strerror}. {ELSEWHERE}") from error
+            raise OperatorError(f"Could not open the lock file {self.path}: {error.strerror}. {ELSEWHERE}") from error
         self._descriptors.append(descriptor)
         try:
             os.fchmod(descriptor, 0o600)
@@ -104,7 +104,7 @@ class WorkerLock:
         except BlockingIOError as error:
             raise self._build_in_use_error(descriptor) from error
         except OSError as error:
-            raise OperatorError(f"The lock file {self.path} cannot be locked: {error.strerror}. {ELSEWHERE}") from error
+            raise OperatorError(f"Could not lock the lock file {self.path}: {error.strerror}. {ELSEWHERE}") from error
 
     def _lock_file(self) -> None:
         """Lock the database file itself.
@@ -112,7 +112,7 @@ class WorkerLock:
         Closing the descriptor drops SQLite's locks on the file, so it must be closed after SQLite's own connections.
         """
         if _OFD_SETLK is None:
-            return  # not available here, so a database must not be renamed while a process works on it
+            return  # the system has no such locks, so a database in use must not be renamed
         descriptor = open_beside(self._database, os.O_RDWR)
         self._descriptors.append(descriptor)
         try:
@@ -122,11 +122,11 @@ class WorkerLock:
         except OSError as error:
             if error.errno in (errno.EAGAIN, errno.EACCES):
                 raise DatabaseInUse(
-                    f"Another askback already works on the file {self._database}, which had another name when that "
-                    "began. Stop it first, or give this one a database of its own with ASKBACK_DATABASE_URL."
+                    f"Another askback already uses the file {self._database}, which was renamed after that one "
+                    "started. Stop it first, or set ASKBACK_DATABASE_URL to another database."
                 ) from error
             log.warning(
-                "The database %s cannot be locked by itself (%s): do not rename it while askback runs.",
+                "Could not lock the database file %s itself (%s): do not rename it while askback runs.",
                 self._database,
                 error.strerror,
                 extra={"action": "no_file_lock"},
@@ -138,13 +138,13 @@ class WorkerLock:
         who = f"process {number.strip()}" if number.strip() else "it is just starting"
         if holder == ASKING:
             return DatabaseInUse(
-                f"`{ASKING}` works on this database until its question is answered ({who}, lock file {self.path}). "
-                "End it with Ctrl-C: its question stays open. Start this, and then what it told you to come back "
-                f"with, `{ASKING} --key …`, which waits beside it."
+                f"`{ASKING}` uses this database until its question is answered ({who}, lock file {self.path}). "
+                "Stop it with Ctrl-C; its question stays open. Start the bot, and then run the command that it "
+                f"printed, `{ASKING} --key …`, to wait for the answer again."
             )
         return DatabaseInUse(
-            f"Another askback already works on this database ({who}, lock file {self.path}). "
-            "Stop it first, or give this one a database of its own with ASKBACK_DATABASE_URL."
+            f"Another askback already uses this database ({who}, lock file {self.path}). "
+            "Stop it first, or set ASKBACK_DATABASE_URL to another database."
         )
 
     def __enter__(self) -> WorkerLock:

@@ -152,4 +152,4 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    raise NotImplementedError("There is nothing below the first release: restore a backup.")
+    raise NotImplementedError("The first release cannot be downgraded: restore a backup.")

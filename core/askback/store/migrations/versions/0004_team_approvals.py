@@ -1,4 +1,4 @@
-"""Let the column of the deadline also hold the times of reminders and escalations, and rename it."""
+"""Rename the deadline column, because it now also holds the times of reminders and escalations."""
 
 from __future__ import annotations
 
