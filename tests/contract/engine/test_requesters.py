@@ -186,7 +186,7 @@ def test_of_a_decision_the_model_reads_only_why_it_was_denied(ask: Ask, expected
 
 # Too few approvers left
 
-OWN = "People do not decide about their own requests."
+OWN = "People may not decide about their own requests."
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_people_hear_which_settings_name_a_group_that_cannot_be_read(
     policy = Policy(who=who, approval=Approval(requesters=(ANN,)), escalations=escalations)
     short = shortage_of(policy, ANN, dict.fromkeys(("G1", "G2"), GroupMembers(refused=NO_GROUP)))
     assert short is not None
-    assert short.advice.endswith(f"Whoever runs me can change that: the {settings}")
+    assert short.advice.endswith(f"My operator can change that: the {settings}")
 
 
 def test_requesters_among_the_unnamed_members_of_a_group_are_named() -> None:
@@ -342,7 +342,7 @@ def test_requesters_among_the_unnamed_members_of_a_group_are_named() -> None:
 @pytest.mark.parametrize(
     ("requesters", "cure"),
     [
-        ((ANN, BEN), "“approvers” and “approval_own”. Or write “new”, and ask me again without their words."),
+        ((ANN, BEN), "“approvers” and “approval_own”. Or write “new”, and ask me again without quoting them."),
         ((ANN,), "“approvers” and “approval_own”."),
         ((), "“approvers”."),
     ],
