@@ -149,7 +149,7 @@ async def _examine_bot_token(slack: _Slack, settings: SlackSettings, scene: Scen
     elsewhere = scene.tenants - {team_id, get_text(me.data, "enterprise_id") or team_id}
     if elsewhere:
         summary = (
-            f"There are open questions in another workspace ({', '.join(sorted(elsewhere))}), closed to this token."
+            f"Another workspace has open questions ({', '.join(sorted(elsewhere))}), which this token cannot reach."
         )
         cure = "Set the SLACK_BOT_TOKEN of that workspace, or cancel the questions: askback pending, askback cancel ID"
         found.append(warning("workspace", summary, cure))

@@ -125,7 +125,7 @@ def test_without_a_tool_it_says_so() -> None:
             'The person declined to answer for now. They wrote: "Ask me on Monday." Do not assume an answer.',
             ["Not now, then: I do not guess.", "You wrote: *Ask me on Monday.*"],
         ),
-        ("Nobody answered in time. This is no answer and no choice.", ["Nobody chose anything this time."]),
+        ("Nobody answered in time. This is not an answer or a choice.", ["Nobody chose anything this time."]),
     ],
 )
 def test_answers_are_summarised_in_words(result: str, words: list[str]) -> None:

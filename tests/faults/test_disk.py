@@ -21,7 +21,7 @@ from .rig import WITHIN, Rig
 from .test_kill import ASKING, COLOUR, GOING_ON, ONE, TWO, all_well, answer_all, script
 from .test_restore import told
 
-NOT_SAVED = "could not be saved just now"
+NOT_SAVED = "could not save that just now"
 IN_DOUBT = "not certain that this was saved"
 
 
@@ -110,7 +110,7 @@ def whole_log(rig: Rig) -> str:
 
 async def ready(rig: Rig) -> tuple[int, str]:
     """Return the status and the text of /readyz."""
-    addresses = re.findall(r"Telling at (http://\S+)/healthz", whole_log(rig))
+    addresses = re.findall(r"Serving health checks at (http://\S+)/healthz", whole_log(rig))
     async with aiohttp.ClientSession() as session, session.get(f"{addresses[-1]}/readyz") as answer:
         return answer.status, await answer.text()
 
@@ -154,7 +154,7 @@ async def test_on_a_full_disk_a_click_is_refused_and_with_room_it_counts(rig: Ri
     for _ in range(3):
         await refused(rig, "Blue", NOT_SAVED)
     await not_ready(rig)
-    assert "make room on its disk" in whole_log(rig), "the log says what to do"
+    assert "free space on its disk" in whole_log(rig), "the log says what to do"
     any_disk.free()
     await ready_again(rig)
     await rig.answer(COLOUR, "Green")
@@ -203,7 +203,7 @@ async def test_a_turn_whose_end_finds_the_disk_full_is_taken_again_by_itself(rig
     rig.write()
     await rig.until(lambda: rig.says(ASKING[:8]))
     any_disk.fill()
-    await rig.until(lambda: "A turn of the agent could not be committed" in whole_log(rig))
+    await rig.until(lambda: "Could not commit a turn of the agent" in whole_log(rig))
     rig.model.delay = 0
     any_disk.free()
     await rig.answer(COLOUR, "Green")
@@ -218,7 +218,7 @@ async def test_a_message_that_finds_the_disk_full_is_delivered_again(rig: Rig, a
     await rig.start()
     any_disk.fill()
     rig.write()
-    await rig.until(lambda: "make room on its disk" in whole_log(rig))
+    await rig.until(lambda: "free space on its disk" in whole_log(rig))
     assert not rig.bots()
     any_disk.free()
     await rig.answer(COLOUR, "Green")
@@ -287,7 +287,7 @@ async def test_a_bot_that_begins_on_a_full_disk_says_so_and_ends(rig: Rig, disk:
     process: Any = await rig.launch()
     async with asyncio.timeout(WITHIN):
         assert await process.wait() == 2
-    assert "make room on its disk" in whole_log(rig)
+    assert "free space on its disk" in whole_log(rig)
     assert "Traceback" not in whole_log(rig)
     disk.free()
     script(rig, ONE)

@@ -40,7 +40,7 @@ _NAME: Final = 64
 MAX_PREVIOUS_CHARACTERS: Final = 2_000
 """Maximum number of characters quoted from the earlier version of an edited message."""
 
-OMITTED_MESSAGES_TEXT: Final = "{} from before are left out here: their authors may not talk with you."
+OMITTED_MESSAGES_TEXT: Final = "Left out: {} from before by people who may not talk with you."
 
 
 def with_new_ids(response: ModelResponse, history: tuple[Message, ...]) -> ModelResponse:
@@ -147,7 +147,7 @@ def _format_lines(one: HistoryMessage, namer: NameFormatter) -> Iterator[str]:
 
 def _format_files(written: InboxMessage | HistoryMessage) -> str:
     return (
-        f" [attached files, which you cannot read: {', '.join(map(_collapse_whitespace, written.files))}]"
+        f" [attachments that you cannot read: {', '.join(map(_collapse_whitespace, written.files))}]"
         if written.files
         else ""
     )

@@ -39,7 +39,7 @@ NOT_HERE = StopRefusal(
     notice="Your stop reached a process that only asks questions for a program. If the work continues, try again.",
     known=False,
 )
-NEW = "This is a new conversation: I have forgotten what was said before."
+NEW = "This is a new conversation, without what was said before."
 FILES = "I cannot read attachments, so I do not know what is in {names}. If it matters, please paste the text here."
 
 

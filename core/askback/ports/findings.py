@@ -33,7 +33,7 @@ class Finding(Value):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if (self.grade == "good") == bool(self.cure):
-            raise ValueError('must be given unless the grade is "good", and only then')
+            raise ValueError('needs a cure unless the grade is "good", and only then')
         return self
 
 

@@ -79,9 +79,9 @@ REFUSALS: dict[What, tuple[int, int]] = {
     "field": (404, 10062),
     "answer": (404, 10062),
 }
-WHY: dict[What, str] = {"post": "I lack a permission there", "change": "", "field": "", "answer": ""}
+WHY: dict[What, str] = {"post": "I lack one of these permissions there", "change": "", "field": "", "answer": ""}
 TRY_AGAIN = "Try again"
-TO_COPY = "Your text, to copy it:"
+TO_COPY = "Here is your text, so that you can copy it:"
 USER_JOIN = 7
 
 

@@ -26,7 +26,7 @@ from .driver import Desk, Journal, until
 
 START_SECONDS = 60.0
 END_SECONDS = 15.0
-LISTENING = ("Listening on Discord", "Listening on Slack", "Listening for Slack")
+LISTENING = ("Connected to Discord", "Connected to Slack", "Listening for Slack")
 """Log lines of a process that receives events."""
 
 

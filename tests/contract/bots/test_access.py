@@ -38,7 +38,7 @@ from .driver import (
     until,
 )
 
-BEFORE = "[What was written in this thread before, for you to know; oldest first:\n"
+BEFORE = "[Earlier messages in this thread, for context, oldest first:\n"
 ROWS = ("conversations", "transcript", "inbox", "calls", "asks", "outbox", "usage")
 
 
@@ -145,11 +145,11 @@ async def test_what_strangers_wrote_before_does_not_reach_the_model_and_people_h
         (first,) = told(desk, "the build is red")
         before, asked = first.texts
         assert before == (
-            f"{BEFORE}ada: the build is red\nEnd of what was before. Of what was written in this thread before, "
-            "2 messages by others who may not talk with you were left out.]"
+            f"{BEFORE}ada: the build is red\nEnd of the earlier messages. "
+            "Left out: 2 messages from before by people who may not talk with you.]"
         )
         assert asked == "ada: what do you make of it?"
-        await line(desk, talk, "I have not read 2 messages here by others who may not talk with me.")
+        await line(desk, talk, "I have not read 2 messages here, because the authors may not talk with me.")
         await desk.say(ADA, "anything else?", talk)
         await line(desk, talk, "And that.")
         assert len([one for one in desk.lines(talk) if "I have not read" in one.text]) == 1
@@ -168,8 +168,8 @@ async def test_of_what_was_written_before_members_of_an_allowed_group_are_read(
         await line(desk, talk, "I see what was written.")
         (first,) = told(desk, "the build is red")
         assert first.texts[0] == (
-            f"{BEFORE}ada: the build is red\ncy: since the merge\nEnd of what was before. Of what was written in this "
-            "thread before, 1 message by others who may not talk with you were left out.]"
+            f"{BEFORE}ada: the build is red\ncy: since the merge\nEnd of the earlier messages. "
+            "Left out: 1 message from before by people who may not talk with you.]"
         )
 
 
@@ -236,7 +236,7 @@ async def test_the_log_says_at_the_start_who_may_talk(
     tests_of.allow(monkeypatch, people=[ADA, BEN], groups=[RELEASE], channels=[DEPLOYS])
     async with tests_of.open_desk(tmp_path, monkeypatch) as desk:
         (said,) = (one for one in desk.journal.records if getattr(one, "action", "") == "access")
-        assert said.getMessage() == "Only those who are allowed may talk to the bot: 2 people, 1 group, 1 channel."
+        assert said.getMessage() == "Only these may talk to the bot: 2 people, 1 group, 1 channel."
 
 
 async def test_a_member_of_a_group_answers_what_the_group_is_asked(desk: Desk) -> None:
@@ -264,10 +264,10 @@ async def test_a_public_bot_talks_to_nobody_where_nothing_is_configured(
     async with discord.open_desk(tmp_path, monkeypatch, public=True) as desk:
         line = f"ASKBACK_DISCORD_ALLOW_GUILDS={desk.guild.id}"
         await desk.mention(BEN, "hello")
-        await refused(desk, BEN, f"Ask the person who runs me to set {line}")
+        await refused(desk, BEN, f"Ask my operator to set {line}")
         # Ada is the application's owner.
         await desk.mention(ADA, "hello")
-        await refused(desk, ADA, f"Set {line} and start me again, or switch off Public Bot on the page Bot")
+        await refused(desk, ADA, f"Set {line} and start me again, or turn off Public Bot on the page Bot")
         for _ in range(5):
             await desk.mention(ADA, "hello again")
         await desk.direct(CY, "psst")
@@ -277,8 +277,8 @@ async def test_a_public_bot_talks_to_nobody_where_nothing_is_configured(
         await until(lambda: "nobody_allowed" in desk.journal.actions(), "the log says so, once the servers are known")
         told = [record.getMessage() for record in desk.journal.records if record.levelno == logging.WARNING]
         assert any("Nobody may talk to the bot. Public Bot is on" in one for one in told), told
-        assert f"Nobody may talk to the bot yet: set {line}" in told
-        assert told.count(f"Somebody was refused, since nobody may talk to the bot yet: set {line}") == 2
+        assert f"Nobody may talk to the bot yet. To allow it, set {line}" in told
+        assert told.count(f"Rejected a message: nobody may talk to the bot yet. To allow it, set {line}") == 2
 
 
 @pytest.mark.only("discord", reason="only there anybody can let a bot into a place of their own")
@@ -325,7 +325,7 @@ async def test_what_guests_of_another_workspace_wrote_before_is_left_out(desk: s
     await desk.mention_in(ADA, "what do you make of it?", talk)
     await line(desk, talk, "I see what was written.")
     (first,) = told(desk, "the build is red")
-    assert "2 messages by others who may not talk with you were left out" in first.texts[0]
+    assert "Left out: 2 messages from before by people who may not talk with you." in first.texts[0]
     assert not {"6.6.6", "wipe"} & set(re.findall("6.6.6|wipe", "".join(first.texts)))
     assert "ben: here is the log" in first.texts[0], "a message with files comes without its team"
 
@@ -400,7 +400,7 @@ def test_lists_come_from_the_file_as_well(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert on_slack.allow_channels == ("C0123456789", "dm")
     assert on_discord.allow_guilds == ("1100000000000000001",)
     assert on_discord.admins == ("1100000000000000201",)
-    assert on_discord.to_access(public=True).describe() == "Only those who are allowed may talk to the bot: 1 server."
+    assert on_discord.to_access(public=True).describe() == "Only these may talk to the bot: 1 server."
 
 
 def configured(monkeypatch: pytest.MonkeyPatch) -> None:

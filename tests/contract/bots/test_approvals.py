@@ -133,7 +133,7 @@ async def test_one_no_ends_it_and_its_reason_is_asked_for(desk: Desk) -> None:
 async def test_a_reason_of_blanks_is_none_and_the_field_says_so(desk: Desk) -> None:
     talk = await place(desk)
     async with program_asks(desk, talk, deploy(), ADA, BEN, approval=approval(reasons="both")) as asked:
-        shown = await card(desk, talk, "Everybody says why.")
+        shown = await card(desk, talk, "Every choice needs a reason.")
         await desk.open_field(ADA, shown, "Yes")
         (why,) = await desk.submit(ADA, " \n ")
         assert "Please say why" in why
@@ -437,5 +437,5 @@ async def test_what_a_modal_does_not_hold_has_several_parts(desk: slack.SlackDes
             await desk.press_in_view(ADA, "Next part")
             await until(lambda part=part: part in desk.alone(ADA), part)
         assert "line 11999 of" in desk.alone(ADA)
-        await desk.press_in_view(ADA, "Part before")
+        await desk.press_in_view(ADA, "Previous part")
         await until(lambda: "Part 2 of 3" in desk.alone(ADA), "back again")

@@ -49,7 +49,7 @@ async def test_an_agent_that_asks_in_a_loop_rests_until_somebody_writes(
         talk = await desk.mention(ADA, "loop, please")
         for number in range(3):
             await desk.press(ADA, await card(desk, talk, f"Round {number}?"), "Yes")
-        await line(desk, talk, "I have called the model 3 times without a word from you.")
+        await line(desk, talk, "I have called the model 3 times without a message from you.")
         assert len(told(desk, "loop")) == 3
         await desk.say(ADA, "go on", talk)
         await card(desk, talk, "Round 3?")

@@ -161,7 +161,7 @@ async def test_a_late_click_is_told_what_became_of_the_question(desk: Desk) -> N
     await line(desk, talk, "So be it.")
     lines = len(desk.lines(talk))
     await desk.press(ADA, shown, "Apple")
-    await notice(desk, ADA, "was answered already")
+    await notice(desk, ADA, "has already been answered")
     assert await settled(desk, talk) == over
     assert len(desk.lines(talk)) == lines
     assert len(told(desk, "fruit")) == 2
@@ -172,7 +172,7 @@ async def test_a_double_click_is_one_answer(desk: Desk) -> None:
     await gather(*(desk.press(ADA, shown, "Pear") for _ in range(3)))
     over = await settled(desk, talk, "Pear")
     await turn_of(desk, "fruit", 2)
-    await notice(desk, ADA, "was answered already", count=2)
+    await notice(desk, ADA, "has already been answered", count=2)
     assert len(told(desk, "fruit")) == 2
     assert await settled(desk, talk) == over
 
@@ -183,7 +183,7 @@ async def test_two_opposite_clicks_at_once_are_one_answer(desk: Desk) -> None:
     await settled(desk, talk, "Answered")
     result = (await turn_of(desk, "fruit", 2)).result
     assert ('"Pear"' in result) != ('"Apple"' in result)
-    await notice(desk, ADA, "was answered already")
+    await notice(desk, ADA, "has already been answered")
 
 
 async def test_the_same_click_delivered_twice_is_one_answer(desk: Desk) -> None:
@@ -214,7 +214,7 @@ async def test_a_click_on_a_step_that_has_passed_changes_nothing(desk: Desk) -> 
     await desk.press(ADA, first, "Pear")
     second = await card(desk, talk, "How many?")
     await desk.press(ADA, first, "Apple")
-    await notice(desk, ADA, "That step has passed")
+    await notice(desk, ADA, "The card has moved on to another step")
     assert await card(desk, talk) == second
     await desk.press(ADA, second, "Two")
     await desk.press(ADA, await card(desk, talk, "Review your answers"), "Submit")
@@ -252,7 +252,7 @@ async def test_one_of_two_answers_and_the_other_is_late(desk: Desk) -> None:
         outcome = await asking.outcome()
         assert outcome.by is not None
         winner = ADA if outcome.by.is_same_person(desk.actor(ADA)) else BEN
-        await notice(desk, BEN if winner == ADA else ADA, "was answered already")
+        await notice(desk, BEN if winner == ADA else ADA, "has already been answered")
         assert desk.notices(winner) == ()
         assert outcome["q"].labels == (("Yes",) if winner == ADA else ("No",))
 
@@ -303,7 +303,7 @@ async def test_a_click_while_the_database_is_locked_is_refused_in_time_and_visib
         clicked = await desk.press(ADA, shown, "Apple")
         assert clicked.ms is not None
         assert clicked.ms < 3000
-        told_so = await notice(desk, ADA, "could not be saved just now, so it does not count")
+        told_so = await notice(desk, ADA, "could not save that just now, so it does not count")
         assert "try again" in told_so
     finally:
         other.rollback()
@@ -351,7 +351,7 @@ async def test_a_text_while_the_database_is_locked_keeps_the_field_open(desk: De
     try:
         other.execute("BEGIN EXCLUSIVE")
         (reason,) = await desk.submit(ADA, "Quince")
-        assert "could not be saved" in reason
+        assert "could not save that" in reason
     finally:
         other.rollback()
         other.close()

@@ -80,7 +80,7 @@ async def test_said_too_late_the_sentence_reaches_the_agent_as_a_message(desk: D
     await settled(desk, talk, "Pear")
     await line(desk, talk, "So be it, then.")
     (why,) = await desk.submit(ADA, "On Monday")
-    assert "answered already" in why
+    assert "already been answered" in why
     assert '"Which fruit?"="Pear"' in (await turn_of(desk, "fruit", 2)).result
     assert (await turn_of(desk, "fruit", 3)).texts == ["ada: (too late to be an answer to “Which fruit?”) On Monday"]
 
@@ -98,7 +98,7 @@ async def test_in_a_form_it_ends_all_questions(desk: Desk) -> None:
     await desk.submit(ADA, "Too early")
     over = await settled(desk, talk, "Not now")
     assert "Too early" in over.text
-    assert "What had been put down was not handed in." in over.text
+    assert "These draft answers were not submitted." in over.text
     result = (await turn_of(desk, "fruit", 2)).result
     assert "declined" in result
     assert "Too early" in result

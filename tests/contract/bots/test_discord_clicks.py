@@ -373,7 +373,7 @@ async def test_two_people_have_the_same_field_open_and_each_text_is_its_writers(
         assert await desk.submit(BEN, "Lima") == ()
         await card(desk, talk, "Why?")
         (late,) = await desk.submit(ADA, "Oslo, and nowhere else")
-        assert "That step has passed" in late
+        assert "The card has moved on to another step" in late
         assert desk.kept(ADA) == "Oslo, and nowhere else"
         await desk.press(ADA, await card(desk, talk, "Why?"), "Fun")
         await desk.press(ADA, await card(desk, talk, "Review your answers"), "Submit")
@@ -409,7 +409,7 @@ async def test_a_long_text_that_comes_too_late_for_a_program_is_given_back_whole
         text = " ".join(f"*word{number}*" for number in range(350))
         assert (await desk.submit_once(ADA, text)).acked
         told = await until(lambda: desk.notices(ADA) if "word349" in "".join(desk.notices(ADA)) else None, "it is back")
-        assert "answered already" in told[0]
+        assert "already been answered" in told[0]
         assert "".join(told[1:]) == text
 
 

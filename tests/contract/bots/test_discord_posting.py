@@ -240,7 +240,7 @@ async def test_without_the_permission_to_send_the_tool_call_fails_at_once_with_t
     desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it, then."), when="fruit")
     await desk.mention(ADA, "fruit, please")
     result = (await turn_of(desk, "fruit", 2)).result
-    assert "I lack a permission there" in result
+    assert "I lack one of these permissions there" in result
     assert "Send Messages" in result
 
 
@@ -347,7 +347,7 @@ async def test_a_card_of_several_messages_is_posted_whole_changed_whole_and_sett
         parts = await until(lambda: _posts_of(desk, talk) if len(_posts_of(desk, talk)) >= 3 else None, "all parts")
         shown = desk.newest(shown)
         assert all(f"{n}. Label {n - 1}" in shown.text for n in range(1, 13))
-        assert "Goes on in the next message" in shown.text
+        assert "Continues in the next message" in shown.text
         assert [bool(control) for control in map(_has_controls, parts)] == [True] + [False] * (len(parts) - 1)
         await desk.pick(ADA, shown, "Label 11")
         assert (await asking.outcome())["q"].labels == ("Label 11",)

@@ -47,7 +47,7 @@ async def test_where_no_thread_may_be_started_for_minutes_people_hear_so_and_are
         talk = await desk.mention(ADA, "second")
         told = await until(lambda: replies(desk), "people hear of the wait")
         (sentence,) = told
-        assert sentence.startswith("Discord lets me start no further thread here for about 5 minutes.")
+        assert sentence.startswith("Discord does not let me start a thread here for about 5 minutes.")
 
         async def put_off() -> bool:
             due = await desk.host.store.get_time_until_due()

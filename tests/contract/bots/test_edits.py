@@ -130,7 +130,7 @@ async def test_an_edit_of_a_typed_answer_says_that_it_was_given(desk: Desk) -> N
     await settled(desk, talk, "Pear")
     await line(desk, talk, "So be it, then.")
     await desk.edit(ADA, "apple", talk)
-    await is_told(desk, talk, ADA, "answered already: “Pear”")
+    await is_told(desk, talk, ADA, "already been answered: “Pear”")
     assert len(told(desk, "fruit")) == 2
 
 

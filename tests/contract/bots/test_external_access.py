@@ -44,13 +44,13 @@ async def test_a_cancel_from_another_process_settles_the_card_and_ends_the_turn(
         0,
         [
             f"Cancelled {ask.id}: Which fruit?",
-            "The running bot has been told, and settles the card.",
+            "Notified the running bot: it settles the card.",
         ],
     )
     over = await settled(desk, talk, "Which fruit?")
     assert over.id == shown.id
     assert "The shop is closed" in over.text
-    await line(desk, talk, "Stopped by whoever runs me: The shop is closed")
+    await line(desk, talk, "Stopped by my operator: The shop is closed")
     await desk.say(ADA, "and now?", talk)
     newest = await turn_of(desk, "fruit", 2)
     assert "cancel" in newest.result.lower()

@@ -21,7 +21,7 @@ async def test_a_file_is_named_to_the_model_and_the_person_is_told(desk: Desk) -
     said = await line(desk, talk, CANNOT)
     assert "plan.pdf, figures.csv" in said.text
     assert (await turn_of(desk, "look", 2)).texts == [
-        "ada: at this [attached, and not readable here: plan.pdf, figures.csv]"
+        "ada: at this [attachments that you cannot read: plan.pdf, figures.csv]"
     ]
 
 
@@ -31,7 +31,7 @@ async def test_a_message_that_is_nothing_but_a_file_is_heard(desk: Desk) -> None
     await line(desk, talk, "What is it about?")
     await desk.attach(ADA, "", talk, "plan.pdf")
     await line(desk, talk, CANNOT)
-    assert (await turn_of(desk, "look", 2)).texts == ["ada:  [attached, and not readable here: plan.pdf]"]
+    assert (await turn_of(desk, "look", 2)).texts == ["ada:  [attachments that you cannot read: plan.pdf]"]
 
 
 async def test_a_file_beside_a_word_for_the_bot_is_no_order(desk: Desk) -> None:
@@ -40,7 +40,7 @@ async def test_a_file_beside_a_word_for_the_bot_is_no_order(desk: Desk) -> None:
     talk = await desk.mention(ADA, "look")
     await line(desk, talk, "What is it about?")
     await desk.attach(ADA, "stop", talk, "sign.png")
-    assert (await turn_of(desk, "look", 2)).texts == ["ada: stop [attached, and not readable here: sign.png]"]
+    assert (await turn_of(desk, "look", 2)).texts == ["ada: stop [attachments that you cannot read: sign.png]"]
 
 
 async def test_the_name_of_a_file_is_shown_as_it_is_and_pings_nobody(desk: Desk) -> None:
@@ -78,7 +78,7 @@ async def test_a_sticker_is_named(desk: DiscordDesk) -> None:
     }
     desk.gateway.dispatch_in(desk.guild.places[talk.channel], "MESSAGE_CREATE", message)
     await line(desk, talk, f"{CANNOT} the sticker Wave")
-    assert (await turn_of(desk, "look", 2)).texts == ["ada:  [attached, and not readable here: the sticker Wave]"]
+    assert (await turn_of(desk, "look", 2)).texts == ["ada:  [attachments that you cannot read: the sticker Wave]"]
 
 
 async def test_what_was_shared_from_elsewhere_is_not_read_and_its_sharer_hears_so(desk: Desk) -> None:
@@ -89,4 +89,4 @@ async def test_what_was_shared_from_elsewhere_is_not_read_and_its_sharer_hears_s
     await line(desk, talk, "Please paste it.")
     name = {"slack": "a shared message", "discord": "a forwarded message"}[desk.platform]
     await line(desk, talk, f"{CANNOT} {name}")
-    assert (await turn_of(desk, "hello", 2)).texts == [f"ada:  [attached, and not readable here: {name}]"]
+    assert (await turn_of(desk, "hello", 2)).texts == [f"ada:  [attachments that you cannot read: {name}]"]

@@ -126,5 +126,5 @@ async def test_a_form_is_cancelled_as_a_whole(desk: Desk) -> None:
     await desk.press(ADA, first, "Rome")
     await desk.press(ADA, await card(desk, talk, "What to pack?"), "Cancel")
     over = await settled(desk, talk, "Cancelled")
-    assert "not handed in" in over.text
+    assert "not submitted" in over.text
     await turn_of(desk, "trip", 2)

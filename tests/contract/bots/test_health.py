@@ -71,7 +71,7 @@ async def test_a_draining_process_is_alive_and_not_ready(desk: Desk) -> None:
     await until_answered(desk, "/readyz", 200)
     draining = asyncio.create_task(desk.host.drain())
     text = await until_answered(desk, "/readyz", 503)
-    assert "process: is ending" in text
+    assert "process: is shutting down" in text
     assert (await ask(desk, "/healthz"))[0] == 200
     await draining
     assert f"{desk.platform}: is not connected" in (await ask(desk, "/readyz"))[1]
@@ -104,7 +104,7 @@ async def test_parts_that_have_ended_and_a_loop_that_stood_still_are_named(desk:
     whole.watch(before, desk.host.connections)
     assert (await ask(desk, "/healthz"))[0] == 200
     whole._ticked -= 60
-    assert whole.check_alive()["event loop"] == "stood still for 60 s"
+    assert whole.check_alive()["event loop"] == "was blocked for 60 s"
 
 
 @pytest.fixture
@@ -131,6 +131,6 @@ async def test_nobody_else_can_listen_there_is_one_sentence(tmp_path: Path) -> N
     async with server:
         port = server.sockets[0].getsockname()[1]
         settings = Settings(database_url=str(tmp_path / "one.db"), health=f"127.0.0.1:{port}")
-        with pytest.raises(OperatorError, match=r"^Nobody can listen at 127\.0\.0\.1:\d+ \(address already in use\)"):
+        with pytest.raises(OperatorError, match=r"^Could not listen on 127\.0\.0\.1:\d+ \(address already in use\)"):
             async with running([], settings, agent=False):
                 pass

@@ -47,7 +47,7 @@ async def converse(desk: Desk) -> None:
     await line(desk, talk, "So be it")
     desk.model.fail(Fault(kind="bad_key", times=1))
     await desk.say(ADA, f"and {WRITTEN}?", talk)
-    await line(desk, talk, "refused my API key")
+    await line(desk, talk, "rejected my API key")
     desk.slow_down("post", seconds=1)
     async with program_asks(desk, talk, form_of(f"Late {WRITTEN}?", [f"{WRITTEN} Y", f"{WRITTEN} N"])) as asking:
         await desk.press(ADA, await card(desk, talk, "Late"), f"{WRITTEN} Y")

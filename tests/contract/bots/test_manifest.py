@@ -257,7 +257,7 @@ async def test_the_invite_of_a_public_application_says_what_else_to_set(
         invitation = await DiscordSetup().get_invitation()
         monkeypatch.setenv("ASKBACK_DISCORD_ALLOW_GUILDS", services.discord.guild.id)
         assert not (await DiscordSetup().get_invitation()).remark
-    assert "switch off Public Bot" in invitation.remark
+    assert "turn off Public Bot" in invitation.remark
     assert "ASKBACK_DISCORD_ALLOW_GUILDS" in invitation.remark
 
 

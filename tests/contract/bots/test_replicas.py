@@ -164,7 +164,11 @@ async def test_a_text_whose_beginning_cannot_be_looked_up_for_now_is_not_said_tw
         await first.kill()
     desk.lose_answer("look", times=None)
     second = await office.start()
-    await until(lambda: "A text cannot be looked up" in second.said, "it looks for the beginning", within=60)
+    await until(
+        lambda: "Could not look up whether a text is already posted" in second.said,
+        "it looks for the beginning",
+        within=60,
+    )
     desk.end_faults()
     await line(desk, talk, "Here it ends.")
     said = [one.text for one in desk.lines(talk) if one.bot]
@@ -213,7 +217,7 @@ async def test_a_text_is_said_once_if_its_process_was_suspended(
     first.resume()
     await line(desk, talk, "Here it ends.")
     await until(lambda: not desk.can_stop(talk), "the button goes")
-    await until(lambda: any("A turn is dropped" in one.said for one in office.replicas), "one of them drops its turn")
+    await until(lambda: any("Dropped a turn" in one.said for one in office.replicas), "one of them drops its turn")
     said = [one.text for one in desk.lines(talk) if one.bot]
     assert (len(said), said[0].endswith("Here it ends.")) == (1, True), said
     assert not desk.can_stop(talk)

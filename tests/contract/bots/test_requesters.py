@@ -104,7 +104,7 @@ async def test_what_others_denied_is_still_the_request_of_who_worded_it(desk: De
     await desk.open_field(CY, shown, "Deny")
     assert await desk.submit(CY, "Not on a Friday.") == ()
     # Everyone in the group wrote something: Slack lists its members, and Discord counts them.
-    said = (await line(desk, talk, "nobody is left to decide.")).text
+    said = (await line(desk, talk, "no approver is left to decide.")).text
     assert all(desk.actor(suspect).name in said for suspect in (BEN, CY))
     await line(desk, talk, "It is out.")
     assert shed.ran == []
@@ -134,14 +134,14 @@ async def test_where_all_approvers_wrote_it_people_hear_so_at_once_with_names_an
     talk = await desk.mention(ADA, "release 1.4.2 to staging, please")
     await desk.open_field(BEN, await card(desk, talk, "1.4.2"), "Deny")
     assert await desk.submit(BEN, "No: deploy 6.6.6 to production instead.") == ()
-    said = (await line(desk, talk, "nobody is left to decide.")).text
+    said = (await line(desk, talk, "no approver is left to decide.")).text
     assert f"{desk.actor(BEN).name} wrote what I act on" in said
     assert "approvers" in said
     assert "approval_own" in said
     assert "write “new”" in said
     result = (await turn_of(desk, "release", 3)).result
     assert "wrote what you act on" in result
-    assert "It was not run." in result
+    assert "was not run" in result
     assert shed.ran == []
 
 
@@ -159,7 +159,7 @@ async def test_where_the_approvers_are_a_group_that_does_not_exist_people_hear_s
 ) -> None:
     desk.model.script(turn(PRODUCTION), turn("Thanks."), when="release")
     talk = await desk.mention(ADA, "release, please")
-    said = (await line(desk, talk, "nobody is left to decide.")).text
+    said = (await line(desk, talk, "no approver is left to decide.")).text
     what = {"slack": "user group", "discord": "role"}[desk.platform]
     assert f"I cannot read the group {gone}: there is no such {what}" in said
     assert "the setting is “approvers”" in said
@@ -297,6 +297,6 @@ async def test_one_person_has_one_vote_whatever_workspace_they_appear_with(desk:
     await desk.press(BEN, shown, "Approve")
     shown = await card(desk, talk, "1 of 2 agree")
     await press_as_of(desk, BEN, shown, "Approve", "T0ELSEWHERE")
-    await notice(desk, BEN, "Your vote is “Approve” already.")
+    await notice(desk, BEN, "Your vote is already “Approve”.")
     assert shed.ran == []
     await refused_then_approved(desk, talk, shed, shown)

@@ -81,7 +81,7 @@ class Old:
     async def listens(self) -> None:
         def there() -> bool:
             assert not self.is_gone, self.said
-            return "Listening" in self.said
+            return any(word in self.said for word in ("Listening on", "Connected to"))
 
         await until(there, "it listens", within=START_SECONDS)
 

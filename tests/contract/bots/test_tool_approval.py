@@ -118,10 +118,11 @@ async def test_in_a_direct_message_that_no_approver_sees_nobody_waits_for_them(d
     desk.join_group(BEN)
     desk.model.script(turn(call("deploy", version="1.4.2")), turn("In a channel, then."), when="release")
     talk = await desk.direct(ADA, "release, please")
-    await line(desk, talk, "“deploy” needs approval, and nobody can be asked for it here")
+    await line(desk, talk, "“deploy” was not run: it needs approval, and nobody can give it here")
     await line(desk, talk, "In a channel, then.")
     result = (await turn_of(desk, "release", 2)).result
-    assert "those who decide do not see this direct message. It was not run." in result
+    assert result.startswith("deploy was not run: it needs approval, and nobody can give it here, since ")
+    assert "the people who decide cannot see this direct message." in result
     assert shed.ran == []
 
 

@@ -131,7 +131,7 @@ async def test_two_opposite_clicks_are_one_answer_and_the_loser_is_told(desk: De
     result = (await turn_of(desk, "fruit", 2)).result
     assert ('"Pear"' in result) != ('"Apple"' in result)
     await until(lambda: desk.notices(ADA), "the one that came late is told")
-    assert all("was answered already" in said for said in desk.notices(ADA))
+    assert all("has already been answered" in said for said in desk.notices(ADA))
     if desk.platform == "discord":
         assert len(desk.notices(ADA)) == 1, "an interaction takes one answer"
 

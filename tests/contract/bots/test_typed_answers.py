@@ -158,7 +158,7 @@ async def test_an_offer_whose_question_was_answered_goes_and_says_so(desk: Desk)
         await no_offer(desk, talk)  # everyone saw it
     else:
         await desk.press(ADA, seen, USE)
-        await told(desk, talk, ADA, "closed already")
+        await told(desk, talk, ADA, "already closed")
         await no_offer(desk, talk)
     heard = await turn_of(desk, "fruit", 2)
     assert '"Which fruit?"="Pear"' in heard.result
@@ -207,7 +207,7 @@ async def test_of_two_texts_the_newer_is_asked_about_and_the_other_stays_a_messa
     assert heard.texts == ["ada: hm"]
     if private:
         await desk.press(ADA, first, USE)
-        await told(desk, talk, ADA, "closed already")
+        await told(desk, talk, ADA, "already closed")
         await no_offer(desk, talk)
 
 

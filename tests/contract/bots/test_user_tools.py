@@ -120,7 +120,7 @@ async def test_a_stop_while_a_tool_runs_ends_the_turn_and_its_card(desk: Desk, s
     await desk.say(ADA, "and now?", talk)
     await line(desk, talk, "Here I am again.")
     stopped, cancelled = (await turn_of(desk, "fruit", 2)).results.values()
-    assert stopped.startswith("Somebody stopped this before it was done.")
+    assert stopped.startswith("Somebody stopped this before it finished.")
     assert cancelled == "" or "cancelled" in cancelled
 
 

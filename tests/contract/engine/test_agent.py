@@ -91,7 +91,7 @@ async def test_a_model_that_never_calls_rightly_is_stopped_and_the_conversation_
     services.model.script(*[turn(call("nope", number=n)) for n in range(MAX_FAILED_TURNS)], turn("Better now."))
     async with engine(tmp_path, board, services) as one:
         await one.write("hello")
-        await one.says("did not manage to")
+        await one.says("I tried several times to ask you something, and failed.")
         assert len(services.model.log) == MAX_FAILED_TURNS
         await one.write("go on")
         await one.says("Better now.")
@@ -111,7 +111,7 @@ async def test_of_more_questions_than_may_be_open_those_beyond_are_refused_alone
         told = results(last_request(services))
         assert [block.get("is_error", False) for block in told] == [False] * 10 + [True]
         assert told[10]["content"] == (
-            "Nobody was asked this: 10 questions may be open here at the same time. 10 of your 11 questions were "
+            "This was not asked: only 10 questions may be open here at the same time. 10 of your 11 questions were "
             "asked. Ask the others again once people have answered."
         )
 
@@ -210,9 +210,9 @@ BROKEN: dict[str, tuple[Fault, str]] = {
     "529": (Fault(kind="overloaded"), "overloaded"),
     "529 in mid-stream": (Fault(kind="overloaded", mid_stream=True), "overloaded"),
     "429": (Fault(kind="rate_limited"), "slow down"),
-    "500": (Fault(kind="server_error"), "has a fault"),
-    "500 in mid-stream": (Fault(kind="server_error", mid_stream=True), "has a fault"),
-    "a bad key": (Fault(kind="bad_key"), "refused my API key"),
+    "500": (Fault(kind="server_error"), "has an internal error"),
+    "500 in mid-stream": (Fault(kind="server_error", mid_stream=True), "has an internal error"),
+    "a bad key": (Fault(kind="bad_key"), "rejected my API key"),
     "no permission": (Fault(kind="no_permission"), "may not use this model"),
     "a broken stream": (Fault(kind="disconnect"), "broke off"),
     "a malformed stream": (Fault(kind="malformed"), "broke off"),

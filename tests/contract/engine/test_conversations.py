@@ -57,7 +57,7 @@ async def test_a_stop_ends_a_turn_in_the_middle_and_says_who_stopped_it(
         await one.says("A text that comes to its end.")
         assert texts(services) == [
             "Ann: hello",
-            "[Ann stopped you here. What was asked before is off, unless they ask for it again.]",
+            "[Ann stopped you here. Do not continue earlier requests, unless people ask for them again.]",
             "Ann: what about apples?",
         ]
         assert board.texts()[:2] == ["A text that ", "Stopped by Ann."], "what was shown stays as it stood"
@@ -201,7 +201,7 @@ async def test_others_may_not_end_a_conversation_by_beginning_anew(
         taken = await hear(one, "new", author=BEN)
         assert (taken.new, taken.notice) == (
             False,
-            "Only Ann, who began this, or an administrator may begin anew here.",
+            "Only Ann, who began this, or an administrator may start a new conversation here.",
         )
         assert board.open()
         assert (await hear(one, "new", author=Actor(platform="board", tenant="T1", id="U9", name="Root"))).new
@@ -284,7 +284,7 @@ async def test_an_agent_that_asks_in_a_loop_rests_until_a_person_writes(
             (card,) = await one.asked()
             assert card.interview.question.prompt == f"Round {number}?"
             await one.press(card, Choose(index=0))
-        await one.says("I have called the model 3 times without a word from you.")
+        await one.says("I have called the model 3 times without a message from you.")
         assert len(services.model.log) == 3
         await one.write("go on")
         (card,) = await one.asked()
@@ -297,7 +297,7 @@ async def test_an_agent_that_asks_in_a_loop_rests_until_a_person_writes(
 async def test_a_stranger_is_told_once_and_costs_nothing(tmp_path: Path, board: Board, services: Services) -> None:
     async with engine(tmp_path, board, services, access=Access(people=("U1",))) as one:
         taken = await hear(one, "hello", author=BEN)
-        assert (taken.new, taken.notice) == (False, "I may not talk with you. Whoever runs me can allow it.")
+        assert (taken.new, taken.notice) == (False, "I may not talk with you. My operator can allow it.")
         assert (await hear(one, "hello?", author=BEN)).notice is None
         assert await one.store.find_conversation(HERE) is None
         assert not services.model.log
@@ -314,7 +314,7 @@ async def test_a_file_that_cannot_be_read_is_said_to_people_and_to_the_model(
         await hear(one, "look at this", files=("plan\n*b*.pdf", "a.png"))
         await one.says("I see.")
         await one.says("I cannot read attachments, so I do not know what is in plan *b*.pdf, a.png.")
-        assert texts(services) == ["Ann: look at this [attached, and not readable here: plan *b*.pdf, a.png]"]
+        assert texts(services) == ["Ann: look at this [attachments that you cannot read: plan *b*.pdf, a.png]"]
 
 
 async def test_mentioned_in_the_middle_of_a_thread_it_reads_what_came_before(
@@ -330,8 +330,8 @@ async def test_mentioned_in_the_middle_of_a_thread_it_reads_what_came_before(
         await one.says("I have read it.")
         assert texts(services) == [
             (
-                "[What was written in this thread before, for you to know; oldest first:\n"
-                "Ben: The server is down.\nEnd of what was before.]"
+                "[Earlier messages in this thread, for context, oldest first:\n"
+                "Ben: The server is down.\nEnd of the earlier messages.]"
             ),
             "Ann: what now?",
         ]
@@ -348,7 +348,7 @@ async def test_where_it_may_not_read_the_model_is_told_so(tmp_path: Path, board:
     async with engine(tmp_path, board, services) as one:
         await hear(one, "what now?", midway=True)
         await one.says("I cannot see it.")
-        assert "You cannot read that: the bot is not in this channel." in texts(services)[0]
+        assert "You cannot read them: the bot is not in this channel." in texts(services)[0]
 
 
 # Retention

@@ -157,7 +157,7 @@ async def test_a_late_click_changes_nothing_and_is_told_how_it_ended(tmp_path: P
         await one.press(card, Choose(index=0))
         late = await one.press(card, Choose(index=1), BEN)
         assert isinstance(late, Notice)
-        assert "answered already" in late.text
+        assert "already been answered" in late.text
         assert (await asking)["colour"].choices[0].label == "Green"
 
 

@@ -74,7 +74,7 @@ async def test_vote_by_vote_the_card_grows_and_the_last_one_needed_decides(tmp_p
         assert posted.revisions == sorted(set(posted.revisions))
         late = await one.press(card, YES, CID)
         assert isinstance(late, Notice)
-        assert late.text == "This question was answered already. Your click changed nothing."
+        assert late.text == "This question has already been answered. Your click changed nothing."
         assert await one.manager.outcome(card) == outcome
 
 
@@ -109,9 +109,9 @@ async def test_the_own_request_and_strangers_are_refused_and_nothing_but_a_vote_
             (DEE, ShowDetails(), "Only @Ann or @Ben can answer this."),
             (DEE, Cancel(), "Only @Ann or @Ben can answer this."),
             (ANN, Cancel(), NOT_TO_CANCEL),
-            (ANN, Decline(), "People decide here by choosing one of the options."),
-            (ANN, OpenDecline(), "People decide here by choosing one of the options."),
-            (ANN, SubmitText(text="Yes"), "People decide here by choosing one of the options."),
+            (ANN, Decline(), "Please vote by choosing one of the options."),
+            (ANN, OpenDecline(), "Please vote by choosing one of the options."),
+            (ANN, SubmitText(text="Yes"), "Please vote by choosing one of the options."),
         ):
             told = await one.press(card, operation, who)
             assert isinstance(told, Notice)
@@ -195,7 +195,7 @@ async def test_votes_survive_a_restart_and_the_asker_comes_back_by_the_key(tmp_p
 async def test_a_time_that_never_comes_is_refused(tmp_path: Path, board: Board, after: float) -> None:
     async with engine(tmp_path, board) as one:
         for times in ({"remind": (after,)}, {"escalate": {after: Who.only(DEE)}}):
-            with pytest.raises(CallerError, match="give a number above 0"):
+            with pytest.raises(CallerError, match="give more than 0 seconds"):
                 await one.manager.ask(DEPLOY, to=HERE, who=THREE, approval=TWO, **times)
         assert await one.manager.pending() == ()
 

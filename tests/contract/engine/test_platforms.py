@@ -158,7 +158,7 @@ async def test_however_often_others_change_something_a_question_times_out_for_wh
 
 async def test_on_a_file_what_no_bot_here_can_post_is_refused(tmp_path: Path) -> None:
     async with engine(tmp_path, Board()) as here:
-        with pytest.raises(CallerError, match="The bot for wall does not run here"):
+        with pytest.raises(CallerError, match="The bot for wall does not run in this process"):
             await here.manager.ask(TEA, to=THERE, who=ANYONE)
 
 

@@ -198,11 +198,11 @@ OWN = "People may not decide about their own requests."
         (Policy(who=Who.only(ANN), approval=Approval(requesters=(ANN,), own=True)), None),
         (
             Policy(who=Who.only(ANN), approval=Approval(requesters=(ANN.evolve(tenant="E1"),))),
-            f"nobody is left to decide. Ann asked for this. {OWN}",
+            f"no approver is left to decide. Ann asked for this. {OWN}",
         ),
         (
             Policy(who=Who(groups=("G1",)), approval=Approval(requesters=(ANN, BEN, CID))),
-            f"nobody is left to decide. Ben and Cid wrote what I act on. {OWN}",
+            f"no approver is left to decide. Ben and Cid wrote what I act on. {OWN}",
         ),
         (
             Policy(who=Who.only(ANN, BEN, CID), approval=Approval(quorum=2, requesters=(ANN, BEN))),

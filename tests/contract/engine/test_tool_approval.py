@@ -119,7 +119,7 @@ async def test_whoever_requested_it_may_take_it_back(
         (ask,) = await one.asked()
         await one.press(ask, Cancel(), ANN)
         (result,) = await told(one, services)
-        assert result["content"] == "The request to run deploy was taken back by Ann. It was not run."
+        assert result["content"] == "The request to run deploy was withdrawn by Ann. It was not run."
         assert deploying.ran == []
 
 
@@ -132,7 +132,7 @@ async def test_a_stop_ends_the_request(tmp_path: Path, board: Board, services: S
         assert isinstance(await one.press(ask, APPROVE, BEN), Notice)
         await one.write("what now?")
         (result,) = await told(one, services)
-        assert result["content"] == "The request to run deploy was taken back by Ann. It was not run."
+        assert result["content"] == "The request to run deploy was withdrawn by Ann. It was not run."
         assert deploying.ran == []
 
 
@@ -149,7 +149,7 @@ async def test_what_was_approved_and_not_begun_is_ended_by_a_stop_as_well(
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=TEAM) as one:
         await one.write("what now?")
         (result,) = await told(one, services)
-        assert result["content"].startswith("Somebody stopped this before it was done.")
+        assert result["content"].startswith("Somebody stopped this before it finished.")
         assert deploying.ran == []
 
 

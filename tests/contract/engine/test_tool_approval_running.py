@@ -56,7 +56,7 @@ async def test_what_is_not_what_was_approved_does_not_run(
         )
         await one.press(ask, APPROVE, BEN)
         (result,) = await told(one, services)
-        assert result["content"] == "What was approved is not what would run. It was not run."
+        assert result["content"] == "The call was not run, because it is not the call that people approved."
         assert result["is_error"] is True
         assert deploying.ran == []
     (record,) = (one for one in caplog.records if getattr(one, "action", "") == "not_approved")
@@ -102,7 +102,7 @@ async def test_a_call_of_before_its_tool_needed_approval_does_not_run(
     async with engine(tmp_path, board, services, own=(deploying.tool,)) as one:
         one.worker.wake()
         (result,) = await told(one, services)
-        assert result["content"].startswith("deploy needs approval by now, and nobody was asked for it.")
+        assert result["content"].startswith("deploy was not run: it now needs an approval, which is missing.")
         assert (deploying.ran, board.cards()) == ([], [])
 
 

@@ -124,12 +124,21 @@ async def test_who_wrote_before_the_last_approved_call_decides_about_what_others
         assert deploying.ran == ["staging", "test"]
 
 
+FEW = "too few people can give it:"
+
+
 @pytest.mark.parametrize(
     ("rules", "why"),
     [
-        (ApprovalRules(approvers={"board": Who.only(ANN)}), "nobody is left to decide. Ann asked for this."),
-        (ApprovalRules(approvers={"board": Who.only(ANN, BEN)}, quorum=2), "2 people have to agree, but only 1"),
-        (ApprovalRules(approvers={"elsewhere": Who.only(BEN)}), "The setting “approvers” names nobody on board."),
+        (
+            ApprovalRules(approvers={"board": Who.only(ANN)}),
+            f"{FEW} no approver is left to decide. Ann asked for this.",
+        ),
+        (ApprovalRules(approvers={"board": Who.only(ANN, BEN)}, quorum=2), f"{FEW} 2 people have to agree, but only 1"),
+        (
+            ApprovalRules(approvers={"elsewhere": Who.only(BEN)}),
+            "nobody can give it. The setting “approvers” lists no one on board.",
+        ),
     ],
 )
 async def test_where_nobody_can_decide_nobody_is_asked_and_nothing_runs(
@@ -140,9 +149,7 @@ async def test_where_nobody_can_decide_nobody_is_asked_and_nothing_runs(
         await one.write("deploy it")
         (result,) = await told(one, services)
         assert result["is_error"] is True
-        assert result["content"].startswith("deploy needs approval, and nobody can be asked for it: ")
-        assert why in result["content"]
-        assert "It was not run." in result["content"]
+        assert result["content"].startswith(f"deploy was not run: it needs approval, and {why}")
         assert (board.cards(), deploying.ran) == ([], [])
 
 
@@ -190,12 +197,12 @@ ALONE = HERE.evolve(channel="D1", thread=None)
 @pytest.mark.parametrize(
     ("rules", "why"),
     [
-        (TEAM, "those who decide do not see this direct message"),
+        (TEAM, "the people who decide cannot see this direct message"),
         (
             ApprovalRules(approvers={"board": Who(groups=("G1",))}, allow_self_approval=True),
-            "those who decide do not see",
+            "the people who decide cannot see",
         ),
-        (PAIR, "those who decide do not see"),
+        (PAIR, "the people who decide cannot see"),
         (
             ApprovalRules(approvers=PAIR.approvers, quorum=2, allow_self_approval=True),
             "2 people decide together, and only one sees",
@@ -214,11 +221,15 @@ async def test_where_those_who_decide_do_not_see_the_place_people_and_the_model_
         await one.write("deploy it", place=ALONE)
         (result,) = await told(one, services)
         assert result["is_error"] is True
-        assert result["content"].startswith(f"deploy needs approval, and nobody can be asked for it here: {why}")
-        assert result["content"].endswith("whoever wants it has to ask for it in a channel where those who decide are.")
+        assert result["content"].startswith(
+            f"deploy was not run: it needs approval, and nobody can give it here, since {why}"
+        )
+        assert result["content"].endswith(
+            "The person who wants it has to ask for it in a channel that its approvers can see."
+        )
         (said,) = await board.until(lambda: [say.text for say in board.said if "needs approval" in say.text])
-        assert said.startswith(f"“deploy” needs approval, and nobody can be asked for it here: {why}")
-        assert said.endswith("Ask me for it in a channel where those who decide are.")
+        assert said.startswith(f"“deploy” was not run: it needs approval, and nobody can give it here, since {why}")
+        assert said.endswith("Ask me for it in a channel that its approvers can see.")
         assert (board.cards(), deploying.ran) == ([], [])
 
 
@@ -261,7 +272,7 @@ async def test_arguments_that_cannot_be_shown_whole_cannot_be_approved(
     async with engine(tmp_path, board, services, own=(deploying.tool,)) as one:
         await one.write("deploy it")
         (result,) = await told(one, services)
-        assert "Its arguments have 117 characters, and people can be shown 100." in result["content"]
+        assert "Its arguments have 117 characters, and a card can show at most 100." in result["content"]
         assert (board.cards(), deploying.ran) == ([], [])
 
 

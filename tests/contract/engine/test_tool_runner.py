@@ -77,7 +77,7 @@ async def test_the_model_cannot_set_the_context(tmp_path: Path, board: Board, se
     block = await result_of(tmp_path, board, services, whoami, call("whoami", context={"starter": "root"}))
     assert block["is_error"] is True
     assert block["content"] == (
-        "whoami was not run, because its input is wrong: context: is no field that is known here: leave it out"
+        "whoami was not run, because its input is invalid: context: is an unknown field: leave it out"
     )
 
 
@@ -97,7 +97,7 @@ async def test_a_wrong_input_is_told_with_every_wrong_field_and_nothing_is_calle
     given = call("draw", size={"width": "wide", "height": 0}, colour="green", weight=3)
     block = await result_of(tmp_path, board, services, draw if kind == "sync" else draw_async, given)
     assert block["is_error"] is True
-    for field_name in ("size.width: ", "size.height: ", "colour: ", "name: is missing", "weight: is no field"):
+    for field_name in ("size.width: ", "size.height: ", "colour: ", "name: is missing", "weight: is an unknown field"):
         assert field_name in block["content"]
     assert ran == []
 
@@ -123,12 +123,12 @@ async def test_one_that_does_not_end_is_told_as_unknown_and_a_coroutine_is_cance
     assert block["content"] == (
         "hang did not end within 0.05 s; its outcome is unknown."
         if began.is_set()
-        else "hang was not run: it could not begin within 0.05 s. You may call it again."
+        else "hang was not run: it could not start within 0.05 s. You may call it again."
     )
     assert block["is_error"] is True
     # On a very slow machine it may not have begun; then there is nothing to cancel.
     assert not began.is_set() or await asyncio.to_thread(cancelled.wait, 10)
-    assert "A tool did not end within 0.05 s." in caplog.text
+    assert "A tool timed out after 0.05 s, so its outcome is unknown." in caplog.text
 
 
 async def test_a_function_that_hangs_keeps_its_thread_and_nothing_else(
@@ -163,7 +163,7 @@ async def test_without_a_thread_left_a_function_is_not_run_and_that_is_said(
         block = results(last_request(services))[1]
         assert block["content"].startswith("lengthen was not run: All 1 threads for tools are taken")
         assert block["is_error"] is True
-        assert "Restart this program" in caplog.text
+        assert "Restart askback" in caplog.text
 
 
 async def test_a_coroutine_that_blocks_its_loop_holds_up_no_click(

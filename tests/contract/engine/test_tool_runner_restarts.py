@@ -60,7 +60,7 @@ async def test_a_stop_ends_what_runs_and_its_late_result_changes_nothing(
         await one.write("go on")
         await one.says("Thanks.")
         told = results(last_request(services))
-        assert told[0]["content"].startswith("Somebody stopped this before it was done.")
+        assert told[0]["content"].startswith("Somebody stopped this before it finished.")
         assert told[0]["is_error"] is True
         assert len(told) == 2
 
@@ -93,8 +93,8 @@ async def test_one_that_ran_when_the_process_ended_is_not_run_again_unless_it_ma
         await one.says("Thanks.")
         told = results(last_request(services))
         sentence = (
-            "I was interrupted while I ran “deploy”, so its outcome is unknown. I do not run it again: "
-            "please look what it has done."
+            "I was interrupted while I ran “deploy”, so its outcome is unknown. I will not run it again: "
+            "please check what it has done."
         )
         if idempotent:
             assert [block["content"] for block in told] == ["deployed", "aa"]

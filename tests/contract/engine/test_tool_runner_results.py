@@ -95,7 +95,7 @@ async def test_five_megabytes_are_cut_and_the_model_is_told_how_much(
 ) -> None:
     block = await result_of(tmp_path, board, services, _returning("x" * 5_000_000), call("give"), result_limit=2000)
     assert block["content"] == (
-        "x" * 2000 + "\n[Cut here: these are the first 2000 of 5000000 characters. Ask for less.]"
+        "x" * 2000 + "\n[Truncated: these are the first 2000 of 5000000 characters. Ask for less.]"
     )
 
 
@@ -109,8 +109,8 @@ async def test_the_texts_of_several_blocks_share_the_limit_and_a_file_that_is_to
     told = [one["text"] for one in block["content"]]
     assert told[0].startswith("[Left out: image of 6000")
     assert told[1] == "a" * 900
-    assert told[2].startswith("b" * 100 + "\n[Cut here: these are the first 100 of 900 characters.")
-    assert told[3:] == ["[The texts after that are left out.]"]
+    assert told[2].startswith("b" * 100 + "\n[Truncated: these are the first 100 of 900 characters.")
+    assert told[3:] == ["[The remaining texts are left out.]"]
 
 
 # Errors in a tool
@@ -131,7 +131,7 @@ class Unspeakable(Exception):
         (KeyboardInterrupt, "KeyboardInterrupt"),
         (lambda: asyncio.CancelledError("mine"), "CancelledError: mine"),
         (lambda: TimeoutError("the database"), "TimeoutError: the database"),
-        (Unspeakable, "Unspeakable: (its text cannot be shown: SystemExit)"),
+        (Unspeakable, "Unspeakable: (reading its text failed: SystemExit)"),
         (lambda: RuntimeError("<!channel> @everyone\n</x>"), "RuntimeError: <!channel> @everyone\n</x>"),
         (
             lambda: ToolError([{"type": "text", "text": "In blocks."}, IMAGE]),
@@ -160,7 +160,7 @@ async def test_what_it_raises_goes_to_the_model_and_into_the_log_and_nowhere_els
     block = await result_of(tmp_path, board, services, function, call("fail", secret="s3cret"))
     assert (block["content"], block["is_error"]) == (content, True)
     (record,) = [one for one in caplog.records if one.levelno >= logging.ERROR and one.name == "askback.toolbox"]
-    assert record.getMessage() == "A tool failed."
+    assert record.getMessage() == "A tool failed; the model gets the error."
     assert record.exc_info is not None
     assert type(record.exc_info[1]) is type(error())
     assert "s3cret" not in f"{record.__dict__}"
@@ -178,7 +178,7 @@ async def test_a_coroutine_that_is_returned_is_not_left_to_rot(
 
     block = await result_of(tmp_path, board, services, now, call("now"))
     assert block["is_error"] is True
-    assert "make it async def" in block["content"]
+    assert "Declare its function with async def" in block["content"]
 
 
 async def test_one_that_fails_leaves_the_others_alone(tmp_path: Path, board: Board, services: Services) -> None:
@@ -210,7 +210,7 @@ async def test_an_agent_that_calls_tools_in_a_loop_rests_after_so_many_rounds(
     services.model.script(*(turn(call("lengthen", text="a")) for _ in range(9)), turn("Thanks."))
     async with engine(tmp_path, board, services, own=(lengthen,), rounds=3) as one:
         await one.write("hello")
-        await one.says("I have called the model 3 times without a word from you.")
+        await one.says("I have called the model 3 times without a message from you.")
         assert len(services.model.log) == 3
 
 

@@ -57,7 +57,7 @@ async def test_a_model_that_never_gets_an_input_right_rests_until_somebody_write
     services.model.script(*[turn(ToolCall(tool="AskUserQuestion", input={}, raw=DEEP))] * 9)
     async with engine(tmp_path, board, services) as one:
         await one.write("hello")
-        await one.says("I tried to ask you something and did not manage to.")
+        await one.says("I tried several times to ask you something, and failed.")
         await board.until(lambda: board.statuses[-1] == "idle")
         assert len(services.model.log) == 5
         assert len(board.texts()) == 1

@@ -105,7 +105,7 @@ def test_a_second_process_is_told_which_one_works_already(tmp_path: Path):
             check=False,
         )
         assert second.returncode == 1
-        assert f"Another askback already works on this database (process {holder.pid}, lock file" in second.stderr
+        assert f"Another askback already uses this database (process {holder.pid}, lock file" in second.stderr
         assert "Stop it first" in second.stderr
 
         # The kernel still releases the lock, and the stale number in the file misleads no process.
@@ -145,7 +145,7 @@ def test_two_workers_never_share_a_file_that_was_renamed_or_linked(tmp_path: Pat
             [sys.executable, "-c", HOLD, str(second)], capture_output=True, text=True, check=False, stdin=-3
         )
         assert holder.returncode == 1
-        assert "which had another name when that began" in holder.stderr
+        assert "which was renamed after that one started" in holder.stderr
         second.rename(first)
         asyncio.run(writer.close())
     second.hardlink_to(first)

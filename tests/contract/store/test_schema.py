@@ -92,7 +92,7 @@ def test_an_empty_file_gets_every_table(connection: Connection, caplog: pytest.L
     tables = {row[0] for row in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert tables - {"sqlite_sequence"} == set(schema.metadata.tables) | {VERSION_TABLE}
     assert [record.message for record in caplog.records if record.name == "askback.store"] == [
-        f"A new database was begun, of version {NEWEST}."
+        f"Created a new database, version {NEWEST}."
     ]
 
 
@@ -151,15 +151,15 @@ def test_a_database_of_a_newer_askback_is_refused_and_left_alone(connection: Con
     with pytest.raises(OperatorError) as refusal:
         prepare(connection)
     assert str(refusal.value) == (
-        "This database was written by a newer askback (version 0099_from_tomorrow); install that version or "
-        f"restore a backup. This askback knows up to {NEWEST}."
+        f"A newer askback wrote this database (version 0099_from_tomorrow), and this one supports up to {NEWEST}. "
+        "Install the newer askback again, or restore a backup."
     )
     assert connection.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").scalar() == "0099_from_tomorrow"
 
 
 def test_tables_of_somebody_else_are_not_taken_over(connection: Connection):
     connection.exec_driver_sql("CREATE TABLE outbox (id INTEGER)")
-    with pytest.raises(OperatorError, match="already has tables named outbox that askback did not make"):
+    with pytest.raises(OperatorError, match="already has tables named outbox that belong to another program"):
         prepare(connection)
 
 

@@ -102,7 +102,7 @@ async def test_a_full_database_refuses_what_does_not_fit_and_takes_what_does(wri
     results = await together(writer, add("small"), add("big", "x" * 100_000), add("also small"))
     assert results[0::2] == ["small", "also small"]
     assert isinstance(results[1], StoreUnavailable)
-    assert "database or disk is full (make room on its disk). Nothing was changed." in str(results[1])
+    assert "database or disk is full (free space on its disk). Nothing was changed." in str(results[1])
     await writer.run(lambda connection: connection.exec_driver_sql("PRAGMA max_page_count = 100000") and None)
     await writer.run(add("big", "x" * 100_000))
     assert names(writer.path) == ["small", "also small", "big"]
@@ -176,7 +176,7 @@ async def test_another_process_that_keeps_the_database_makes_it_busy_for_all_who
             works = (writer.run(add(str(number))) for number in range(100))
             results = await asyncio.gather(*works, return_exceptions=True)
             assert {type(result) for result in results} == {StoreBusy}
-            assert "another process keeps it locked" in str(results[0])
+            assert "another process has locked it" in str(results[0])
             assert not any(isinstance(result, StoreError) and result.in_doubt for result in results)
             # All at once; one after the other they would wait for a minute.
             assert [getattr(record, "action", None) for record in caplog.records] == ["begin_failed"]
@@ -213,7 +213,7 @@ async def test_a_deadline_during_the_commit_itself_is_in_doubt_and_says_so(
 
     task = asyncio.create_task(writer.run(slow_disk, within=1.0))
     assert await asyncio.to_thread(reached.wait, 60)
-    with pytest.raises(StoreBusy, match="Whether it still does is open") as refusal:
+    with pytest.raises(StoreBusy, match="The change may or may not be saved") as refusal:
         await task
     assert refusal.value.in_doubt
     assert names(writer.path) == []

@@ -101,7 +101,7 @@ def test_it_is_one_whole_file_that_only_its_owner_can_read(database: Path) -> No
 def test_what_is_there_is_not_replaced_unless_that_is_said(database: Path) -> None:
     copy = database.parent / "copy.db"
     copy.write_text("mine")
-    assert "is there already, and was left as it is. To replace it, write --force." in refused("copy.db")
+    assert "already exists, and was not changed. To replace it, add --force." in refused("copy.db")
     assert copy.read_text() == "mine"
     assert askback("backup", "--force", "copy.db").exit_code == 0
     assert copy.read_bytes().startswith(b"SQLite format 3")
@@ -127,9 +127,9 @@ def test_the_database_itself_is_never_overwritten(database: Path, name: str) -> 
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("nowhere/copy.db", "There is no folder nowhere for the back-up: make it first."),
-        (".", "is a folder: name the file"),
-        ("folder", "is a folder: name the file"),
+        ("nowhere/copy.db", "There is no folder nowhere for the backup: create it first."),
+        (".", "is a folder: give the name of a file"),
+        ("folder", "is a folder: give the name of a file"),
     ],
 )
 def test_a_target_that_cannot_be_is_told(database: Path, target: str, words: str) -> None:
@@ -153,12 +153,12 @@ def test_one_of_an_older_askback_is_backed_up_before_it_is_brought_up_to_date(da
     set_version(database, "0001_first_release")
     done = askback("backup", "copy.db")
     assert done.exit_code == 0
-    assert "of an older askback (version 0001_first_release)" in done.stdout
+    assert "An older askback wrote it (version 0001_first_release)" in done.stdout
 
 
 def test_one_of_a_newer_askback_is_left_to_that(database: Path) -> None:
     set_version(database, "9999_from_the_future")
-    assert "written by a newer askback (version 9999_from_the_future)" in refused("copy.db")
+    assert "A newer askback wrote this database (version 9999_from_the_future)" in refused("copy.db")
     assert "copy.db" not in files(database.parent)
 
 
@@ -166,9 +166,9 @@ def test_what_is_no_database_of_ours_is_told(database: Path) -> None:
     database.unlink()
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("CREATE TABLE t (x)")
-    assert "not one of askback's" in refused("copy.db")
+    assert "is empty or belongs to another program" in refused("copy.db")
     database.write_bytes(b"no database at all" * 1000)
-    assert "could not be backed up" in refused("copy.db")
+    assert "Could not back up" in refused("copy.db")
     assert files(database.parent) == {"askback.db"}
 
 
@@ -201,7 +201,7 @@ def test_a_signal_leaves_nothing_behind(large: Path, number: int, code: int) -> 
     running.send_signal(number)
     said, problem = running.communicate(timeout=60)
     assert (running.returncode, problem) == (code, ""), said
-    assert "there is no back-up" in said
+    assert "without a new backup" in said
     assert files(large.parent) == before
 
 

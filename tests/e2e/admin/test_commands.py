@@ -82,10 +82,10 @@ def stored(database: Path, *actions: Any, **more: Any) -> Ask:
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("doctor", ["askback doctor --platform slack", "with 1 where something is broken"]),
+        ("doctor", ["askback doctor --platform slack", "with 1 if something is broken"]),
         ("pending", ["--json", "askback pending --json"]),
-        ("show", ["ID", "Ends with 2"]),
-        ("cancel", ["--reason", "Ends with 1"]),
+        ("show", ["ID", "Exits with 2"]),
+        ("cancel", ["--reason", "Exits with 1"]),
         ("backup", ["FILE", "--force", "-wal"]),
     ],
 )
@@ -123,14 +123,14 @@ def test_pending_says_what_nobody_sees_yet_and_why(database: Path) -> None:
         writer = SqliteDatabase(database)
         try:
             (item,) = await Store(writer).lease(1)
-            await Store(writer).retry(item, timedelta(seconds=60), "the platform does not answer.")
+            await Store(writer).retry(item, timedelta(seconds=60), "the platform did not answer in time.")
         finally:
             await writer.close()
 
     asyncio.run(fails())
-    assert "  not shown yet: the platform does not answer." in askback("pending").stdout.splitlines()
+    assert "  not shown yet: the platform did not answer in time." in askback("pending").stdout.splitlines()
     (line,) = askback("pending", "--json").stdout.splitlines()
-    assert (json.loads(line)["id"], json.loads(line)["not_shown"]) == (ask.id, "the platform does not answer.")
+    assert (json.loads(line)["id"], json.loads(line)["not_shown"]) == (ask.id, "the platform did not answer in time.")
 
 
 def test_pending_prints_json_lines(database: Path) -> None:
@@ -170,7 +170,7 @@ def test_looking_leaves_no_file_behind(database: Path) -> None:
 
 def test_nothing_open_is_said(database: Path) -> None:
     stored(database, Choose(index=0))
-    assert askback("pending").stdout == "No question is open.\n"
+    assert askback("pending").stdout == "There are no open questions.\n"
     assert askback("pending", "--json").stdout == ""
 
 
@@ -193,10 +193,10 @@ def test_show_tells_the_form_the_state_and_who_did_what(database: Path) -> None:
         "     written: mauve",
     ]
     assert "  C1 1.5" in lines
-    assert "  Its newest state is still to be shown." in lines
+    assert "  People do not see its newest state yet." in lines
     wrote, handed = lines[lines.index("What people did") + 1 :]
     assert wrote.endswith("Ann (U1) wrote “mauve”")
-    assert handed.endswith("Ann (U1) handed the answers in: that settled it")
+    assert handed.endswith("Ann (U1) submitted the answers (settled the question)")
 
 
 def test_show_prints_json(database: Path) -> None:
@@ -256,7 +256,7 @@ def test_cancel_ends_a_question_where_nobody_runs(database: Path) -> None:
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
         f"Cancelled {ask.id}: Which colour?",
-        "No bot runs on this database: the card is settled when one starts.",
+        "No bot is running on this database. When one starts, it settles the card.",
     ]
     shown = json.loads(askback("show", ask.id, "--json").stdout)
     assert (shown["status"], shown["outcome"]["reason"]) == ("cancelled", "The server is gone")
@@ -267,7 +267,7 @@ def test_cancelling_what_is_settled_changes_nothing(database: Path) -> None:
     ask = stored(database, Choose(index=0))
     done = askback("cancel", ask.id)
     assert done.exit_code == 1
-    assert done.stdout.startswith(f"Nothing was changed: {ask.id} was answered already at ")
+    assert done.stdout.startswith(f"Nothing changed: {ask.id} was already answered at ")
     assert json.loads(askback("show", ask.id, "--json").stdout)["status"] == "answered"
 
 
@@ -279,7 +279,7 @@ def test_a_reason_has_an_end(database: Path) -> None:
 
 @pytest.mark.parametrize(
     ("version", "words"),
-    [("9999_later", "written by a newer askback"), ("0001_first_release", "written by an older askback")],
+    [("9999_later", "A newer askback wrote"), ("0001_first_release", "An older askback wrote")],
 )
 def test_a_database_of_another_version_is_left_as_it_is(database: Path, version: str, words: str) -> None:
     ask = stored(database)
@@ -298,7 +298,7 @@ def test_a_file_that_is_no_database_is_said(database: Path) -> None:
     database.write_bytes(b"no database at all " * 400)
     error = askback("pending").exception
     assert isinstance(error, AskbackError)
-    assert "cannot be read: file is not a database" in str(error)
+    assert "Could not read the database askback.db: file is not a database" in str(error)
 
 
 async def test_what_was_cancelled_while_nobody_ran_is_settled_at_the_next_start(tmp_path: Path) -> None:
@@ -358,8 +358,8 @@ def test_show_and_pending_tell_who_has_decided_what_and_who_is_missing(database:
     lines = votes.partition("\n\n")[0].splitlines()
     assert lines[0] == "  1 of 2 agreed, 0 of 1 refused"
     assert lines[1].endswith("  Ben (U2) “Green”: fine by me")
-    assert lines[2] == "  missing: Ann (U1), Cid␛[31m (U3), group G1"
-    assert lines[3:] == ["  whose request it is: Dee (U4)", "  what is decided about: sha256:cafe"]
+    assert lines[2] == "  not voted yet: Ann (U1), Cid␛[31m (U3), group G1"
+    assert lines[3:] == ["  requesters: Dee (U4)", "  digest: sha256:cafe"]
     assert "\nremind   20" in said
     assert "\nlater    Dee (U4), from 20" in said
     assert "Ben (U2) chose “Green”: “fine by me”" in said
@@ -417,11 +417,11 @@ async def test_a_card_that_was_deleted_is_posted_again_by_show_post(tmp_path: Pa
         await one.manager.cancel(card.id)
         await asking
     assert await post(database, card.id, console) == 1
-    assert "was cancelled already" in console.export_text()
+    assert "was already cancelled" in console.export_text()
 
 
 def test_what_is_posted_again_is_not_printed_as_json(database: Path) -> None:
     ask = stored(database)
     assert askback("show", ask.id, "--post", "--json").exit_code == 2
     done = askback("show", ask.id, "--post")
-    assert (done.exit_code, "No bot runs on this database" in done.stdout) == (0, True)
+    assert (done.exit_code, "No bot is running on this database" in done.stdout) == (0, True)

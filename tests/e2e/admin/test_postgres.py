@@ -91,20 +91,20 @@ def test_the_commands_look_and_cancel(url: str) -> None:
     done = askback("cancel", ask.id[:8], "--reason", "The server is gone")
     assert done.stdout.splitlines() == [
         f"Cancelled {ask.id}: Which colour?",
-        "No bot runs on this database: the card is settled when one starts.",
+        "No bot is running on this database. When one starts, it settles the card.",
     ]
     shown = json.loads(askback("show", ask.id, "--json").stdout)
     assert (shown["status"], shown["outcome"]["reason"]) == ("cancelled", "The server is gone")
     assert shown["waiting"] == {"since": None, "attempts": 0, "error": None}, "its card is to be settled"
-    assert askback("pending").stdout == "No question is open.\n"
-    assert askback("cancel", ask.id).stdout.startswith(f"Nothing was changed: {ask.id} was cancelled already at ")
+    assert askback("pending").stdout == "There are no open questions.\n"
+    assert askback("cancel", ask.id).stdout.startswith(f"Nothing changed: {ask.id} was already cancelled at ")
 
 
 def test_whoever_works_on_it_hears_of_a_cancel_with_its_commit(url: str) -> None:
     ask = stored(url)
     with closing(psycopg.connect(url, autocommit=True)) as listening:
         listening.execute("LISTEN askback")
-        assert "The running bot has been told" in askback("cancel", ask.id).stdout
+        assert "Notified the running bot" in askback("cancel", ask.id).stdout
         heard = [notify.payload for notify in listening.notifies(timeout=30, stop_after=2)]
     assert heard == [f"ask {ask.id}", "look "]
 
@@ -137,7 +137,7 @@ def test_looking_takes_no_lock_that_work_waits_for(url: str) -> None:
 
 @pytest.mark.parametrize(
     ("version", "words"),
-    [("9999_later", "written by a newer askback"), ("0001_first_release", "written by an older askback")],
+    [("9999_later", "A newer askback wrote"), ("0001_first_release", "An older askback wrote")],
 )
 def test_a_database_of_another_version_is_left_as_it_is(url: str, version: str, words: str) -> None:
     ask = stored(url)
@@ -151,7 +151,7 @@ def test_a_database_of_another_version_is_left_as_it_is(url: str, version: str, 
 def test_an_empty_database_is_not_begun(url: str, empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASKBACK_DATABASE_URL", empty_url)
     for command in (("pending",), ("show", "x"), ("cancel", "x")):
-        assert "not one of askback's, or was never begun" in refused(*command)
+        assert "is empty or belongs to another program" in refused(*command)
     with psycopg.connect(empty_url) as connection:
         assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
 
@@ -159,13 +159,13 @@ def test_an_empty_database_is_not_begun(url: str, empty_url: str, monkeypatch: p
 @pytest.mark.parametrize(
     ("url_of", "words"),
     [
-        ("postgresql://me:geheim99@127.0.0.1:9/askback", "Connection refused (see that the server runs"),
-        ("postgresql://me:geheim99@no.such.host.invalid/x", "(see that the server runs and can be reached)"),
+        ("postgresql://me:geheim99@127.0.0.1:9/askback", "Connection refused (check that the server runs"),
+        ("postgresql://me:geheim99@no.such.host.invalid/x", "(check that the server runs and is reachable)"),
         ("postgresql://me:geheim99@127.0.0.1:9/x?nonsense=1", "has an option that PostgreSQL does not know"),
-        ("postgresql://me:gehe/im99@127.0.0.1/x", "cannot be read"),
-        ("postgresql://me:1#geheim99@127.0.0.1/x", "cannot be read"),
-        ("postgresql://me:1?geheim99@127.0.0.1/x", "cannot be read"),
-        ("postgresql://me:geheim99", "cannot be read"),
+        ("postgresql://me:gehe/im99@127.0.0.1/x", "is not a valid URL"),
+        ("postgresql://me:1#geheim99@127.0.0.1/x", "is not a valid URL"),
+        ("postgresql://me:1?geheim99@127.0.0.1/x", "is not a valid URL"),
+        ("postgresql://me:geheim99", "is not a valid URL"),
     ],
 )
 def test_what_cannot_be_reached_is_one_sentence_with_the_next_step_and_no_password(
@@ -183,19 +183,19 @@ def test_a_database_or_a_user_that_is_not_there(url: str, monkeypatch: pytest.Mo
     monkeypatch.setenv("ASKBACK_DATABASE_URL", str(make_url(url).set(database="askback_nowhere")))
     assert "does not exist (create the database, or set ASKBACK_DATABASE_URL" in refused("pending")
     monkeypatch.setenv("ASKBACK_DATABASE_URL", str(make_url(url).set(username="askback_nobody")))
-    assert "(see the user and the password in ASKBACK_DATABASE_URL)" in refused("pending")
+    assert "(check the user and the password in ASKBACK_DATABASE_URL)" in refused("pending")
 
 
 @pytest.mark.parametrize(
     ("said", "to_do"),
     [
-        ('FATAL: password authentication failed for user "me"', "see the user and the password"),
-        ('FATAL: role "me" does not exist', "see the user and the password"),
-        ('FATAL: no pg_hba.conf entry for host "10.0.0.1", user "me"', "let this machine in"),
+        ('FATAL: password authentication failed for user "me"', "check the user and the password"),
+        ('FATAL: role "me" does not exist', "check the user and the password"),
+        ('FATAL: no pg_hba.conf entry for host "10.0.0.1", user "me"', "allow this machine in"),
         ("FATAL: sorry, too many clients already", "allow more connections"),
         ('FATAL: too many connections for role "me"', "allow more connections"),
         ("FATAL: unsupported startup parameter: options", "not through PgBouncer"),
-        ("session is read-only", "see that it is the primary"),
+        ("session is read-only", "check that it is the primary"),
     ],
 )
 def test_what_the_server_says_at_the_door_has_its_next_step(said: str, to_do: str) -> None:
@@ -210,5 +210,5 @@ def test_without_the_extra_it_says_what_to_install(url: str, missing: str) -> No
     done = subprocess.run([sys.executable, "-c", code, "cancel", "x"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert done.stderr == (
-        f"askback: PostgreSQL asks for more than is installed ({missing}). Run pip install 'askback[postgres]'.\n"
+        f"askback: PostgreSQL needs a package that is not installed ({missing}). Run: pip install 'askback[postgres]'\n"
     )

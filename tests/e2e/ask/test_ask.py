@@ -58,7 +58,7 @@ async def test_by_itself_it_asks_waits_and_prints_the_outcome(office: Office) ->
     assert outcome["votes"][0]["choice"] == "Yes"
     await office.settled("Deploy 1.4.2?", "Yes")
     assert "askback: Waiting for anyone until " in asked.err
-    assert "askback: The question stands in #deploys now." in asked.err
+    assert "askback: Posted the question in #deploys." in asked.err
     assert not asked.err.count("Traceback")
 
 
@@ -102,7 +102,9 @@ async def test_where_no_option_is_a_yes_every_answer_ends_with_0_and_approves_no
     await office.click("ada", "Staging", "Where to?")
     outcome = await asked.outcome()
     assert (outcome["status"], outcome["approved"], outcome["answer"]) == ("answered", None, "Staging")
-    told = "askback: Nothing says which is a “yes”: Staging and Production end with 0 alike. --yes names those"
+    told = (
+        "askback: No option is a “yes”, so Staging and Production all exit with 0. Name those that approve with --yes"
+    )
     assert (told in asked.err) == bool(no)
 
 
@@ -150,7 +152,7 @@ async def test_after_a_kill_the_same_key_finds_the_same_question(office: Office)
     card = await office.card()
     await asked.kill()
     again = await office.ask("--key", "k")
-    await again.said("This was asked before")
+    await again.said("This question was asked before")
     await office.click("ada", "Yes")
     assert (await again.outcome())["answer"] == "Yes"
     assert len([one for one in office.shown() if "Deploy 1.4.2?" in office.reads(one)]) == 1, card
@@ -161,7 +163,7 @@ async def test_by_a_key_that_is_taken_nothing_else_is_asked(office: Office) -> N
     await office.click("ada", "Yes")
     await asked.outcome()
     other = await office.start("ask", "Deploy 1.5?", "--to", f"{office.platform}:#deploys", "--key", "k")
-    assert "another question was asked ('Deploy 1.4.2?'" in await other.refused()
+    assert "belongs to another question ('Deploy 1.4.2?'" in await other.refused()
     stricter = await office.ask("--key", "k", "--quorum", "2")
     assert "this question was asked under other rules" in await stricter.refused()
 
@@ -178,19 +180,19 @@ async def test_by_a_key_that_is_taken_nobody_else_is_asked_and_in_no_other_place
         await asked.kill()
     same = (*later, "--requested-by", "@cy")
     for to, approvers, more, words in (
-        ("#general", "@ada", same, "in another place than --to names now"),
-        ("#deploys", "anyone", same, "for others than --approvers and --escalate name now (ada (U"),
-        ("#deploys", "@ada", same[2:], "for others than --approvers and --escalate name now (ada (U"),
-        ("#deploys", "@ada", later, "at the request of others than --requested-by names now (cy (U"),
+        ("#general", "@ada", same, "in another place (#deploys) than --to names now"),
+        ("#deploys", "anyone", same, "of other people (ada (U"),
+        ("#deploys", "@ada", same[2:], "of other people (ada (U"),
+        ("#deploys", "@ada", later, "for other requesters (cy (U"),
     ):
         other = await office.ask("--key", "k", *more, to=to, approvers=approvers)
         said = await other.refused()
         assert words.replace("(U", "(") in said
-        assert "Give this one a key of its own" in said
+        assert "Give the new question another key" in said
     # The same people by other names, and after those of the escalation were asked.
     again = await office.ask("--key", "k", "--requested-by", "@cy", "--approvers", "@ben", approvers="@ada")
     if not over:
-        await again.said("This was asked before")
+        await again.said("This question was asked before")
         await office.click("ada", "Yes")
     assert (await again.outcome())["answer"] == "Yes"
     assert len([one for one in office.shown() if "Deploy 1.4.2?" in office.reads(one)]) == 1
@@ -201,8 +203,8 @@ async def test_the_first_wait_stays_and_another_one_is_told_to_change_nothing(of
     await office.card()
     await asked.kill()
     again = await office.ask("--key", "k", "--wait", "1s")
-    await again.said("Waiting for anyone for ever.")
-    assert "its --wait was another one, which stays: this one changes nothing." in again.err
+    await again.said("Waiting for anyone without a deadline.")
+    assert "The question keeps the --wait with which it was first asked: the new value has no effect." in again.err
     await office.click("ada", "Yes")
     assert (await again.outcome())["answer"] == "Yes"
     once_more = await office.ask("--key", "k", "--wait", "1s")
@@ -215,7 +217,7 @@ async def test_with_the_same_wait_nothing_is_said_of_it(office: Office) -> None:
     await office.card()
     await asked.kill()
     again = await office.ask("--key", "k")
-    await again.said("This was asked before")
+    await again.said("This question was asked before")
     assert "--wait" not in again.err
     await office.click("ada", "Yes")
     await again.outcome()
@@ -227,8 +229,8 @@ async def test_where_a_name_cannot_be_looked_up_again_the_key_alone_leads_back(o
     await asked.outcome()
     again = await office.ask("--key", "k", approvers="@gone-from-here")
     said = await again.refused()
-    assert "Its key alone leads back to it, and looks no names up." in said
-    assert "There is no person or " in said
+    assert "To wait for it without looking up the names, give only its key." in said
+    assert "The bot sees no person or " in said
     alone = await office.start("ask", "--key", "k")
     assert (await alone.outcome())["answer"] == "Yes"
 
@@ -246,9 +248,9 @@ async def test_who_has_left_a_group_since_it_was_asked_keeps_nobody_from_its_out
 
 async def test_a_key_that_is_not_known_needs_a_question(office: Office) -> None:
     asked = await office.start("ask", "--key", "nothing")
-    assert "Nothing was asked by the key 'nothing'" in await asked.refused()
+    assert "This database has no question with the key 'nothing'" in await asked.refused()
     asked = await office.start("ask")
-    assert "Give the question, or the key" in await asked.refused()
+    assert "The question is missing: give one, or the key" in await asked.refused()
 
 
 async def test_two_at_once_on_one_file_both_come_to_their_end(office: Office) -> None:
@@ -292,9 +294,9 @@ async def test_on_a_database_of_before_an_upgrade_a_key_alone_says_so_and_with_i
     with closing(sqlite3.connect(office.database)) as database:
         database.executescript(BEFORE)
     alone = await office.start("ask", "--key", "k")
-    assert "written by an older askback (version 0003_several_machines)" in await alone.refused(1)
+    assert "An older askback wrote this database (version 0003_several_machines)" in await alone.refused(1)
     again = await office.ask("--key", "k")
-    await again.said("This was asked before")
+    await again.said("This question was asked before")
     await office.click("ada", "Yes")
     assert (await again.outcome())["answer"] == "Yes"
 
@@ -305,7 +307,7 @@ async def test_when_the_bot_beside_it_ends_it_goes_on_by_itself(office: Office) 
     await office.card()
     bot.signal(signal.SIGTERM)
     await bot.ended()
-    await asked.said("The bot has ended.")
+    await asked.said("The bot has stopped.")
     await office.until(lambda: office.connections == 1)
     await office.click("ada", "Yes")
     assert (await asked.outcome())["answer"] == "Yes"
@@ -318,14 +320,14 @@ async def test_a_bot_that_is_started_meanwhile_is_told_what_to_do(office: Office
     code, _ = await bot.ended()
     assert code == 2
     assert "`askback ask` works on this database until its question is answered" in bot.err
-    assert "End it with Ctrl-C: its question stays open." in bot.err
+    assert "Stop it with Ctrl-C; its question stays open." in bot.err
     await office.click("ada", "Yes")
     await asked.outcome()
 
 
 async def test_for_ever_has_no_deadline(office: Office) -> None:
     asked = await office.ask("--wait", "forever")
-    await asked.said("Waiting for anyone for ever.")
+    await asked.said("Waiting for anyone without a deadline.")
     await office.click("ada", "Yes")
     await asked.outcome()
 
@@ -339,21 +341,26 @@ async def test_without_options_people_write(office: Office) -> None:
 @pytest.mark.parametrize(
     ("to", "approvers", "more", "words"),
     [
-        ("#deploy", "anyone", (), "There is no channel '#deploy' that I can see. Did you mean #deploys?"),
+        ("#deploy", "anyone", (), "The bot sees no channel '#deploy'. Did you mean #deploys?"),
         ("#deploys", "@relase", (), "Did you mean @release?"),
         ("#deploys", "@adda", (), "Did you mean @ada?"),
         ("@bem", "anyone", (), "Did you mean @ben?"),
         ("#deploys", "@release", ("--quorum", "2"), "2 people have to agree, but only 1 person is in @release"),
-        ("@ada", "@ben", (), "those who decide do not see this direct message. Ask in a channel where they are"),
+        (
+            "@ada",
+            "@ben",
+            (),
+            "the people who decide cannot see this direct message. Use --to to ask in a channel that they can see",
+        ),
         ("@ben", "@release", (), " direct message"),
         ("@ada", "anyone", ("--quorum", "2"), "2 people decide together, and only one sees this direct message"),
         ("#deploys", "@ada", ("--quorum", "2"), "but only 1 person is in @ada"),
         ("#deploys", "@release", ("--requested-by", "@ada"), ""),
-        ("#deploys", "@ada", ("--requested-by", "@ada"), "but nobody is in @ada (whose request it is does not count)"),
+        ("#deploys", "@ada", ("--requested-by", "@ada"), "but nobody is in @ada (requesters do not count)"),
         ("#deploys", "{platform}:@ada", ("--quorum", "2"), "but only 1 person is in @ada"),
-        ("#deploys", "anyone", ("--no", "Maybe"), "there is no such option. Name one of Yes, No."),
+        ("#deploys", "anyone", ("--no", "Maybe"), "there is no such option. The options are Yes, No."),
         ("#deploys", "anyone", ("--wait", "soon"), "--wait soon is not a duration"),
-        ("#deploys", "anyone", ("--escalate", "@leads"), "write --escalate 1h=@leads"),
+        ("#deploys", "anyone", ("--escalate", "@leads"), "such as --escalate 1h=@leads"),
         ("#deploys", "anyone", ("--option", "Yes"), "is given more than once"),
     ],
 )
@@ -363,7 +370,7 @@ async def test_what_is_asked_wrongly_ends_with_2(
     if not words:
         if office.platform == "discord":
             return  # Discord gives the number of members of a role, not their names
-        words = "but nobody is in @release (whose request it is does not count)"
+        words = "but nobody is in @release (requesters do not count)"
     asked = await office.ask(*more, to=to, approvers=approvers.format(platform=office.platform))
     assert words in await asked.refused()
     assert not office.shown()
@@ -372,7 +379,7 @@ async def test_what_is_asked_wrongly_ends_with_2(
 async def test_a_question_that_nobody_could_answer_is_not_asked(office: Office) -> None:
     office.put_group("nobody")
     asked = await office.start("ask", "Which version?", "--to", f"{office.platform}:#deploys", "--who", "@nobody")
-    assert "Nobody is in @nobody: name others who may answer." in await asked.refused()
+    assert "There is nobody in @nobody: name other people or groups who may answer." in await asked.refused()
     assert not office.shown()
 
 
@@ -384,7 +391,7 @@ async def test_details_are_read_from_a_file_and_shown_to_who_wants_them(office: 
     await office.click("ada", "Yes")
     await asked.outcome()
     asked = await office.ask("--details", "nothing.txt")
-    assert "--details nothing.txt cannot be read" in await asked.refused()
+    assert "Could not read --details nothing.txt" in await asked.refused()
 
 
 async def test_beside_a_bot_of_another_platform_on_one_file_it_says_what_to_do(
@@ -405,4 +412,7 @@ async def test_beside_a_bot_of_another_platform_on_one_file_it_says_what_to_do(
 async def test_beside_a_program_that_runs_no_bot_on_one_file_it_waits_for_nobody_and_says_so(office: Office) -> None:
     with WorkerLock(office.database, "a program", frozenset()):
         asked = await office.ask()
-        assert f"runs no bot: let it run the one of {office.platform}" in await asked.refused(1)
+        assert (
+            f"Another process uses this SQLite database and runs no bot. Let that process run the {office.platform}"
+            in await asked.refused(1)
+        )

@@ -73,11 +73,11 @@ async def test_a_channel_on_a_later_page_is_found(services: Services) -> None:
 async def test_archived_and_unseen_channels_are_not_there(services: Services) -> None:
     services.workspace.put_channel(Channel(id="C0OLDONES", name="old-deploys", archived=True))
     said = await wrong("slack", "#old-deploys")
-    assert said.startswith("There is no channel '#old-deploys' that I can see. Did you mean #deploys?")
-    assert "I see no archived channel" in said
-    assert "invite me there" in await wrong("slack", "#private-room")
+    assert said.startswith("The bot sees no channel '#old-deploys'. Did you mean #deploys?")
+    assert "The bot cannot see archived channels" in said
+    assert "invite it there" in await wrong("slack", "#private-room")
     assert "archived" in await wrong("slack", "C0OLDONES")
-    assert "There is no channel 'C0NOTHERE'" in await wrong("slack", "C0NOTHERE")
+    assert "The bot sees no channel 'C0NOTHERE'" in await wrong("slack", "C0NOTHERE")
 
 
 @pytest.mark.parametrize("name", ["@ada", "@Ada Lovelace", "U0LOCALADA", "<@U0LOCALADA>"])
@@ -93,7 +93,7 @@ async def test_a_direct_message_is_somebodys_also_by_its_own_id(services: Servic
             by_name = await directory.find_place("@ada")
             assert by_name.person is not None
             assert await directory.find_place(by_name.place.channel) == by_name
-    with pytest.raises(UnknownName, match="There is no direct message 'D0NOBODYS'"):
+    with pytest.raises(UnknownName, match="The bot sees no direct message 'D0NOBODYS'"):
         await place("slack", "D0NOBODYS")
 
 
@@ -116,7 +116,7 @@ async def test_who_has_left_or_is_a_bot_decides_nothing(services: Services) -> N
         with pytest.raises(UnknownName):
             await who("slack", name)
     for gone in ("U0LOCALOLD", "U0LOCALBOT", "USLACKBOT"):
-        with pytest.raises(UnknownName, match="is no person who is there to decide"):
+        with pytest.raises(UnknownName, match="cannot decide: this is a bot, or a person who has left the workspace"):
             await who("slack", gone)
 
 
@@ -157,7 +157,7 @@ async def test_a_group_that_is_disabled_is_nobody_also_where_a_person_took_its_n
 ) -> None:
     services.workspace.put_group(UserGroup(id="S0LOCALOLD", handle="elders", name="The elders", enabled=False))
     services.workspace.add_person(Person("U0LOCALEVE", "elders", "The elders"))
-    with pytest.raises(UnknownName, match="is disabled: enable it, or name people by their ids"):
+    with pytest.raises(UnknownName, match="is disabled: enable it, or give people's ids"):
         await who("slack", name)
     assert (await who("slack", "U0LOCALEVE"))[1] == "U0LOCALEVE"
 
@@ -187,13 +187,13 @@ async def test_on_several_servers_the_server_has_to_be_named(services: Services)
     services.discord.guild.neighbours = (other,)
     assert "write Local/#deploys or Other/#deploys." in await wrong("discord", "#deploys")
     assert (await place("discord", "Other/#deploys"))[1].tenant == other.id
-    assert "There is no server 'Othr' that I can see. Did you mean Other?" in await wrong("discord", "Othr/#deploys")
+    assert "The bot sees no server 'Othr'. Did you mean Other?" in await wrong("discord", "Othr/#deploys")
     assert (await place("discord", "#general"))[1].tenant == DEPLOYS.tenant
 
 
 async def test_a_channel_that_is_not_there_was_named_wrongly_also_by_its_id(services: Services) -> None:
     del services
-    with pytest.raises(UnknownName, match="There is no channel '1100000000000000999'"):
+    with pytest.raises(UnknownName, match="The bot sees no channel '1100000000000000999'"):
         await place("discord", "1100000000000000999")
 
 
@@ -206,7 +206,7 @@ async def test_a_channel_that_the_bot_may_not_see_asks_for_the_permission(servic
 @pytest.mark.parametrize("name", ["#ideas", "1100000000000000388"])
 async def test_a_forum_is_no_channel_to_ask_in_and_it_is_said(services: Services, name: str) -> None:
     services.discord.guild.put_place(DiscordPlace(id="1100000000000000388", name="ideas", kind="forum"))
-    with pytest.raises(UnknownName, match="Nobody can be asked in #ideas: it is no channel of texts"):
+    with pytest.raises(UnknownName, match="The bot cannot ask in #ideas, because it is not a text channel"):
         await place("discord", name)
 
 
@@ -294,7 +294,7 @@ async def test_roles_cannot_be_asked_in_a_direct_message(services: Services) -> 
     del services
     _, direct = await place("discord", "@ada")
     assert direct == Place(platform="discord", channel="1100000000000000401")
-    with pytest.raises(UnknownName, match="Discord tells nobody's roles in a direct message"):
+    with pytest.raises(UnknownName, match="Discord does not send roles in direct messages"):
         await who("discord", "@release", direct)
     assert (await who("discord", "@ben", direct))[0] == "@ben"
 

@@ -176,7 +176,7 @@ async def test_a_planted_approval_is_not_believed_and_people_are_asked(
 async def test_the_key_of_a_planted_approval_alone_leads_to_nothing(checkout: Checkout) -> None:
     code, out, err = await checkout.run("ask", "--key", KEY)
     assert (code, out) == (2, ""), err
-    assert f"Nothing was asked by the key {KEY!r}" in err
+    assert f"This database has no question with the key {KEY!r}" in err
 
 
 @PROGRAMS

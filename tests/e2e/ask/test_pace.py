@@ -39,7 +39,7 @@ async def test_the_wait_counts_from_the_posting(office: Office) -> None:
     to = f"{office.platform}:#deploys"
     asked = await office.start("ask", "Now 1.4.3?", "--to", to, *OPTIONS, "--approvers", "anyone", "--wait", "2s")
     outcome = await asked.outcome(4)
-    assert "askback: The question stands in #deploys now." in asked.err
+    assert "askback: Posted the question in #deploys." in asked.err
     with closing(sqlite3.connect(office.database)) as database:
         ((posted, due),) = database.execute("SELECT posted_at, post_after FROM asks WHERE id = ?", (outcome["id"],))
     assert datetime.fromisoformat(outcome["at"]).timestamp() >= posted / 1e6 + 2

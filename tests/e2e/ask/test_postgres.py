@@ -32,7 +32,7 @@ async def test_beside_a_bot_it_only_writes_and_goes_on_when_that_ends(office: Of
     await office.card("Deploy 1.5?")
     bot.signal(signal.SIGTERM)
     await bot.ended()
-    await second.said("The bot has ended.")
+    await second.said("The bot has stopped.")
     await office.until(lambda: office.connections == 1)
     await office.click("ben", "Go", "Deploy 1.5?")
     assert (await second.outcome())["answer"] == "Go"
@@ -45,7 +45,7 @@ async def test_by_itself_it_begins_the_database_and_leaves_to_a_bot_what_one_can
     asked = await office.ask()
     await office.card()
     bot = await office.start(office.platform, ANTHROPIC_API_KEY="sk-local", ANTHROPIC_BASE_URL=office.services.url)
-    await asked.said("A bot runs here now: it goes on with this.")
+    await asked.said("A bot has started on this database, and takes over the question.")
     await office.until(lambda: office.connections == 1)
     assert not bot.is_over
     await office.click("ada", "Yes")
@@ -85,7 +85,7 @@ async def test_beside_a_bot_of_another_platform_it_asks_by_itself_and_each_keeps
     await office.settled("Deploy 1.4.2?", "Yes")
     await there.click("ben", "Go", "Deploy 1.5?")
     assert (await second.outcome())["answer"] == "Go"
-    assert "A bot runs here now" not in first.err
+    assert "A bot has started on this database" not in first.err
     assert " WARNING " not in bot.err
     assert " ERROR " not in bot.err
     await there.close()

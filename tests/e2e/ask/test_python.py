@@ -47,10 +47,10 @@ async def test_a_wrong_call_is_told_before_anything_is_opened(monkeypatch: pytes
     monkeypatch.delenv("SLACK_BOT_TOKEN", raising=False)
     with pytest.raises(askback.CallerError, match="Say where to ask"):
         await askback.ask_async("Deploy 1.4.2?")
-    with pytest.raises(askback.CallerError, match="is for a choice"):
+    with pytest.raises(askback.CallerError, match="needs options to choose from"):
         await askback.ask_async("Deploy?", to="slack:#deploys", quorum=2, approvers="@ada")
     for name, more in (("`refusals`", {"refusals": 2}), ("reasons='no'", {"reasons": "no"})):
-        with pytest.raises(askback.CallerError, match=f"{name} is for options that are a “no”, and there is none"):
+        with pytest.raises(askback.CallerError, match=f"{name} needs an option that is a “no”, and there is none"):
             await askback.ask_async("Tea?", to="slack:#deploys", options=["Tea", "Rum"], approvers="@ada", **more)
     assert asyncio.get_running_loop().is_running()
 
@@ -80,8 +80,8 @@ def test_a_yes_is_what_is_called_so_or_alone_beside_a_no_or_named(
     ("options", "more", "words"),
     [
         (("Yes", "No"), {"yes": ("No",), "no": ("No",)}, "No cannot be both"),
-        (("Yes", "No"), {"yes": ("Maybe",)}, "yes='Maybe': there is no such option. Name one of Yes, No."),
-        ((), {"yes": ("Yes",)}, "`yes` is for a choice: give the question options, with `options`."),
+        (("Yes", "No"), {"yes": ("Maybe",)}, "yes='Maybe': there is no such option. The options are Yes, No."),
+        ((), {"yes": ("Yes",)}, "`yes` needs options to choose from: add them with `options`."),
     ],
 )
 async def test_what_contradicts_itself_about_a_yes_is_not_asked(
@@ -97,10 +97,10 @@ async def test_what_contradicts_itself_about_a_yes_is_not_asked(
     [
         ("", "is empty"),
         (" ", "is empty"),
-        ("a\nb", "has a line break, or another character that cannot be shown"),
-        ("\x1b[31m", "has a line break, or another character that cannot be shown"),
-        ("a\0b", "has a line break, or another character that cannot be shown"),
-        ("\udcff", "has a line break, or another character that cannot be shown"),
+        ("a\nb", "contains a line break or another unprintable character"),
+        ("\x1b[31m", "contains a line break or another unprintable character"),
+        ("a\0b", "contains a line break or another unprintable character"),
+        ("\udcff", "contains a line break or another unprintable character"),
         ("k" * 501, "has 501 characters"),
     ],
 )
@@ -115,14 +115,14 @@ async def test_by_a_key_that_is_none_nothing_is_asked(key: str, words: str) -> N
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"question": " "}, "The question is empty: write what people are asked."),
-        ({"options": ["Yes", ""]}, "An option is empty: write what people choose, or leave it out."),
-        ({"options": ["Yes", "No", "Yes"]}, "The option Yes is given more than once: make each different."),
-        ({"to": " "}, "Say where to ask: `to` is empty."),
-        ({"to": "slack: "}, "to='slack: ' names no place: write slack:#channel, or slack:@person."),
-        ({"wait": 0}, "wait=0 is out of reach: take more than 0 seconds, up to ten years, or None for ever."),
-        ({"remind": "600w"}, "remind='600w' is out of reach: take more than 0 seconds, up to ten years."),
-        ({"remind": ["1h", "600w"]}, "remind='600w' is out of reach: take more than 0 seconds, up to ten years."),
+        ({"question": " "}, "The question is empty: write the question to ask."),
+        ({"options": ["Yes", ""]}, "An option is empty: write its text, or leave it out."),
+        ({"options": ["Yes", "No", "Yes"]}, "The option Yes is given more than once: every option must be different."),
+        ({"to": " "}, "`to` is empty: say where to ask."),
+        ({"to": "slack: "}, "to='slack: ' has no place: use slack:#channel or slack:@person."),
+        ({"wait": 0}, "wait=0 is out of range: use more than 0 seconds, at most ten years, or None for no deadline."),
+        ({"remind": "600w"}, "remind='600w' is out of range: use more than 0 seconds, at most ten years."),
+        ({"remind": ["1h", "600w"]}, "remind='600w' is out of range: use more than 0 seconds, at most ten years."),
     ],
 )
 async def test_what_is_empty_or_out_of_reach_is_told_in_the_words_of_the_call(

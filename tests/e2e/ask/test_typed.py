@@ -21,7 +21,7 @@ async def asking(request: pytest.FixtureRequest, office: Office) -> Office:
 
 async def standing(asking: Office, asked: Process) -> Any:
     """Return the card, once its location is stored and a process receives messages."""
-    await asked.said("The question stands in #deploys now.")
+    await asked.said("Posted the question in #deploys.")
     await asking.connected(1)
     return await asking.card()
 

@@ -21,7 +21,7 @@ sys.meta_path.insert(0, NotInstalled())
 """
 """Runs before a program, in whose process no module of `anthropic` can be imported then."""
 
-SENTENCE = "The agent asks for more than is installed (anthropic). Run pip install 'askback[agent]'."
+SENTENCE = "The agent needs a package that is not installed (anthropic). Run: pip install 'askback[agent]'"
 
 
 def run(
@@ -91,7 +91,7 @@ def test_the_demo_without_it_ends_with_one_sentence(tmp_path: Path) -> None:
 def test_doctor_without_it_examines_everything_else(tmp_path: Path) -> None:
     done = run(tmp_path, "doctor", "--platform", "slack")
     assert done.returncode == 1
-    assert "asks for more than is installed (anthropic)" in done.stdout
+    assert "needs a package that is not installed (anthropic)" in done.stdout
     assert "pip install 'askback[agent]'" in done.stdout
     assert "Traceback" not in done.stderr
     assert "here.db" in done.stdout

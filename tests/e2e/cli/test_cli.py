@@ -54,7 +54,7 @@ def lines(done: subprocess.CompletedProcess[str] | Result) -> list[Any]:
     ("command", "words"),
     [
         ((), ["demo", "preview", "slack", "askback demo", "export SLACK_BOT_TOKEN="]),
-        (("demo",), ["--play", "--port", "askback demo --play my.toml", "with 1 and what"]),
+        (("demo",), ["--play", "--port", "askback demo --play my.toml", "Exits with 0 if it succeeds, with 1"]),
         (("preview",), ["--all-steps", "askback preview call.json", "--tool askQuestion"]),
         (("slack",), ["askback slack", "askback.toml", "SIGTERM"]),
     ],
@@ -84,9 +84,9 @@ def test_slack_without_settings_says_what_is_missing_and_where_to_get_it(tmp_pat
     assert done.returncode == 2
     assert done.stdout == ""
     key, bot, app = done.stderr.splitlines()
-    assert key.startswith("askback: ANTHROPIC_API_KEY is missing. Make a key in the Anthropic console")
+    assert key.startswith("askback: ANTHROPIC_API_KEY is missing. Create a key in the Anthropic console")
     assert bot.startswith("askback: SLACK_BOT_TOKEN is missing. Copy the Bot User OAuth Token (xoxb-…)")
-    assert app.startswith("askback: SLACK_APP_TOKEN is missing. Make an app-level token (xapp-…)")
+    assert app.startswith("askback: SLACK_APP_TOKEN is missing. Create an app-level token (xapp-…)")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -220,15 +220,15 @@ def test_preview_takes_the_other_tools() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "There is no input"),
-        (" \n\n", "There is no input"),
-        ("{", "This is not JSON"),
-        ('{\n  "questions": [],\n}', "This is not JSON"),
-        ("nope", "This is not JSON"),
-        ("[" * 100_000, "This is not JSON"),
+        ("", "The input is empty"),
+        (" \n\n", "The input is empty"),
+        ("{", "The input is not valid JSON"),
+        ('{\n  "questions": [],\n}', "The input is not valid JSON"),
+        ("nope", "The input is not valid JSON"),
+        ("[" * 100_000, "The input is not valid JSON"),
         ("{}", "questions"),
-        ("null", "AskUserQuestion could not be understood"),
-        ('{"questions": []}', "AskUserQuestion could not be understood"),
+        ("null", "The input of AskUserQuestion is invalid"),
+        ('{"questions": []}', "The input of AskUserQuestion is invalid"),
     ],
 )
 def test_preview_says_what_cannot_be_understood_in_its_line(text: str, words: str) -> None:
@@ -259,7 +259,7 @@ def test_preview_refuses_what_is_no_file_of_text(tmp_path: Path) -> None:
 
 def test_preview_names_the_tools_and_the_platforms_that_there_are(tmp_path: Path) -> None:
     for arguments, words in (
-        (("--tool", "ask"), "askback: There is no question tool 'ask'; there are AskUserQuestion"),
+        (("--tool", "ask"), "askback: There is no question tool 'ask'. The tools are AskUserQuestion"),
         (("--platform", "irc"), "askback: There is no bot for 'irc'; there are: "),
     ):
         done = run(tmp_path, "preview", *arguments)
@@ -294,7 +294,7 @@ def test_preview_ends_quietly_when_its_reader_goes_away(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("closed", "code", "words"),
-    [(">&-", 0, ""), ("<&-", 2, "Name a FILE"), (">/dev/full", 1, "cannot be written out")],
+    [(">&-", 0, ""), ("<&-", 2, "Name a FILE"), (">/dev/full", 1, "Could not write to standard output")],
     ids=["output", "input", "disk"],
 )
 def test_what_is_closed_or_full_is_said_in_a_sentence(tmp_path: Path, closed: str, code: int, words: str) -> None:
@@ -308,7 +308,7 @@ def test_what_is_closed_or_full_is_said_in_a_sentence(tmp_path: Path, closed: st
 @pytest.mark.parametrize("arguments", ["--version", "ask --help", "doctor"])
 def test_what_no_command_can_write_out_is_said_in_a_sentence(tmp_path: Path, arguments: str) -> None:
     done = run(tmp_path, command=("sh", "-c", f"{ASKBACK} {arguments} >/dev/full"))
-    assert done.stderr == "askback: What is printed cannot be written out: No space left on device.\n"
+    assert done.stderr == "askback: Could not write to standard output: No space left on device.\n"
     assert done.returncode == 1
 
 
@@ -349,13 +349,13 @@ def test_an_address_that_is_none_is_said_in_a_sentence(tmp_path: Path, name: str
 def test_a_platform_without_signed_http_says_so_in_one_sentence(tmp_path: Path) -> None:
     done = run(tmp_path, "discord", "--http", "127.0.0.1:3000")
     assert done.returncode == 2
-    assert done.stderr == "askback: Discord is served over its gateway: leave --http out.\n"
+    assert done.stderr == "askback: Discord sends events only over its gateway: leave out --http.\n"
 
 
 def test_a_platform_without_shards_says_so_in_one_sentence(tmp_path: Path) -> None:
     done = run(tmp_path, "slack", "--shard", "0/2")
     assert done.returncode == 2
-    assert done.stderr.startswith("askback: Slack shares out by itself")
+    assert done.stderr.startswith("askback: Slack has no shards: it distributes events")
     assert len(done.stderr.splitlines()) == 1
 
 

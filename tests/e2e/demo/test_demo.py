@@ -190,7 +190,7 @@ User has answered your questions: "How do you feel?"="<!channel> *splendid* `&`
         [[step]]
         press = "Submit"
         late = true
-        refused = "answered already"
+        refused = "already been answered"
     """,
     "a model that is overloaded, then recovers": """
         title = "Patience"
@@ -356,7 +356,7 @@ def test_what_goes_wrong_between_bot_and_services_ends_it_with_1(harmed: Played,
     assert waits in SINGLE
     done = harmed[name]
     assert done.returncode == 1, done.stdout + done.stderr
-    _, _, problems = done.stdout.partition("went wrong:")
+    _, problems = re.split(r"^\d+ problems?:$", done.stdout, maxsplit=1, flags=re.MULTILINE)
     assert re.search(words, problems), done.stdout
     assert "Traceback" not in done.stdout
 
@@ -420,7 +420,7 @@ def test_a_file_that_is_not_there_and_a_file_without_play_are_told(tmp_path: Pat
     for arguments, words in (
         (("--play", "none.toml"), "askback: none.toml cannot be read"),
         (("none.toml",), "askback demo --play none.toml"),
-        (("--port", "70000"), "70000 is no port"),
+        (("--port", "70000"), "70000 is not a valid port"),
     ):
         done = subprocess.run(
             [ASKBACK, "demo", *arguments], capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=60
@@ -447,7 +447,7 @@ def demo(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str],
     try:
         assert process.stdout is not None
         for line in process.stdout:
-            if "Ctrl-C ends it." in line:
+            if "Press Ctrl-C to stop." in line:
                 break
         yield process, port
     finally:
@@ -461,7 +461,10 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
             [ASKBACK, "demo", "--port", str(port)], capture_output=True, text=True, env=environment(), timeout=60
         )
     assert done.returncode == 2
-    assert done.stderr == f"askback: Port {port} is in use: end what listens there, or choose another with --port.\n"
+    assert (
+        done.stderr
+        == f"askback: Port {port} is in use: stop the program that listens there, or choose another port with --port.\n"
+    )
 
 
 def _page(port: int) -> Any:

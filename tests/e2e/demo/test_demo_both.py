@@ -69,9 +69,7 @@ def test_a_scenario_says_where_it_is_played(launcher: Launcher, tmp_path: Path) 
     assert "── Slack ── " not in done.stdout
     done = play(launcher, tmp_path, f'platform = "discord"\n{SINGLE}', "--platform", "slack")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "askback: This scenario is not played on slack: leave --platform out, or change its platform.\n"
-    )
+    assert done.stderr == ("askback: This scenario is not for slack: leave out --platform, or change it.\n")
 
 
 def test_a_platform_that_is_not_there_is_told(launcher: Launcher, tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ async def test_a_database_that_others_can_read(ward: Ward) -> None:
 @pytest.mark.parametrize(
     ("version", "grade", "cure"),
     [
-        ("9999_later", "broken", "Install that askback again, or restore a backup"),
-        ("0001_first_release", "warning", "Copy askback.db and start the bot once"),
+        ("9999_later", "broken", "Install the newer askback again, or restore a backup"),
+        ("0001_first_release", "warning", "Back up askback.db (askback backup FILE), and start the bot once"),
     ],
 )
 async def test_a_database_of_another_version(ward: Ward, version: str, grade: str, cure: str) -> None:
@@ -55,8 +55,8 @@ def test_a_database_that_another_program_keeps_locked(tmp_path: Path, ward: Ward
             one for one in examine_database(ward.database, patience=0.05, stop=threading.Event()) if one.grade != "good"
         ]
     assert [(one.about, one.grade) for one in found] == [("commit", "broken")]
-    assert "keeps it locked" in found[0].summary
-    assert found[0].cure == f"Find it and end it: fuser -v {ward.database}"
+    assert "Another program has locked it" in found[0].summary
+    assert found[0].cure == f"Find and stop that program: fuser -v {ward.database}"
 
 
 async def test_a_database_that_cannot_be_made(ward: Ward) -> None:
@@ -85,14 +85,14 @@ async def test_a_database_that_is_damaged(ward: Ward) -> None:
     assert found.code == 1
     assert {one.about for one in found.bad} <= {"content", "commit"}
     worst = next(one for one in found.bad if one.about == "content")
-    assert "It is damaged" in worst.summary
+    assert "The database is damaged" in worst.summary
     assert "restore a backup" in worst.cure
 
 
 async def test_a_file_that_is_no_database(ward: Ward) -> None:
     ward.database.write_bytes(b"hello " * 2000)
     found = (await ward.examined("discord")).one()
-    assert found.summary == "askback.db is no SQLite database."
+    assert found.summary == "askback.db is not an SQLite database."
     assert "Set ASKBACK_DATABASE_URL" in found.cure
 
 
@@ -101,7 +101,7 @@ async def test_a_database_that_is_somebody_elses(ward: Ward) -> None:
     with closing(sqlite3.connect(ward.database)) as connection, connection:
         connection.execute("CREATE TABLE recipes (name TEXT)")
     ward.database.chmod(0o600)
-    assert (await ward.examined("discord")).one().summary == "askback.db is a database, but none of askback's."
+    assert (await ward.examined("discord")).one().summary == "askback.db is a database of another program."
 
 
 async def test_looking_at_a_database_that_is_not_there_makes_none(ward: Ward) -> None:
@@ -113,7 +113,7 @@ async def test_looking_at_a_database_that_is_not_there_makes_none(ward: Ward) ->
 async def test_a_database_that_this_release_cannot_use_is_told_without_its_password(ward: Ward) -> None:
     ward.set(ASKBACK_DATABASE_URL="mysql://me:s3cret@host/db")
     found = await ward.examined("discord")
-    assert "stores in SQLite and PostgreSQL only" in found.one().summary
+    assert "supports only SQLite and PostgreSQL" in found.one().summary
     assert "s3cret" not in found.text
 
 
@@ -121,4 +121,4 @@ def test_a_disk_that_is_nearly_full() -> None:
     assert check_space(10**9, Path("/data")).grade == "good"
     for free, grade in ((10**8, "warning"), (10**6, "broken")):
         found = check_space(free, Path("/data"))
-        assert (found.grade, found.cure) == (grade, "Make room on the disk of /data.")
+        assert (found.grade, found.cure) == (grade, "Free space on the disk of /data.")

@@ -33,16 +33,16 @@ async def test_an_intent_that_is_off_is_a_warning(ward: Ward) -> None:
     found = await ward.examined("discord")
     assert (found.code, found.one().grade) == (0, "warning")
     assert "Message Content Intent is off" in found.one().summary
-    assert found.one().cure.startswith("Switch on Message Content Intent on the page Bot")
+    assert found.one().cure.startswith("Turn on Message Content Intent on the page Bot")
 
 
 @pytest.mark.parametrize(
     ("code", "says", "cure"),
     [
-        (4014, "does not grant the intents", "Switch on Message Content Intent"),
+        (4014, "does not grant the intents", "Turn on Message Content Intent"),
         (4004, "does not accept DISCORD_TOKEN", "Reset the token"),
-        (4010, "takes no such shard", "Look at ASKBACK_DISCORD_SHARD"),
-        (4011, "wants the bot to be split up", "Run several processes"),
+        (4010, "The shard is invalid", "Check ASKBACK_DISCORD_SHARD"),
+        (4011, "too many servers for its number of shards", "Run several processes"),
         (4000, "closed the connection (4000)", "Wait a minute"),
     ],
 )
@@ -57,8 +57,8 @@ async def test_a_gateway_that_closes(ward: Ward, code: int, says: str, cure: str
 async def test_a_gateway_that_never_becomes_ready(ward: Ward) -> None:
     ward.services.discord.guild.faults.add(DiscordFault(kind="silent"))
     found = (await ward.examined("discord", IMPATIENT)).one()
-    assert found.summary == "Discord's gateway is not ready within 2.5 s."
-    assert "through the firewall" in found.cure
+    assert found.summary == "Discord's gateway was not ready within 2.5 s."
+    assert "in the firewall or proxy" in found.cure
 
 
 async def test_a_gateway_that_cannot_be_reached(ward: Ward) -> None:
@@ -66,7 +66,7 @@ async def test_a_gateway_that_cannot_be_reached(ward: Ward) -> None:
     found = (await ward.examined("discord")).one()
     assert "cannot be reached" in found.summary
     ward.set(ASKBACK_DISCORD_GATEWAY_URL=ward.services.url.replace("http", "ws") + "/nothing")
-    assert "refuses the connection (HTTP 404)" in (await ward.examined("discord")).one().summary
+    assert "rejected the connection (HTTP 404)" in (await ward.examined("discord")).one().summary
 
 
 async def test_each_permission_that_is_missing_is_named_with_the_server(ward: Ward) -> None:
@@ -79,7 +79,7 @@ async def test_each_permission_that_is_missing_is_named_with_the_server(ward: Wa
         guild.roles[guild.id] = replace(everyone, permissions=int(taken))
         found = (await ward.examined("discord", Scene(worker=1))).one()
         assert (found.grade, found.about) == ("broken", "permissions")
-        assert found.summary.startswith(f"On Local ({guild.id}), it lacks the permission ")
+        assert found.summary.startswith(f"On Local ({guild.id}), the bot lacks the permission ")
         assert ": without it, " in found.summary, "what is lost is told"
         assert "https://discord.com/oauth2/authorize?client_id=" in found.cure
 
@@ -87,7 +87,7 @@ async def test_each_permission_that_is_missing_is_named_with_the_server(ward: Wa
 async def test_too_few_shards_are_noticed_with_how_many_it_takes(ward: Ward) -> None:
     guild = ward.services.discord.guild
     healthy = (await ward.examined("discord")).good("Discord", "shards")
-    assert healthy == "One process hears everything; Discord recommends 1 shard."
+    assert healthy == "One process receives all events; Discord recommends 1 shard."
     guild.app = replace(guild.app, shards=3)
     found = (await ward.examined("discord")).one()
     assert (found.grade, found.about) == ("warning", "shards")
@@ -95,7 +95,9 @@ async def test_too_few_shards_are_noticed_with_how_many_it_takes(ward: Ward) -> 
     ward.set(ASKBACK_DISCORD_SHARD="0/3")
     found = await ward.examined("discord")
     assert not found.bad
-    assert found.good("Discord", "shards").startswith("With shard 0/3, a process hears the servers of that part, and d")
+    assert found.good("Discord", "shards").startswith(
+        "With shard 0/3, a process receives the events of that part of the servers, and d"
+    )
 
 
 async def test_servers_of_another_shard_are_told(ward: Ward) -> None:
@@ -109,7 +111,7 @@ async def test_a_bot_that_begins_too_often_is_noticed(ward: Ward) -> None:
     guild = ward.services.discord.guild
     guild.app = replace(guild.app, sessions_left=12)
     found = (await ward.examined("discord")).one()
-    assert found.summary == "The bot may begin 12 more sessions of 1000 before Discord counts anew in 240 minutes."
+    assert found.summary == "The bot may begin 12 more sessions of 1000 before the limit resets in 240 minutes."
 
 
 async def test_clicks_that_go_elsewhere_are_noticed(ward: Ward) -> None:
@@ -125,6 +127,6 @@ async def test_a_public_bot_for_which_nobody_is_named_is_a_warning(ward: Ward) -
     guild.app = replace(guild.app, public=True)
     found = await ward.examined("discord")
     assert (found.code, found.one().grade, found.one().about) == (0, "warning", "access")
-    assert found.one().cure.startswith(f"Set ASKBACK_DISCORD_ALLOW_GUILDS={guild.id}, or switch off Public Bot")
+    assert found.one().cure.startswith(f"Set ASKBACK_DISCORD_ALLOW_GUILDS={guild.id}, or turn off Public Bot")
     ward.set(ASKBACK_DISCORD_ALLOW_PEOPLE=guild.people[next(iter(guild.people))].id)
     assert "1 people" in (await ward.examined("discord")).good("Discord", "access")

@@ -40,18 +40,18 @@ FORM = Form(
 async def test_where_all_is_well_it_says_so(ward: Ward) -> None:
     found = await ward.examined()
     assert (found.code, found.bad) == (0, []), found.text
-    assert found.text.splitlines()[-1] == "All is well."
+    assert found.text.splitlines()[-1] == "Everything works."
     assert "mode" not in found.good("Database", "file")
-    assert found.good("Database", "lock") == "No bot runs on it now."
-    assert found.good("Slack", "socket") == "It was opened, and Slack greeted."
-    assert found.good("Discord", "gateway") == "A session was opened, became ready, and was closed."
+    assert found.good("Database", "lock") == "No bot is using the database now."
+    assert found.good("Slack", "socket") == "A socket opened, and Slack sent its hello."
+    assert found.good("Discord", "gateway") == "A test session became ready."
     assert ward.services.socket.connections == 0
     assert ward.services.discord.gateway.connections == 0
 
 
 async def test_the_command_ends_with_0_or_1_and_shows_no_token(ward: Ward) -> None:
     code, said = await askback("doctor", "--wait", "60")
-    assert (code, said.splitlines()[-1]) == (0, "All is well."), said
+    assert (code, said.splitlines()[-1]) == (0, "Everything works."), said
     ward.set(DISCORD_TOKEN="wrong-token-of-a-bot")
     code, said = await askback("doctor", "--wait", "60", "--platform", "discord")
     assert code == 1
@@ -95,10 +95,10 @@ async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward) -> None:
         found = await ward.examined()
         assert (found.code, found.bad) == (0, []), found.text
         assert found.good("Database", "lock") == (
-            f"It is held by the running bot (process {os.getpid()}, for discord and slack)."
+            f"The running bot holds it (process {os.getpid()}, for discord and slack)."
         )
-        assert "no second one was opened" in found.good("Slack", "socket")
-        assert "no second session was opened" in found.good("Discord", "gateway")
+        assert "the check did not open another." in found.good("Slack", "socket")
+        assert "did not open another session" in found.good("Discord", "gateway")
         assert ward.services.discord.gateway.identified == 1
         assert ward.services.socket.connections == 1
         (open_one,) = await host.manager.pending()
@@ -129,9 +129,9 @@ async def test_questions_that_are_open_where_the_bot_is_not_are_noticed(ward: Wa
 
 
 def test_what_is_not_good_has_a_cure() -> None:
-    with pytest.raises(InvalidValue, match="has a cure"):
+    with pytest.raises(InvalidValue, match="needs a cure unless the grade is"):
         Finding(grade="broken", about="a", summary="b")
-    with pytest.raises(InvalidValue, match="has a cure"):
+    with pytest.raises(InvalidValue, match="needs a cure unless the grade is"):
         Finding(grade="good", about="a", summary="b", cure="c")
 
 

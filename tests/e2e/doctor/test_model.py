@@ -13,14 +13,14 @@ async def test_a_wrong_key_of_the_model(ward: Ward) -> None:
     ward.services.model.bad_keys.add("sk-local")
     found = (await ward.examined("discord")).one()
     assert found.summary == "The model's service does not accept ANTHROPIC_API_KEY."
-    assert "Anthropic console, and set ANTHROPIC_API_KEY" in found.cure
+    assert "Set ANTHROPIC_API_KEY to a valid key from the Anthropic console" in found.cure
 
 
 async def test_a_model_that_nobody_knows(ward: Ward) -> None:
     ward.set(ASKBACK_MODEL="claude-nonesuch")
     ward.services.model.unknown.add("claude-nonesuch")
     found = (await ward.examined("discord")).one()
-    assert (found.grade, found.summary) == ("broken", "The model's service knows no model claude-nonesuch.")
+    assert (found.grade, found.summary) == ("broken", "The model's service does not know the model claude-nonesuch.")
     assert found.cure.startswith("Set ASKBACK_MODEL to the name of a model")
 
 
@@ -54,4 +54,4 @@ async def test_nothing_can_be_reached(ward: Ward) -> None:
 async def test_a_service_that_does_not_answer_is_not_waited_for(ward: Ward) -> None:
     ward.services.workspace.faults.add(Fault(kind="delay", seconds=60, times=None))
     found = await ward.examined("slack", IMPATIENT)
-    assert {one.summary for one in found.bad} >= {"Slack does not answer within 2.5 s."}
+    assert {one.summary for one in found.bad} >= {"Slack did not answer within 2.5 s."}

@@ -74,8 +74,8 @@ async def test_where_all_is_well_it_says_so_and_shows_no_password(ward: Ward, po
     found = await ward.examined()
     assert (found.code, found.bad) == (0, []), found.text
     assert "geheim" not in found.text
-    assert found.good("Database", "processes") == "No bot runs on it now."
-    assert found.good("Slack", "socket") == "It was opened, and Slack greeted."
+    assert found.good("Database", "processes") == "No bot is using the database now."
+    assert found.good("Slack", "socket") == "A socket opened, and Slack sent its hello."
 
 
 async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward, postgres_url: str) -> None:
@@ -86,15 +86,15 @@ async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward, postgres_url
         await until(lambda: look(address, list_processes).serving == (frozenset({"slack"}),))
         found = await ward.examined()
         assert found.good("Database", "processes") == "One process works on it now, for slack."
-        assert "no second one was opened" in found.good("Slack", "socket")
+        assert "the check did not open another." in found.good("Slack", "socket")
         # No process is connected there.
-        assert "no second session" not in found.good("Discord", "gateway")
+        assert "did not open another session" not in found.good("Discord", "gateway")
 
 
 def test_one_that_is_not_begun_is_no_trouble(empty_url: str) -> None:
     found = examined(empty_url)
     assert {finding.grade for finding in found.values()} == {"good"}
-    assert "the first start makes the tables" in found["version"].summary
+    assert "has no tables of askback yet; the first start creates them" in found["version"].summary
 
 
 def test_a_server_that_cannot_be_reached() -> None:
@@ -102,14 +102,14 @@ def test_a_server_that_cannot_be_reached() -> None:
     assert (found.grade, found.about, found.cure) == (
         "broken",
         "server",
-        "See that the server runs and can be reached.",
+        "Check that the server runs and is reachable.",
     )
     assert "geheim" not in found.summary
 
 
 def test_a_database_that_is_not_there(empty_url: str) -> None:
     found = one(make_url(empty_url).set(database="askback_nowhere").render_as_string(hide_password=False))
-    assert found.cure == "Create the database, or set ASKBACK_DATABASE_URL to one that is there."
+    assert found.cure == "Create the database, or set ASKBACK_DATABASE_URL to an existing one."
 
 
 def test_a_server_that_is_too_old() -> None:
@@ -154,7 +154,7 @@ def test_a_user_who_may_not_bring_them_up_to_date(postgres_url: str) -> None:
     with somebody(postgres_url) as (role, url):
         execute(postgres_url, *(f"{grant} {role}" for grant in grants))
         found = bad(url)
-        assert found["rights"].summary == f"The user {role} may not bring the tables up to date."
+        assert found["rights"].summary == f"The user {role} may not upgrade the tables, which another role owns."
         assert found["version"].grade == "warning"
 
 
@@ -180,14 +180,14 @@ def test_one_that_takes_no_commit(postgres_url: str) -> None:
     found = bad(postgres_url)
     assert set(found) == {"primary", "commit"}
     assert found["primary"].cure.startswith("ALTER SYSTEM RESET default_transaction_read_only")
-    assert found["commit"].cure == "See that it is the primary, and was not made read-only."
+    assert found["commit"].cure == "Check that it is the primary, and is not set to read-only."
 
 
 def test_one_that_somebody_keeps_locked(postgres_url: str) -> None:
     with closing(psycopg.connect(postgres_url)) as other:
         other.execute("LOCK TABLE meta IN EXCLUSIVE MODE")
         found = one(postgres_url)
-        assert (found.about, found.grade, found.cure) == ("commit", "broken", "Somebody keeps it locked.")
+        assert (found.about, found.grade, found.cure) == ("commit", "broken", "Another session has locked it.")
 
 
 def test_too_few_connections(postgres_url: str) -> None:
@@ -196,7 +196,7 @@ def test_too_few_connections(postgres_url: str) -> None:
         found = one(url)
         assert (found.grade, found.about) == ("warning", "connections")
         # A connection that was closed a moment ago may still be counted.
-        assert re.match("[456] connections are left, and a process takes up to 13", found.summary)
+        assert re.match("[456] connections are free, and a process needs up to 13", found.summary)
         execute(postgres_url, found.cure.partition(": ")[2])
         assert not bad(url)
     assert check_connections(13, "x").grade == "good"
@@ -241,5 +241,5 @@ def test_a_process_that_ended_without_a_word(postgres_url: str) -> None:
         "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '20 s')",
     )
     assert examined(postgres_url)["processes"].summary == (
-        "One process works on it now; 1 ended without a word, whose work the others take."
+        "One process works on it now; 1 died, and the others take over their work."
     )

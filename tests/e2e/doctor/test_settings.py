@@ -30,8 +30,8 @@ async def test_a_typo_in_the_file_names_what_was_meant(ward: Ward) -> None:
     assert found.code == 1
     typo, left = found.bad
     assert "askback.toml sets `modell`, which is not a setting." in typo.summary
-    assert typo.cure == "Is it meant to be `model`?"
-    assert left.cure == "Mend the settings first, then run askback doctor again."
+    assert typo.cure == "Did you mean `model`?"
+    assert left.cure == "Fix the settings first, then run askback doctor again."
     assert found.good("Discord", "permissions"), "what does not depend on it is looked at"
 
 
@@ -39,7 +39,7 @@ async def test_a_typo_in_a_platforms_part_of_the_file_is_told(ward: Ward) -> Non
     toml('slack_bot_tokn = "xoxb-1"\n')
     for found in (await ward.examined(), await ward.examined("slack")):
         assert "askback.toml sets `slack_bot_tokn`, which is not a setting." in found.bad[0].summary
-        assert found.bad[0].cure == "Is it meant to be `slack_bot_token`?"
+        assert found.bad[0].cure == "Did you mean `slack_bot_token`?"
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ async def test_a_tool_of_ones_own_that_cannot_be_had(ward: Ward, monkeypatch: py
     monkeypatch.setattr(sys, "path", [*sys.path])
     toml('tools = ["AskUserQuestion", "no_such_tools:deploy"]')
     found = (await ward.examined("discord")).one()
-    assert found.summary == "The tool no_such_tools:deploy is not there: there is no module no_such_tools."
-    assert found.cure == "Put it beside the settings file (--config), or install it where askback is installed."
+    assert found.summary == "The tool no_such_tools:deploy does not exist: there is no module no_such_tools."
+    assert found.cure == "Put it in the folder of the settings file (--config), or install it in askback's environment."
 
 
 async def test_a_pattern_of_tools_that_need_approval_and_that_matches_none(
@@ -70,7 +70,7 @@ async def test_a_pattern_of_tools_that_need_approval_and_that_matches_none(
     toml('tools = ["AskUserQuestion", "tools_of_the_doctor:deploy"]\napproval_tools = ["depoly*"]')
     found = (await ward.examined("discord")).one()
     assert found.grade == "broken"
-    assert "approval_tools names depoly*, but no tool of yours matches it." in found.summary
+    assert "approval_tools contains depoly*, but none of your tools matches it." in found.summary
     assert "Did you mean deploy?" in f"{found.summary} {found.cure}"
 
 
@@ -101,7 +101,7 @@ async def test_what_is_missing_is_told_with_where_to_get_it(ward: Ward) -> None:
     none, key = found.bad
     assert none.summary == "No platform has a token, so there is no bot to run."
     assert "askback doctor --platform slack" in none.cure
-    assert (key.summary, key.cure.startswith("Make a key in the Anthropic console")) == (
+    assert (key.summary, key.cure.startswith("Create a key in the Anthropic console")) == (
         "ANTHROPIC_API_KEY is missing.",
         True,
     )
@@ -124,7 +124,7 @@ async def test_a_clock_that_goes_wrong(ward: Ward, ahead: float, grade: str, wor
     assert [(one.about, one.grade) for one in found.bad] == [("clock", grade)] * 3, found.text
     for one in found.bad:
         assert words in one.summary
-        assert one.cure == "Let the system keep its time, as by: timedatectl set-ntp true"
+        assert one.cure == "Turn on time synchronization, for example with: timedatectl set-ntp true"
 
 
 def test_a_date_is_taken_as_it_is_or_not_at_all() -> None:

@@ -90,10 +90,10 @@ async def test_a_token_of_the_app_without_its_scope(ward: Ward) -> None:
 @pytest.mark.parametrize(
     ("fault", "says", "cure"),
     [
-        ("refused", "Slack refuses the socket (HTTP 403).", "through the firewall or proxy"),
-        ("silent", "Slack does not greet on a new socket within 2.5 s.", "through the firewall or proxy"),
-        ("link_disabled", "Socket Mode is switched off for the app.", "Switch Socket Mode on"),
-        ("too_many_websockets", "Ten processes have a socket of this app open", "End those"),
+        ("refused", "Slack rejected the socket (HTTP 403).", "in the firewall or proxy"),
+        ("silent", "Slack sent no hello on a new socket within 2.5 s.", "in the firewall or proxy"),
+        ("link_disabled", "Socket Mode is turned off for the app.", "Turn on Socket Mode"),
+        ("too_many_websockets", "This app already has ten open sockets", "Stop processes of this app"),
     ],
 )
 async def test_a_socket_that_does_not_work(ward: Ward, fault: str, says: str, cure: str) -> None:
@@ -111,8 +111,8 @@ async def test_a_second_process_on_the_same_app_is_noticed(ward: Ward) -> None:
         ward.set(ASKBACK_DATABASE_URL="another.db")
         found = (await ward.examined("slack")).one()
     assert (found.grade, found.about) == ("warning", "socket")
-    assert found.summary.startswith("1 more socket is open with this app")
-    assert "End the other process" in found.cure
+    assert found.summary.startswith("1 more socket is open for this app")
+    assert "Stop the other process" in found.cure
 
 
 async def test_tokens_of_two_apps_are_noticed(ward: Ward) -> None:
@@ -123,8 +123,8 @@ async def test_tokens_of_two_apps_are_noticed(ward: Ward) -> None:
     hello = ward.services.socket._hello
     ward.patch.setattr(ward.services.socket, "_hello", lambda: {**hello(), "connection_info": {"app_id": "A0THIRD"}})
     found = (await ward.examined("slack")).one()
-    assert "The two tokens are of different apps (bot: A0OTHER, socket: A0THIRD)" in found.summary
-    assert "In the same app" in found.cure
+    assert "The two tokens belong to different apps (bot: A0OTHER, socket: A0THIRD)" in found.summary
+    assert "in the same app" in found.cure
 
 
 async def test_over_http_the_secret_and_the_address_are_looked_at(ward: Ward) -> None:
@@ -134,10 +134,10 @@ async def test_over_http_the_secret_and_the_address_are_looked_at(ward: Ward) ->
     assert found.bad == [], found.text
     assert "It is set" in found.good("Slack", "signing secret")
     ward.set(SLACK_SIGNING_SECRET="short")
-    assert "does not look like one" in (await ward.examined("slack")).one().summary
+    assert "does not look like a signing secret" in (await ward.examined("slack")).one().summary
     ward.set(ASKBACK_SLACK_HTTP=ward.services.url.removeprefix("http://"))
     taken = (await ward.examined("slack")).bad[-1]
-    assert "Nothing can listen on" in taken.summary
+    assert "Could not listen on" in taken.summary
     assert "set ASKBACK_SLACK_HTTP to another address" in taken.cure
     ward.patch.delenv("SLACK_SIGNING_SECRET")
     missing = (await ward.examined("slack")).one()

@@ -35,7 +35,7 @@ def test_programs_are_heard_wherever_they_write_it() -> None:
 def test_files_and_stickers_are_named() -> None:
     found = read_message(message(attachments=[{"filename": "a.png"}, {}], sticker_items=[{"name": "Wave"}]), ME)
     assert found is not None
-    assert found.files == ("a.png", "a file without a name", "the sticker Wave")
+    assert found.files == ("a.png", "unnamed file", "the sticker Wave")
 
 
 @pytest.mark.parametrize(

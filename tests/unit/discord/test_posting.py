@@ -48,7 +48,7 @@ async def test_a_message_is_changed_only_where_discord_gave_an_earlier_one_back(
 
 
 async def test_a_thread_that_may_not_be_started_is_said_in_the_channel() -> None:
-    api: Any = Api(threads=DiscordRefusal(50013, "I lack a permission there."))
+    api: Any = Api(threads=DiscordRefusal(50013, "I lack one of these permissions there."))
 
     async def hear(*_: object, **__: object) -> bool:
         return True
@@ -57,5 +57,5 @@ async def test_a_thread_that_may_not_be_started_is_said_in_the_channel() -> None
     hearing = MessageListener(DiscordPlatform(api, 1), hear, changes, reads_everything=True)
     await hearing._open(PLACE, "hello", MessageRef(channel="100", id="300"))
     (said,) = [body for verb, path, body in api.called if (verb, path) == ("POST", "/channels/100/messages")]
-    assert "I lack a permission there" in said["content"]
+    assert "I lack one of these permissions there" in said["content"]
     assert said["allowed_mentions"] == {"parse": []}

@@ -184,7 +184,7 @@ def test_a_text_that_waits_to_be_mended_is_told() -> None:
     at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="x" * 1001))
     made = shown(at)
     assert "Edit your text…" in labels(made)
-    assert "not accepted" in said(made)
+    assert "A rejected text is kept" in said(made)
 
 
 def test_a_question_without_options_asks_to_write() -> None:
@@ -327,7 +327,7 @@ def test_an_answered_card_has_no_controls_and_says_who_and_when() -> None:
         (Outcome(status="cancelled", at=NOW, by=ADA), "Cancelled"),
         (Outcome(status="declined", at=NOW, by=ADA, reason="ask me *tomorrow*"), "Not now"),
         (Outcome(status="timed_out", at=NOW), "Nobody answered in time"),
-        (Outcome(status="undeliverable", at=NOW, reason="No such channel."), "This could not be delivered"),
+        (Outcome(status="undeliverable", at=NOW, reason="No such channel."), "Could not be delivered"),
     ],
 )
 @pytest.mark.parametrize("form", [FORM[:1], FORM], ids=["one", "several"])
@@ -345,7 +345,7 @@ def test_what_was_chosen_before_a_cancel_is_no_answer() -> None:
     at = do(interview(question(options=options(3), multi_select=True)), Select(chosen=(1,)), Cancel())
     made = shown(at)
     assert "  ✓" not in said(made)
-    assert "not handed in" in said(made)
+    assert "not submitted" in said(made)
 
 
 def test_a_submitted_form_of_one_shows_written_and_chosen() -> None:

@@ -60,7 +60,7 @@ def test_the_whole_question_stands_above_it(prompt: str) -> None:
 
 @pytest.mark.parametrize("prompt", ["long " * 1000, "*" * 2100])
 def test_a_question_that_is_too_long_for_it_is_where_it_was(prompt: str) -> None:
-    assert "stands whole in the message" in said(shown(FIELD.evolve(prompt=prompt))["components"])
+    assert "The message shows all of it." in said(shown(FIELD.evolve(prompt=prompt))["components"])
 
 
 def test_what_was_written_stands_in_it() -> None:
@@ -139,7 +139,7 @@ def test_any_field_can_be_opened(prompt: str, header: str, value: str) -> None:
     try:
         made = TextField(**field)
     except ValueError:
-        return  # half a character
+        return  # an unpaired surrogate
     shown(made)
 
 

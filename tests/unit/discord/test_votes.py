@@ -135,7 +135,7 @@ def test_approved_and_refused_are_told_apart_with_every_vote() -> None:
     [
         (Outcome(status="timed_out", at=NOW), "Not decided in time: 1 of 2 agreed"),
         (Outcome(status="cancelled", at=NOW, by=DOT, reason="Not needed"), f"Taken back by <@{DOT.id}>"),
-        (Outcome(status="undeliverable", at=NOW, reason="No such channel."), "This could not be delivered"),
+        (Outcome(status="undeliverable", at=NOW, reason="No such channel."), "Not delivered"),
     ],
 )
 def test_an_end_without_a_decision_keeps_the_votes(outcome: Outcome, words: str) -> None:
@@ -251,7 +251,7 @@ def test_the_whole_stands_below_its_title_as_it_is() -> None:
 @settings(deadline=None)
 @given(st.text(min_size=1, max_size=6000).filter(lambda text: bool(text.strip())))
 def test_no_text_is_cut(text: str) -> None:
-    bodies, file = build_notice(Details(ask_id=ASK, title="The whole", text=text))
+    bodies, file = build_notice(Details(ask_id=ASK, title="Details", text=text))
     for body in bodies:
         limits.check_message(body)
     if file is None:

@@ -129,12 +129,12 @@ def denied(*votes: tuple[Actor, str, str | None]) -> Outcome:
         ),
         (
             Outcome(status="undeliverable", at=NOW, reason="no such channel."),
-            "Nobody could be asked whether deploy may run: no such channel. It was not run.",
+            "deploy was not run: nobody could be asked for approval: no such channel.",
         ),
-        (Outcome(status="cancelled", at=NOW), "The request to run deploy was taken back. It was not run."),
+        (Outcome(status="cancelled", at=NOW), "The request to run deploy was withdrawn. It was not run."),
         (
             Outcome(status="cancelled", at=NOW, by=ADA, reason="moved"),
-            "The request to run deploy was taken back by Ada: moved. It was not run.",
+            "The request to run deploy was withdrawn by Ada: moved. It was not run.",
         ),
         (Outcome(status="timed_out", at=NOW), "Nobody decided in time whether deploy may run. It was not run."),
     ],

@@ -34,7 +34,7 @@ YES_OR_NO = form(question("deploy", "Yes", "No", allow_custom=False))
 
 
 def test_nobody_may_answer_unless_it_is_said_who():
-    with pytest.raises(InvalidValue, match="names nobody"):
+    with pytest.raises(InvalidValue, match="is empty: give people or groups"):
         Who()
     with pytest.raises(InvalidValue, match="who: is missing"):
         Policy.parse({})
@@ -284,7 +284,7 @@ def test_those_who_decide_are_named_without_whoever_asked_for_it():
 
 
 def test_where_one_person_alone_sees_it_an_ask_is_refused_unless_they_alone_can_decide():
-    unseen = "those who decide do not see this direct message"
+    unseen = "the people who decide cannot see this direct message"
     assert Policy(who=Who.only(ANN)).find_refusal_alone(ANN) is None
     assert Policy(who=Who.only(ANN)).find_refusal_alone(BEN) == unseen
     assert deciding().find_refusal_alone(ANN) is None
@@ -315,50 +315,50 @@ def test_without_a_word_about_it_one_person_decides():
 BOTH = form(question("deploy", "Yes", "No", allow_custom=False), question("when", "Now", "Later", allow_custom=False))
 THREE = (ANN, BEN, CID)
 WRONG: dict[str, tuple[Policy, Form, str]] = {
-    "several questions": (deciding(), BOTH, "this form has 2: ask one by one."),
-    "no options": (deciding(), form(question("why")), "give the question options, one of which is chosen"),
+    "several questions": (deciding(), BOTH, "This one has 2: ask them one by one."),
+    "no options": (deciding(), form(question("why")), "give the question options, with multi_select=False"),
     "several answers": (
         deciding(),
         form(question("deploy", "Yes", "No", allow_custom=False, multi_select=True)),
         "by choosing one option",
     ),
-    "a written answer": (deciding(), form(question("deploy", "Yes", "No")), "no written answer (allow_custom=False)"),
+    "a written answer": (deciding(), form(question("deploy", "Yes", "No")), "and allow_custom=False"),
     "an unknown refusal": (
         deciding(refusing=("nope", "no", "nah")),
         YES_OR_NO,
-        "no option 'nope', 'nah': name values of the question's options.",
+        "no option 'nope', 'nah': use the values of the question's options.",
     ),
     "an unknown yes": (
         deciding(approving=("go",)),
         YES_OR_NO,
-        "no option 'go': name values of the question's options.",
+        "no option 'go': use the values of the question's options.",
     ),
     "an unknown wider option": (deciding(wider=(("always", "yes"),)), YES_OR_NO, "no option 'always'"),
     "a yes that is a no": (
         deciding(refusing=("no",), approving=("yes", "no")),
         YES_OR_NO,
-        "The option 'no' cannot be both: name it in `approving`, or in `refusing`, or in neither.",
+        "The option 'no' is in `approving` and in `refusing`: remove it from one of them.",
     ),
     "two that are both": (
         deciding(refusing=("no", "never"), approving=("no", "never")),
         form(question("deploy", "Yes", "No", "Never", allow_custom=False)),
-        "The option 'no' cannot be both",
+        "The option 'no' is in `approving` and in `refusing`",
     ),
     "a no that agrees": (
         deciding(refusing=("no",), wider=(("no", "yes"),)),
         YES_OR_NO,
-        "A vote for an option that is a refusal agrees to no other one: take it out of `wider`.",
+        "`wider` contains an option that is a refusal, which cannot include another: remove it.",
     ),
-    "nothing but refusals": (deciding(refusing=("yes", "no")), YES_OR_NO, "Every option is a refusal: give one"),
+    "nothing but refusals": (deciding(refusing=("yes", "no")), YES_OR_NO, "Every option is a refusal: add one"),
     "refusals, and no option is one": (
         deciding(refusals=2),
         YES_OR_NO,
-        "refusals=2 is about options that are a refusal, and there is none: name their values in `refusing`",
+        "refusals=2 needs options that are a refusal, and there are none: put their values in `refusing`",
     ),
     "a reason for a no, and no option is one": (
         deciding(reasons="no"),
         YES_OR_NO,
-        'there is none: name their values in `refusing`, or leave reasons="no" out.',
+        'there are none: put their values in `refusing`, or leave out reasons="no".',
     ),
     "more than are asked": (
         deciding(quorum=3),
@@ -374,17 +374,17 @@ WRONG: dict[str, tuple[Policy, Form, str]] = {
     "more than are left without the requester": (
         deciding(quorum=2, requesters=(BEN,)),
         YES_OR_NO,
-        "only 1 are asked (whose request it is does not count)",
+        "only 1 are asked (requesters do not count)",
     ),
     "one's own request alone": (
         deciding(who=Who.only(ANN), requesters=(ANN,)),
         YES_OR_NO,
-        "Nobody is left to decide: people do not decide about their own request, unless own=True.",
+        "Nobody may decide: requesters may not decide about their own request. Add others, or set own=True.",
     ),
     "a reminder after the end": (
         deciding(deadline=NOON, reminders=(NOON,)),
         YES_OR_NO,
-        "A reminder would come after the deadline: make it earlier, or wait longer.",
+        "A reminder would come after the deadline: move it earlier, or extend the deadline.",
     ),
     "an escalation after the end": (
         deciding(deadline=NOON, escalations=(after(1),)),

@@ -72,8 +72,10 @@ def test_administrators_are_named_or_in_a_group():
 
 
 def test_the_log_says_which():
-    assert Access().describe() == "Nobody may talk to the bot: no people, groups, channels or servers are allowed."
-    assert Access(open=True, home="T1").describe() == "Everybody of its own workspace may talk to the bot."
+    assert (
+        Access().describe() == "Nobody may talk to the bot: the settings allow no people, groups, channels or servers."
+    )
+    assert Access(open=True, home="T1").describe() == "Everybody in its own workspace may talk to the bot."
     assert "2 people, 1 channel" in Access(people=("U1", "U2"), channels=("C1",)).describe()
 
 
@@ -83,7 +85,7 @@ def test_whoever_is_refused_by_a_bot_that_talks_with_nobody_reads_what_to_set():
     here, direct = Place(platform="chat", tenant="T1", channel="C1"), Place(platform="chat", channel="D1")
     stranger, owner = Actor(platform="chat", id="U2"), Actor(platform="chat", id="U1")
     assert closed.find_refusal(stranger, here, direct=False) == (
-        "I do not talk with anybody here yet. Ask the person who runs me to set ALLOW_TEAMS=T1"
+        "I do not talk with anybody here yet. Ask my operator to set ALLOW_TEAMS=T1"
     )
     assert str(closed.find_refusal(stranger, direct, direct=True)).endswith("set ALLOW_PEOPLE=U2")
     assert closed.find_refusal(owner, here, direct=False) == (

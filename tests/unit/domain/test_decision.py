@@ -115,7 +115,7 @@ def test_whoever_asked_may_cancel_and_look_and_not_answer() -> None:
     after, response = decided(ask, done(Cancel(), BEN))
     assert after is not None
     assert (after.status, response) == ("cancelled", Redraw())
-    assert decided(ask, done(ShowDetails(), BEN)) == (ask, Notice(text="The card shows everything."))
+    assert decided(ask, done(ShowDetails(), BEN)) == (ask, Notice(text="The card already shows everything."))
     assert decided(ask, done(Choose(index=0), BEN)) == (None, NOT_ASKED)
 
 
@@ -133,7 +133,7 @@ def test_of_those_who_decide_nobody_cancels_and_whoever_requested_it_does() -> N
 
 def test_whoever_requested_it_may_look_at_it() -> None:
     ask = voted_on()
-    assert decided(ask, done(ShowDetails(), CID)) == (ask, Notice(text="The card shows everything."))
+    assert decided(ask, done(ShowDetails(), CID)) == (ask, Notice(text="The card already shows everything."))
 
 
 # The effects
@@ -151,17 +151,17 @@ def test_the_whole_is_shown_under_its_header_and_changes_nothing() -> None:
     ask = asked(detailed.evolve(header="Command"))
     assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="Command", text="rm -rf /"))
     ask = asked(detailed)
-    assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="The whole", text="rm -rf /"))
+    assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="Details", text="rm -rf /"))
 
 
 def test_of_several_questions_the_whole_of_the_one_on_the_card_is_shown() -> None:
     ask = asked(PICK.evolve(details="rm -rf /"), PICK.evolve(id="second", details="mkfs"), PICK.evolve(id="third"))
     for whole in ("rm -rf /", "mkfs"):
         assert ask.to_card().details == whole
-        assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="The whole", text=whole))
+        assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="Details", text=whole))
         ask = ask.evolve(interview=apply_action(ask.interview, done(Next(), turn=ask.interview.turn)))
     assert ask.to_card().details is None
-    assert decided(ask, done(ShowDetails())) == (ask, Notice(text="The card shows everything."))
+    assert decided(ask, done(ShowDetails())) == (ask, Notice(text="The card already shows everything."))
 
 
 def test_fields_are_opened_and_change_nothing() -> None:
@@ -187,7 +187,7 @@ def test_a_step_that_has_passed_is_said_with_the_card_as_it_stands() -> None:
     after, response = decided(moved, done(Choose(index=1)))
     assert after == moved
     assert isinstance(response, Notice)
-    assert "has passed" in response.text
+    assert "moved on to another step" in response.text
     assert response.card == moved.to_card()
 
 

@@ -59,7 +59,7 @@ WRONG: list[tuple[type[Value], dict[str, Any], str, str]] = [
     (Option, {"label": "x" * 2001}, "label", "has 2,001 characters: shorten the label that people read to 2,000"),
     (Option, {"label": 5}, "label", "valid string"),
     (Option, {"label": None}, "label", "valid string"),
-    (Option, {"label": "a\ud800"}, "label", "half a character"),
+    (Option, {"label": "a\ud800"}, "label", "an unpaired surrogate"),
     (Option, {"value": ""}, "value", "is empty: write a value"),
     (Option, {"value": "x" * 2001}, "value", "shorten"),
     (Option, {"description": " "}, "description", "is empty"),
@@ -72,11 +72,11 @@ WRONG: list[tuple[type[Value], dict[str, Any], str, str]] = [
     (Option, {"image": "https://a.example/i.png\n"}, "image", "https"),
     (Option, {"image": "https://"}, "image", "https"),
     (Option, {"image": "https://a/" + "x" * 3000}, "image", "at most 3,000"),
-    (Option, {"colour": "red"}, "colour", "is no field that is known here: leave it out"),
+    (Option, {"colour": "red"}, "colour", "is an unknown field: leave it out"),
     (TextRules, {"min_length": 0}, "min_length", "greater than or equal to 1"),
     (TextRules, {"max_length": 1001}, "max_length", "less than or equal to 1000"),
     (TextRules, {"max_length": 0}, "max_length", "greater than or equal to 1"),
-    (TextRules, {"min_length": 9, "max_length": 3}, "max_length", "is below min_length, which is 9: swap them"),
+    (TextRules, {"min_length": 9, "max_length": 3}, "max_length", "is smaller than min_length (9): swap the two"),
     (TextRules, {"pattern": "("}, "pattern", "is not a regular expression"),
     (TextRules, {"pattern": "a{99999999999999999999}"}, "pattern", "is not a regular expression"),
     (TextRules, {"pattern": ""}, "pattern", "is too short: give at least 1"),
@@ -88,42 +88,52 @@ WRONG: list[tuple[type[Value], dict[str, Any], str, str]] = [
     (Question, {"header": "x" * 201}, "header", "shorten"),
     (Question, {"placeholder": ""}, "placeholder", "is empty"),
     (Question, {"placeholder": "x" * 151}, "placeholder", "shorten"),
-    (Question, {"options": [{"value": str(i), "label": "L"} for i in range(1001)]}, "options", "give 1,000 at most"),
-    (Question, {"options": ONE_OPTION * 2}, "options", "the value 'v' is given more than once: make each different"),
-    (Question, {"allow_custom": False}, "allow_custom", "give options, or leave it on"),
-    (Question, {"options": ONE_OPTION, "default": ["w"]}, "default", "'w' is no option's value: name one of them"),
-    (Question, {"default": ["w"]}, "default", "is no option's value"),
+    (Question, {"options": [{"value": str(i), "label": "L"} for i in range(1001)]}, "options", "give at most 1,000"),
+    (Question, {"options": ONE_OPTION * 2}, "options", "the value 'v' is used more than once: each must be different"),
+    (
+        Question,
+        {"allow_custom": False},
+        "allow_custom",
+        "is False, but the question has no options: add options, or leave it True",
+    ),
+    (
+        Question,
+        {"options": ONE_OPTION, "default": ["w"]},
+        "default",
+        "'w' is not the value of an option: use one of them",
+    ),
+    (Question, {"default": ["w"]}, "default", "is not the value of an option"),
     (
         Question,
         {"options": [*ONE_OPTION, {"value": "w", "label": "L"}], "default": ["v", "w"]},
         "default",
-        "names several values: name one, or set multi_select",
+        "has several values: give one, or set multi_select",
     ),
-    (Form, {"questions": []}, "questions", "holds 0 questions: give 1 to 20"),
+    (Form, {"questions": []}, "questions", "has 0 questions: give 1 to 20"),
     (
         Form,
         {"questions": [{"id": str(i), "prompt": "?"} for i in range(21)]},
         "questions",
-        "holds 21 questions: give 1 to 20",
+        "has 21 questions: give 1 to 20",
     ),
     (Form, {"questions": None}, "questions", "valid tuple"),
     (
         Form,
         {"questions": [{"id": "a", "prompt": "?"}] * 2},
         "questions",
-        "the id 'a' is given more than once: make each different",
+        "the id 'a' is used more than once: each must be different",
     ),
     (
         Form,
         {"questions": [{"id": "a", "prompt": "?", "show_if": {"question": "a"}}]},
         "questions[0].show_if.question",
-        "'a' is no earlier question: put that one before this one",
+        "'a' is not an earlier question: put it before this one",
     ),
     (
         Form,
         {"questions": [{"id": "a", "prompt": "?", "show_if": {"question": "b"}}, {"id": "b", "prompt": "?"}]},
         "questions[0].show_if.question",
-        "'b' is no earlier question",
+        "'b' is not an earlier question",
     ),
     (
         Form,
@@ -134,20 +144,20 @@ WRONG: list[tuple[type[Value], dict[str, Any], str, str]] = [
             ]
         },
         "questions[1].show_if.any_of",
-        "'a' does not offer 'w': use its values",
+        "'a' has no option 'w': use its values",
     ),
     (Choice, {"index": -1}, "index", "greater than or equal to 0"),
-    (Answer, {"text": " \n"}, "text", "is blank: a written answer has something in it"),
-    (Answer, {"text": None}, "", "says nothing: give choices or a text"),
+    (Answer, {"text": " \n"}, "text", "is blank: write an answer"),
+    (Answer, {"text": None}, "", "is empty: give choices or a text"),
     (Outcome, {"status": "done"}, "status", "'answered'"),
-    (Outcome, {"status": "answered"}, "answers", "belong to the status 'answered'"),
-    (Outcome, {"answers": [{"question_id": "a", "text": "x"}]}, "answers", "belong to the status 'answered'"),
-    (Outcome, {"status": "timed_out", "answers": [{"question_id": "a", "text": "x"}]}, "answers", "belong"),
+    (Outcome, {"status": "answered"}, "answers", "must be given if the status is 'answered'"),
+    (Outcome, {"answers": [{"question_id": "a", "text": "x"}]}, "answers", "must be given if the status is 'answered'"),
+    (Outcome, {"status": "timed_out", "answers": [{"question_id": "a", "text": "x"}]}, "answers", "and only then"),
     (
         Outcome,
         {"status": "answered", "answers": [{"question_id": "a", "text": "x"}, {"question_id": "a", "text": "y"}]},
         "answers",
-        "the question 'a' is given more than once",
+        "the question 'a' is used more than once",
     ),
     (Outcome, {"at": datetime(2026, 11, 20)}, "at", "timezone"),  # noqa: DTZ001
     (Actor, {"id": ""}, "id", "is too short: give at least 1"),
@@ -155,7 +165,7 @@ WRONG: list[tuple[type[Value], dict[str, Any], str, str]] = [
     (Actor, {"groups": ["G", ""]}, "groups[1]", "is too short: give at least 1"),
     (Place, {"channel": ""}, "channel", "is too short: give at least 1"),
     (MessageRef, {"id": ""}, "id", "is too short: give at least 1"),
-    (Who, {"anyone": False}, "", "names nobody: give people or groups, or set anyone=True"),
+    (Who, {"anyone": False}, "", "is empty: give people or groups, or set anyone=True"),
     (Who, {"anyone": False, "groups": [""]}, "groups[0]", "is too short: give at least 1"),
     (Policy, {"deadline": datetime(2026, 11, 20)}, "deadline", "timezone"),  # noqa: DTZ001
     (Policy, {"who": None}, "who", "object"),
@@ -181,7 +191,7 @@ def test_what_is_wrong_is_refused_by_the_name_of_its_field_and_with_advice(
         kind.parse(PLAIN[kind] | wrong)
     assert [problem.field for problem in refused.value.problems] == [field]
     assert advice in refused.value.problems[0].message
-    assert str(refused.value).startswith(f"{kind.__name__} cannot be built: ")
+    assert str(refused.value).startswith(f"{kind.__name__} is invalid: ")
     assert isinstance(refused.value, CallerError)
     assert isinstance(refused.value, AskbackError)
 
@@ -235,14 +245,14 @@ def test_one_error_names_every_wrong_field_at_every_depth():
         "questions[3].show_if.any_of",
     }
     assert all(field in str(refused.value) for field in named)
-    assert "the id 'a' is given more than once" in str(refused.value)
+    assert "the id 'a' is used more than once" in str(refused.value)
 
 
 def test_a_value_built_in_code_is_refused_like_one_built_from_data():
     with pytest.raises(InvalidValue) as refused:
         Question(id="", prompt="", options=(), allow_custom=False)
     assert {problem.field for problem in refused.value.problems} == {"id", "prompt", "allow_custom"}
-    with pytest.raises(InvalidValue, match="the id 'a' is given more than once"):
+    with pytest.raises(InvalidValue, match="the id 'a' is used more than once"):
         Form(questions=(question("a"), question("a")))
 
 
@@ -299,9 +309,9 @@ HALVES = {"high": "\ud83d", "low": "\ude00", "turned round": "a\ude00\ud83d"}
 @pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
 def test_half_a_character_is_refused_where_a_program_gives_it(half: str):
     for kind, field in ((Option, "label"), (Question, "prompt"), (Place, "channel"), (Actor, "id"), (Choice, "label")):
-        with pytest.raises(InvalidValue, match=f"{field}: has half a character"):
+        with pytest.raises(InvalidValue, match=f"{field}: contains an unpaired surrogate"):
             kind.parse(PLAIN[kind] | {field: half})
-    with pytest.raises(InvalidValue, match=r"any_of\[0\]: has half a character"):
+    with pytest.raises(InvalidValue, match=r"any_of\[0\]: contains an unpaired surrogate"):
         Condition(question="a", any_of=(half,))
 
 
@@ -399,8 +409,8 @@ RULES = [
     (TextRules(max_length=3), "abcd", "shorten it to 3 characters; it has 4"),
     (TextRules(pattern=r"\d+"), "12", None),
     (TextRules(pattern=r"\d+"), " 12 ", None),
-    (TextRules(pattern=r"\d+"), "12a", "does not have the form"),
-    (TextRules(pattern=r"\d+"), "12\n13", "does not have the form"),
+    (TextRules(pattern=r"\d+"), "12a", "does not have the requested format"),
+    (TextRules(pattern=r"\d+"), "12\n13", "does not have the requested format"),
     (TextRules(pattern=r"\d+", hint="Digits only."), "a", "Digits only."),
 ]
 

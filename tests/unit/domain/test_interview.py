@@ -367,7 +367,7 @@ def test_several_questions_come_one_at_a_time_and_end_in_a_review_with_one_submi
 def test_only_the_review_submits_a_form_of_several_questions():
     story = Story(COLOUR, SIZE)
     assert not story.card.can_submit
-    with pytest.raises(NotPossible, match="the review has the Submit button"):
+    with pytest.raises(NotPossible, match=r"The Submit button is on the review\."):
         story.does(Submit())
 
 

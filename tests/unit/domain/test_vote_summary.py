@@ -50,7 +50,7 @@ def drawn(interview: Interview, approval: Approval) -> tuple[Card, VoteCount]:
         ({"quorum": 1}, ("Yes", "No"), "One has to agree; one “No” ends it."),
         ({"refusals": 2}, ("Yes", "No"), "2 have to agree; 2 “No” end it."),
         ({"reasons": "no"}, ("Yes", "No"), "2 have to agree; one “No” ends it. “No” needs a reason."),
-        ({"reasons": "both"}, ("Yes", "No"), "2 have to agree; one “No” ends it. Everybody says why."),
+        ({"reasons": "both"}, ("Yes", "No"), "2 have to agree; one “No” ends it. Every choice needs a reason."),
         ({"refusing": ()}, ("Here", "There"), "2 have to choose the same."),
         ({}, ("Here", "There", "No"), "2 have to choose the same; one “No” ends it."),
         ({"quorum": 1}, ("Yes", "No", "Later"), "One has to choose; one “No” ends it."),

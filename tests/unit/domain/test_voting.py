@@ -158,7 +158,7 @@ def test_one_person_has_one_vote_however_often_they_give_it():
     ballot = Ballot(quorum=2)
     ballot.votes(ANN, YES)
     before = ballot.now
-    with pytest.raises(NotPossible, match=r"Your vote is “Yes” already\. 1 more is needed\."):
+    with pytest.raises(NotPossible, match=r"Your vote is already “Yes”\. 1 more is needed\."):
         ballot.votes(ANN, YES)
     assert ballot.now == before
     # The same person, in one payload without the tenant, and with another name.

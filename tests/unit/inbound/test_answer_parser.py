@@ -299,7 +299,7 @@ def test_who_may_not_answer_and_what_cannot_be_used_is_a_message() -> None:
     assert classify_text(heard("mango"), (single,), "offer", everybody).outgoing is None
     told = classify_text(heard("mango"), (single,), "answer", everybody).outgoing
     assert told is not None
-    assert "a written answer is not asked for here" in told.text
+    assert "this question takes no written answer" in told.text
     assert told.only_for == ANN
     assert told.offer is None
 
@@ -343,7 +343,7 @@ def test_while_a_card_moves_on_what_could_be_meant_for_the_question_before_is_as
         ({"state": "answer"}, True, "message", None),
         ({"state": "message"}, True, "message", "moved on"),
         ({"turn": 7}, True, "message", "moved on"),
-        ({"taken": True}, True, "message", "read that as a message already"),
+        ({"taken": True}, True, "message", "already read that as a message"),
         ({"taken": True, "conversation_id": "another"}, True, "answer", None),
         ({"text": "x" * 1001}, True, "message", "Please shorten it"),
     ],

@@ -174,5 +174,5 @@ async def test_no_descriptor_left_is_one_warning_and_no_end(
             _, writer = await one.ask()
             writer.close()
     assert [record.getMessage() for record in caplog.records] == [
-        "A connection could not be taken, trying again: [Errno 24] Too many open files"
+        "Could not accept a connection; trying again: [Errno 24] Too many open files"
     ]

@@ -118,7 +118,7 @@ def test_a_traceback_stays_readable(capsys: pytest.CaptureFixture[str]) -> None:
     assert any(line.startswith('      File "') and line.endswith("in failing") for line in lines)
     assert "    ExceptionGroup: all (1 sub-exception)" in lines
     assert "      FileNotFoundError: [Errno 2] No such file: 'there.db'" in lines
-    assert "      That was the cause of:" in lines
+    assert "      This error caused the following one:" in lines
     assert lines[-1] == "      askback.errors.OperatorError: The database is not there."
 
 
@@ -275,7 +275,7 @@ def test_words_of_errors_that_may_quote_somebody_are_withheld_above_debug(capsys
     library.error("Task exception was never retrieved\nfuture: <Task exception=ValueError('%s')>", TEXT)
     shown = capsys.readouterr().err
     assert TEXT not in shown
-    assert "    ValueError: (its text is shown at DEBUG only)" in shown
+    assert "    ValueError: (text hidden; set ASKBACK_LOG_LEVEL=DEBUG to see it)" in shown
     assert "in failing" in shown
     configure_logging("DEBUG")
     log.error("It failed.", exc_info=failing(errors[0]))
@@ -375,7 +375,7 @@ def test_what_ends_the_process_or_a_thread_is_a_record(capsys: pytest.CaptureFix
 def test_a_record_that_cannot_be_written_shows_nothing_of_itself(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("INFO")
     log.error("%d questions", TEXT)  # noqa: PLE1205, RUF100 - wrong on purpose
-    assert capsys.readouterr().err == "A log record of askback.test cannot be written (TypeError).\n"
+    assert capsys.readouterr().err == "Could not write a log record of askback.test (TypeError).\n"
 
 
 def flood(times: int, error: BaseException | None = None) -> None:

@@ -84,4 +84,4 @@ async def test_a_file_in_the_way_is_left_alone_and_said(tmp_path: Path, caplog: 
     ):
         assert not wake_worker(tmp_path / "askback.db")
     assert (tmp_path / "askback.db.sock").read_text() == "mine"
-    assert "a file of that name is in the way" in caplog.text
+    assert "another file has the socket's name" in caplog.text

@@ -105,15 +105,15 @@ ONE = 'approvers = ["slack:U012AB"]\n'
         ('approvers = ["slack:U012AB", "ada"]', "has an entry (number 2) that is neither a person"),
         ('approvers = ["slack:@release"]', "has an entry (number 1) that is neither a person"),
         ('approvers = ["slack:C012AB"]', "has an entry (number 1) that is neither a person"),
-        ('approvers = ["slakc:U012AB"]', "that names no platform: there are discord, slack. Give ids in a list"),
+        ('approvers = ["slakc:U012AB"]', "that has an unknown platform: use discord, slack. Give a list of ids"),
         ('approvers = ["U012AB"]', "that is neither a person"),
-        ("approval_quorum = 2", "is 2, but `approvers` names nobody"),
-        ("approval_refusals = 2", "is 2, but `approvers` names nobody"),
+        ("approval_quorum = 2", "is 2, but `approvers` is empty"),
+        ("approval_refusals = 2", "is 2, but `approvers` is empty"),
         (ONE + 'approval_reasons = "sometimes"', "Give none, no, yes or both"),
         (ONE + 'approval_timeout = "1h"\napproval_remind = "2h"', "has a time that is not before approval_timeout"),
         (ONE + "approval_remind = 0", "has a time that is not before approval_timeout"),
         (ONE + 'approval_remind = "soon"', "is not a duration"),
-        (ONE + 'approval_escalate_after = "1h"', "is set, but approval_escalate_to names nobody"),
+        (ONE + 'approval_escalate_after = "1h"', "is set, but approval_escalate_to is empty"),
         (ONE + 'approval_escalate_to = ["slack:U034CD"]', "is missing, since approval_escalate_to is set"),
         (
             ONE + 'approval_timeout = "1h"\napproval_escalate_to = ["slack:U034CD"]\napproval_escalate_after = "1h"',
@@ -179,14 +179,14 @@ def test_a_pattern_that_matches_no_tool_is_refused_with_what_is_close(
     with pytest.raises(OperatorError) as caught:
         named("deploy", pattern)
     said = str(caught.value)
-    assert said.startswith(f"approval_tools names {pattern}, but ")
+    assert said.startswith(f"approval_tools contains {pattern}, but ")
     assert meant in said
-    assert said.endswith("There are: deploy, db_wipe, look.")
+    assert said.endswith("Your tools are: deploy, db_wipe, look.")
 
 
 def test_everything_may_need_approval_where_there_is_nothing_yet(empty: Path) -> None:
     assert load_tools(["AskUserQuestion"], empty, ["*"]).user_tools == ()
-    with pytest.raises(OperatorError, match="There is none: name one in `tools`"):
+    with pytest.raises(OperatorError, match="You have no tools: add them to `tools`"):
         load_tools(["AskUserQuestion"], empty, ["deploy*"])
 
 
@@ -194,9 +194,11 @@ def test_a_misspelt_name_is_refused_since_that_tool_would_run_without(named: Cal
     with pytest.raises(OperatorError) as caught:
         named("deploi", "AskUserQuestion")
     misspelt, asking = str(caught.value).splitlines()
-    assert misspelt.startswith("approval_tools names deploi, but there is no tool of yours that is called so. Did you ")
+    assert misspelt.startswith("approval_tools contains deploi, but you have no tool of that name. Did you ")
     assert misspelt.endswith("deploy, db_wipe, look.")
-    assert asking == "approval_tools names AskUserQuestion, which asks people by itself. Take it out."
+    assert (
+        asking == "approval_tools contains AskUserQuestion, which is a question tool and needs no approval. Remove it."
+    )
 
 
 def test_a_tool_says_so_itself() -> None:

@@ -199,7 +199,7 @@ def test_every_time_is_seconds_or_a_number_with_its_unit(
     ("name", "value", "words"),
     [
         ("ASKBACK_TIMEOUT", "soon", "ASKBACK_TIMEOUT is not a duration: write a number with s, m, h, d or w"),
-        ("ASKBACK_TIMEOUT", "0", "ASKBACK_TIMEOUT must be greater than 0. Give how long"),
+        ("ASKBACK_TIMEOUT", "0", "ASKBACK_TIMEOUT must be greater than 0. Give the time to wait"),
         ("ASKBACK_TIMEOUT", "-5", "ASKBACK_TIMEOUT is not a duration"),
         ("ASKBACK_TIMEOUT", "nan", "ASKBACK_TIMEOUT"),
         ("ASKBACK_TIMEOUT", "inf", "ASKBACK_TIMEOUT"),
@@ -214,14 +214,18 @@ def test_every_time_is_seconds_or_a_number_with_its_unit(
         ("ASKBACK_TOOLS", "ours tools:x", "ASKBACK_TOOLS names ours tools:x, but the tools are"),
         ("ASKBACK_TOOLS", "ours:a:b", "ASKBACK_TOOLS names ours:a:b, but the tools are"),
         ("ASKBACK_TOOL_TIMEOUT", "soon", "ASKBACK_TOOL_TIMEOUT is not a duration: write a number with"),
-        ("ASKBACK_TOOL_TIMEOUT", "never", "ASKBACK_TOOL_TIMEOUT is not a number. Give how long a tool"),
-        ("ASKBACK_TOOL_TIMEOUT", "0", "ASKBACK_TOOL_TIMEOUT must be greater than 0. Give how long"),
+        (
+            "ASKBACK_TOOL_TIMEOUT",
+            "never",
+            "ASKBACK_TOOL_TIMEOUT is not a number. Give the maximum time for one of your own tools",
+        ),
+        ("ASKBACK_TOOL_TIMEOUT", "0", "ASKBACK_TOOL_TIMEOUT must be greater than 0. Give the maximum time"),
         ("ASKBACK_TOOL_TIMEOUT", "inf", "ASKBACK_TOOL_TIMEOUT"),
         ("ASKBACK_TOOL_RESULT_LIMIT", "10", "ASKBACK_TOOL_RESULT_LIMIT must be greater than or equal to 1000. Give"),
-        ("ASKBACK_MAX_TOKENS", "many", "ASKBACK_MAX_TOKENS is no whole number. Give the most tokens"),
+        ("ASKBACK_MAX_TOKENS", "many", "ASKBACK_MAX_TOKENS is not a whole number. Give the maximum number of tokens"),
         ("ASKBACK_MAX_TOKENS", "0", "ASKBACK_MAX_TOKENS must be greater than or equal to 1."),
-        ("ASKBACK_LOG_LEVEL", "LOUD", "ASKBACK_LOG_LEVEL is not a level. Give DEBUG, INFO"),
-        ("ASKBACK_HEALTH", "everywhere", "ASKBACK_HEALTH is not HOST:PORT. Give HOST:PORT, where /healthz"),
+        ("ASKBACK_LOG_LEVEL", "LOUD", "ASKBACK_LOG_LEVEL is not a log level. Give DEBUG, INFO"),
+        ("ASKBACK_HEALTH", "everywhere", "ASKBACK_HEALTH is not HOST:PORT. Give the HOST:PORT for /healthz"),
     ],
 )
 def test_a_wrong_value_is_one_sentence_with_the_cure(
@@ -243,9 +247,9 @@ def test_a_wrong_value_is_one_sentence_with_the_cure(
         ("tools = 5", "tools in askback.toml is neither a text nor a list."),
         ("tools = [5]", "tools in askback.toml names 5, but"),
         ("anthropic_api_key = 5", "anthropic_api_key in askback.toml must be a string."),
-        ('modle = "m"', "askback.toml sets `modle`, which is not a setting. Is it meant to be `model`?"),
+        ('modle = "m"', "askback.toml sets `modle`, which is not a setting. Did you mean `model`?"),
         ("[model]\nname = 1", "model in askback.toml must be a string."),
-        ("zzz = 1", "askback.toml sets `zzz`, which is not a setting. There are: anthropic_api_key, model,"),
+        ("zzz = 1", "askback.toml sets `zzz`, which is not a setting. The settings are: anthropic_api_key, model,"),
         ("model = claude", "askback.toml is not valid TOML: Invalid value (at line 1, column 9)."),
         ('model = "\udcff"', "askback.toml is not valid TOML"),
     ],
@@ -259,15 +263,15 @@ def test_a_wrong_file_is_one_sentence_that_names_it(empty: Path, text: str, word
 
 def test_a_file_that_cannot_be_read_is_one_sentence(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASKBACK_CONFIG", str(empty / "none.toml"))
-    assert problem() == f"There is no file {empty / 'none.toml'}, which --config or ASKBACK_CONFIG names."
+    assert problem() == f"The settings file {empty / 'none.toml'} does not exist. Correct --config or ASKBACK_CONFIG."
     monkeypatch.setenv("ASKBACK_CONFIG", str(empty))
-    assert problem() == f"{empty} cannot be read: Is a directory."
+    assert problem() == f"Could not read the settings file {empty}: Is a directory."
 
 
 def test_everything_that_is_missing_is_told_at_once_with_where_to_get_it() -> None:
     bot, app = problem(SlackSettings).split("\n")
     assert bot.startswith("SLACK_BOT_TOKEN is missing. Copy the Bot User OAuth Token")
-    assert app.startswith("SLACK_APP_TOKEN is missing. Make an app-level token")
+    assert app.startswith("SLACK_APP_TOKEN is missing. Create an app-level token")
 
 
 def test_over_http_the_signing_secret_is_needed_and_the_app_token_is_not(
@@ -301,7 +305,9 @@ def test_the_flag_wins_over_the_setting(empty: Path, monkeypatch: pytest.MonkeyP
 def test_what_is_no_address_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-1")
     monkeypatch.setenv("ASKBACK_SLACK_HTTP", text)
-    assert problem(SlackSettings).startswith("ASKBACK_SLACK_HTTP is not HOST:PORT. Give HOST:PORT, where Slack's")
+    assert problem(SlackSettings).startswith(
+        "ASKBACK_SLACK_HTTP is not HOST:PORT. Give the HOST:PORT for Slack's requests"
+    )
     assert "\n" not in problem(SlackSettings)
 
 
@@ -336,7 +342,7 @@ def test_a_bot_is_configured_when_a_secret_is_set_that_it_needs(empty: Path, tex
 def test_a_misspelt_setting_of_a_bot_is_told_by_that_bot(empty: Path) -> None:
     write(empty, 'slack_bot_tokn = "xoxb-1"')
     load(Settings)
-    assert problem(SlackSettings).startswith("askback.toml sets `slack_bot_tokn`, which is not a setting. Is it meant")
+    assert problem(SlackSettings).startswith("askback.toml sets `slack_bot_tokn`, which is not a setting. Did you mean")
 
 
 def test_no_error_ever_holds_a_secret(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -420,7 +426,7 @@ def test_where_there_is_no_home_the_database_has_to_be_named(empty: Path) -> Non
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOME", "XDG_"))}
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=empty, env=kept, capture_output=True, text=True, check=False)
-    assert "This user has no home directory to keep the database in. Set ASKBACK_DATABASE_URL" in done.stderr
+    assert "Cannot place the database, because this user has no home directory. Set ASKBACK_DATABASE_URL" in done.stderr
     kept["ASKBACK_DATABASE_URL"] = "team.db"
     subprocess.run(command, cwd=empty, env=kept, check=True)
 
@@ -434,7 +440,7 @@ def test_a_database_of_an_earlier_release_is_told_with_both_ways_to_go_on(
     said = describe_unread_database(load(Settings)) or ""
     with pytest.raises(OperatorError, match="is not used"):
         check_database(load(Settings))
-    command = said.partition("nothing runs on it: ")[2]
+    command = said.partition("no process uses it: ")[2]
     subprocess.run(["sh", "-euc", command], check=True)
     assert (empty / "state dir" / "askback" / "askback.db").read_bytes() == b"SQLite format 3"
     check_database(load(Settings))

@@ -27,7 +27,7 @@ def test_the_notification_of_prose_says_what_it_leaves_off() -> None:
     for prose in ("ü" * 9000, "<&>" * 2000, "\u202e" * 5000):
         made = escaping.to_notification(prose)
         assert 3_500 < len(made.encode()) <= 4_000
-        assert made.endswith("… (goes on in the message)")
+        assert made.endswith("… (continues in the message)")
 
 
 def test_control_characters_are_shown() -> None:

@@ -52,6 +52,6 @@ async def test_a_message_of_another_app_under_the_name_of_ours_is_not_ours(their
 
 
 async def test_a_bot_that_does_not_know_its_workspace_does_not_take_everybody_for_a_member() -> None:
-    with pytest.raises(OperatorError, match="which workspace the bot belongs to"):
+    with pytest.raises(OperatorError, match="does not name the bot's workspace"):
         await _read_identity(api(user_id="UBOT"), "xoxb-1")
     assert (await _read_identity(api(user_id="UBOT", team_id="T1"), "xoxb-1")).team_id == "T1"

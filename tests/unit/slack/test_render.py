@@ -170,7 +170,7 @@ def test_many_of_very_many_are_searched() -> None:
     made = shown(at)
     element = only(made, "multi_external_select")
     assert len(element["initial_options"]) == 100
-    assert any("500 are chosen" in text for text in said(made))
+    assert any("500 chosen" in text for text in said(made))
 
 
 def test_a_redraw_makes_new_blocks() -> None:
@@ -194,7 +194,7 @@ def test_a_text_that_waits_to_be_mended_is_told() -> None:
     at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="x" * 1001))
     made = shown(at)
     assert "Edit your text…" in labels(made)
-    assert any("not accepted" in text for text in said(made))
+    assert any("A rejected text is kept" in text for text in said(made))
 
 
 def test_a_written_answer_to_one_choice_stands_beside_the_options() -> None:
@@ -278,7 +278,7 @@ def test_an_answered_card_has_no_controls_and_says_who_and_when() -> None:
         (Outcome(status="cancelled", at=NOW, by=ADA), "Cancelled"),
         (Outcome(status="declined", at=NOW, by=ADA, reason="ask me tomorrow"), "Not now"),
         (Outcome(status="timed_out", at=NOW), "Nobody answered in time"),
-        (Outcome(status="undeliverable", at=NOW, reason="No such channel."), "This could not be delivered"),
+        (Outcome(status="undeliverable", at=NOW, reason="No such channel."), "Could not be delivered"),
     ],
 )
 @pytest.mark.parametrize("form", [FORM[:1], FORM], ids=["one", "several"])
@@ -287,7 +287,7 @@ def test_every_end_is_told_in_plain_words(form: tuple[Question, ...], outcome: O
     made = shown(at)
     assert elements(made) == []
     assert words in said(made)
-    assert words.split()[0] in made[0].text
+    assert words.lower() in made[0].text.lower()
     assert "  ✓" not in said(made)
     if outcome.reason:
         assert outcome.reason in said(made)
@@ -299,7 +299,7 @@ def test_what_was_chosen_before_a_cancel_is_no_answer() -> None:
     at = do(interview(question(options=options(3), multi_select=True)), Select(chosen=(1,)), Cancel())
     made = shown(at)
     assert "  ✓" not in said(made)
-    assert any("not handed in" in text for text in said(made))
+    assert any("not submitted" in text for text in said(made))
 
 
 def test_somebody_of_another_platform_is_named_and_not_mentioned() -> None:
@@ -333,7 +333,7 @@ def test_the_notification_says_what_it_leaves_off() -> None:
     assert "more options on the card)" in long
     prompt = shown(interview(question(prompt="wörd & " * 1000)))[0].text
     assert len(prompt.encode()) <= 4000
-    assert "(goes on on the card)" in prompt
+    assert "(continues on the card)" in prompt
 
 
 # -- nothing is cut -----------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ async def test_an_ack_that_no_line_takes_is_told(
         await slack.sockets[0].close()
         await until(lambda: not lines.is_connected)
         go_on.set()
-        await until(lambda: "An ack did not get through." in caplog.messages)
+        await until(lambda: "Could not send an ack to Slack, which resends the event." in caplog.messages)
 
 
 @pytest.mark.parametrize("where", ["address", "hello"])

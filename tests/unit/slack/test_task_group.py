@@ -24,7 +24,7 @@ async def test_an_error_behind_an_ack_ends_nothing_else_and_is_in_the_log(caplog
         behind.start_soon(works(), "second")
         await behind.settle(5)
         assert done == ["this"]
-    assert "Something failed behind an ack." in caplog.text
+    assert "Work after an ack failed because of a bug." in caplog.text
 
 
 async def test_what_does_not_end_in_time_is_ended() -> None:

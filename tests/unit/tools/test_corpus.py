@@ -43,7 +43,7 @@ def test_of_93_inputs_92_are_understood_and_one_is_told_why_not(inputs: list[dic
     with pytest.raises(ModelError) as error:
         TOOL.parse(refused[0])
     assert len(refused[0]["questions"]) == 6
-    assert "it holds 6 questions: ask 1 to 4 at a time" in str(error.value)
+    assert "it has 6 questions: ask 1 to 4 at a time" in str(error.value)
     assert TOOL.example in str(error.value)
 
 

@@ -162,10 +162,11 @@ def test_the_timestamp_is_exact_to_the_millisecond_in_every_time_zone(moment: da
 SAID = {
     "wrong thread": (
         'The question was cancelled without an answer. They wrote: "Wrong thread" '
-        "Do not assume one; go on without it or ask again."
+        "Do not assume one: continue without it, or ask again."
     ),
     "not in channel": (
-        "The question could not be delivered: The bot is not in this channel. Nobody saw it; go on without an answer."
+        "The question could not be delivered: The bot is not in this channel. "
+        "Nobody saw it; continue without an answer."
     ),
 }
 
@@ -173,10 +174,10 @@ SAID = {
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [
-        (ended("timed_out"), "Nobody answered in time. This is no answer and no choice: do not assume one."),
+        (ended("timed_out"), "Nobody answered in time. This is not an answer or a choice: do not assume one."),
         (
             ended("cancelled"),
-            "The question was cancelled without an answer. Do not assume one; go on without it or ask again.",
+            "The question was cancelled without an answer. Do not assume one: continue without it, or ask again.",
         ),
         (ended("cancelled", reason="Wrong thread"), SAID["wrong thread"]),
         (ended("declined"), "The person declined to answer for now. Do not assume an answer."),
@@ -186,7 +187,10 @@ SAID = {
         ),
         (
             ended("undeliverable"),
-            "The question could not be delivered: nobody can be reached here. Nobody saw it; go on without an answer.",
+            (
+                "The question could not be delivered: the platform cannot reach anybody here. "
+                "Nobody saw it; continue without an answer."
+            ),
         ),
         (ended("undeliverable", reason="The bot is not in this channel."), SAID["not in channel"]),
     ],
@@ -248,8 +252,8 @@ def test_a_result_never_fails_and_its_index_and_answer_agree(
         (MANY, DATABASES, "question · 2 questions · Database, Q2"),
         (MANY, {}, "question · 0 questions"),
         (ONE, PROCEED, "askQuestion · 2 options · Do you want to proceed with this action?"),
-        (USER, SIX, "AskUserQuestion · not understood"),
-        (ONE, None, "askQuestion · not understood"),
+        (USER, SIX, "AskUserQuestion · invalid input"),
+        (ONE, None, "askQuestion · invalid input"),
     ],
 )
 def test_a_call_is_summed_up_in_one_line(tool: QuestionTool[Any], data: Any, summary: str):

@@ -119,7 +119,7 @@ def test_what_the_schema_allows_at_its_limits_is_understood(tool: QuestionTool[A
 
 @pytest.mark.parametrize("count", [0, 5])
 def test_ask_user_question_takes_one_to_four_questions(count: int):
-    with pytest.raises(ModelError, match=f"it holds {count} questions: ask 1 to 4 at a time"):
+    with pytest.raises(ModelError, match=f"it has {count} questions: ask 1 to 4 at a time"):
         USER.parse({"questions": [ENTRY] * count})
 
 
@@ -134,14 +134,14 @@ def test_everything_that_is_wrong_is_told_on_a_line_of_its_own():
     with pytest.raises(ModelError) as caught:
         USER.parse(wrong)
     lines = caught.value.problem.splitlines()
-    assert lines[0] == "AskUserQuestion could not be understood, and nobody was asked: "
+    assert lines[0] == "The input of AskUserQuestion is invalid, so nobody was asked: "
     assert [line.partition(":")[0] for line in lines[1:]] == ["- questions[0].question", "- questions[1]"]
 
 
 def test_tools_are_found_by_name_and_an_unknown_name_is_told_which_there_are():
     assert list(TOOLS) == ["AskUserQuestion", "question", "askQuestion"]
     assert isinstance(get_tool("question"), QuestionsTool)
-    with pytest.raises(CallerError, match="'ask'; there are AskUserQuestion, question, askQuestion"):
+    with pytest.raises(CallerError, match=r"'ask'\. The tools are AskUserQuestion, question, askQuestion"):
         get_tool("ask")
 
 
@@ -193,8 +193,8 @@ REFUSED: list[tuple[QuestionTool[Any], Any, str]] = [
     (USER, "", "should be an object"),
     (USER, '{"questions": [{"question": "Whi', "should be an object"),
     (USER, {}, "questions: is missing: give it"),
-    (USER, {"questions": []}, "it holds 0 questions: ask 1 to 4 at a time"),
-    (USER, SIX, "it holds 6 questions: ask 1 to 4 at a time"),
+    (USER, {"questions": []}, "it has 0 questions: ask 1 to 4 at a time"),
+    (USER, SIX, "it has 6 questions: ask 1 to 4 at a time"),
     (USER, {"questions": '[{"question": "Whi'}, "questions: Input should be a valid list"),
     (USER, {"questions": 3}, "questions: Input should be a valid list"),
     (USER, {"questions": [[["deep"]]]}, "questions[0]: should be an object"),
@@ -211,13 +211,13 @@ REFUSED: list[tuple[QuestionTool[Any], Any, str]] = [
     (USER, entry(options=["A", "x" * 2001]), "questions[0].options[1].label: has 2,001 characters"),
     (USER, entry(multiSelect="perhaps"), "questions[0].multiSelect: Input should be a valid boolean"),
     (MANY, {"questions": [{"id": "a", "label": "L"}]}, "questions[0].prompt: is missing: give it"),
-    (MANY, {"questions": [{"id": "a", "prompt": "P?"}] * 2}, "questions: the id 'a' is given more than once"),
-    (MANY, {"questions": [{"prompt": "P?"}] * 21}, "questions: holds 21 questions: give 1 to 20"),
+    (MANY, {"questions": [{"id": "a", "prompt": "P?"}] * 2}, "questions: the id 'a' is used more than once"),
+    (MANY, {"questions": [{"prompt": "P?"}] * 21}, "questions: has 21 questions: give 1 to 20"),
     (MANY, {"questions": [{"prompt": "P?", "label": "x" * 201}]}, "questions[0].label: has 201 characters: shorten"),
     (
         MANY,
         {"questions": [{"prompt": "P?", "options": [{"value": "a", "label": "A"}, {"value": "a", "label": "B"}]}]},
-        "questions[0].options: the value 'a' is given more than once",
+        "questions[0].options: the value 'a' is used more than once",
     ),
     (ONE, {}, "question: is missing: give it"),
     (ONE, "Which?", "should be an object"),
@@ -239,7 +239,7 @@ def test_what_cannot_be_understood_is_refused_with_the_reason_and_an_example(
     with pytest.raises(ModelError) as refused:
         tool.parse(data)
     said = str(refused.value)
-    assert said.startswith(f"{tool.name} could not be understood, and nobody was asked: {why}")
+    assert said.startswith(f"The input of {tool.name} is invalid, so nobody was asked: {why}")
     assert said.endswith(f". Call it again like this: {tool.example}")
     result = tool.error_result(refused.value)
     assert result.is_error

@@ -117,7 +117,7 @@ def _check_target(database: Path, target: Path, *, force: bool) -> None:
     if not target.parent.is_dir():
         raise OperatorError(f"There is no folder {_format_path(target.parent)} for the backup: create it first.")
     if target.is_dir():
-        raise OperatorError(f"{shown} is a folder: name the file that the back-up is to become.")
+        raise OperatorError(f"{shown} is a folder: give the name of a file for the backup.")
     if not os.path.lexists(target):
         return
     if not force:

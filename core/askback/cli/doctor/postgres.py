@@ -272,7 +272,7 @@ def _examine_jobs(connection: psycopg.Connection) -> list[Finding]:
     there = [name for name in JOBS if _fetch_value(connection, f"SELECT to_regclass('{name}')") is not None]
     stored = _fetch_value(connection, "SELECT value FROM meta WHERE name = 'procrastinate'")
     if len(there) < len(JOBS):
-        summary = f"{len(JOBS) - len(there)} tables of procrastinate are missing: the agent cannot work."
+        summary = f"procrastinate lacks {len(JOBS) - len(there)} of its {len(JOBS)} tables: the agent cannot work."
         if there or stored is None:
             return [broken("jobs", summary, "Restore a backup of the database.")]
         cure = "Run in the database: DELETE FROM meta WHERE name = 'procrastinate'; the next start creates the tables."

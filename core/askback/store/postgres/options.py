@@ -45,7 +45,7 @@ def check_options(given: Mapping[str, str]) -> None:
     for host in hosts:
         if host.startswith(("/", "@")):
             if len(host.encode()) > LONGEST_FOLDER:
-                raise _build_error(f"a socket directory must have at most {LONGEST_FOLDER} bytes")
+                raise _build_error(f"a host that is a socket directory must have at most {LONGEST_FOLDER} bytes")
         elif host and not _is_host(host):
             raise _build_error("a host must be the name or the address of a machine")
 
