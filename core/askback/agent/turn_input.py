@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from askback.agent.names import NameFormatter
 from askback.agent.thread_history import ThreadHistory
 from askback.agent.tool_calls import ToolCallHandler
-from askback.agent.transcript import render_history, render_message, render_stop_note
+from askback.agent.transcript import render_history, render_message, render_stop_note, render_unshown_note
 from askback.domain.identity import deduplicate_accounts
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Message, TurnInput
@@ -33,6 +33,7 @@ def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnIn
     voters = (vote.by for _, ask in news.calls if ask is not None and ask.outcome for vote in ask.outcome.votes)
     namer = NameFormatter((*news.known, *authors, *voters, *(one.author for one in earlier.messages)))
     content: list[dict[str, JsonValue]] = [calls.to_result_block(call, ask, namer) for call, ask in news.calls]
+    content.extend(map(render_unshown_note, news.unshown))
     if halt is not None:
         content.append(render_stop_note(halt, namer))
     context = render_history(earlier, namer)
