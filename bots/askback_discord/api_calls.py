@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "ARCHIVED", "INVALID", "MESSAGE", "NO_CHANNEL", "THREAD_EXISTS", "Body", "DiscordApi", "DiscordRefusal", "File",
-    "Json", "NotAnswerable", "explain", "translate_refusal",
+    "Json", "NotAnswerable", "explain",
 ]  # fmt: skip
 
 import asyncio
@@ -126,7 +126,7 @@ class DiscordApi:
         except discord.HTTPException as error:
             response = cast("aiohttp.ClientResponse", error.response)
             # discord.py has read the body.
-            raise translate_refusal(error.status, response.headers, _parse(await response.text())) from error
+            raise _translate_refusal(error.status, response.headers, _parse(await response.text())) from error
         except ForeignAnswer as error:
             raise RetryableError(str(error), in_doubt=True) from error
         except (ValueError, KeyError) as error:
@@ -162,7 +162,7 @@ class DiscordApi:
                     return
                 answer = _parse(await response.text())
                 if response.status != 200 or not _is_message(answer):
-                    raise translate_refusal(response.status, response.headers, answer)
+                    raise _translate_refusal(response.status, response.headers, answer)
         except (TimeoutError, aiohttp.ClientError, ConnectionError) as error:
             # Show only the error's type: its text can contain the URL, and with it the token.
             raise _unreachable(error) from None
@@ -202,7 +202,7 @@ def _read_code(answer: object) -> int | None:
     return code if isinstance(code, int) and not isinstance(code, bool) else None
 
 
-def translate_refusal(status: int, headers: Mapping[str, str], answer: object) -> Exception:
+def _translate_refusal(status: int, headers: Mapping[str, str], answer: object) -> Exception:
     """Return the error for an answer that is no success. `answer` is its JSON value, or None.
 
     Only Discord's own error object is permanent. Something in between may have answered, or Discord's own proxy, which

@@ -222,8 +222,8 @@ class DiscordDirectory:
         return await self._api.list_objects(f"/guilds/{{guild_id}}/members/search?{query}", guild_id=guild.id)
 
 
-def _to_objects(answer: Json | list[object]) -> list[Json]:
-    return [cast("Json", one) for one in answer if isinstance(one, dict)] if isinstance(answer, list) else []
+def _to_objects(entries: list[object]) -> list[Json]:
+    return [cast("Json", one) for one in entries if isinstance(one, dict)]
 
 
 def _read_text(one: Json, name: str) -> str:

@@ -12,6 +12,7 @@ __all__ = [
     "render_history",
     "render_message",
     "render_stop_note",
+    "render_unshown_note",
     "to_api_blocks",
     "to_api_messages",
     "with_new_ids",
@@ -27,7 +28,7 @@ from pydantic import JsonValue
 from askback.agent.messages_api import ModelResponse
 from askback.agent.names import NameFormatter
 from askback.agent.thread_history import ThreadHistory
-from askback.domain.conversation import StopRecord
+from askback.domain.conversation import StopRecord, UnshownText
 from askback.domain.incoming_message import HistoryMessage, InboxMessage
 from askback.domain.turn import Blocks, Message
 from askback.text.bodies import indent_body
@@ -40,6 +41,7 @@ _NAME: Final = 64
 MAX_PREVIOUS_CHARACTERS: Final = 2_000
 """Maximum number of characters quoted from the earlier version of an edited message."""
 
+UNSHOWN: Final = "People could not see your text "
 OMITTED_MESSAGES_TEXT: Final = "Left out: {} from before by people who may not talk with you."
 
 
@@ -121,15 +123,25 @@ def render_stop_note(halt: StopRecord, namer: NameFormatter) -> dict[str, JsonVa
     return _to_note_block(f"{by} stopped you here. Do not continue earlier requests, unless people ask for them again.")
 
 
+def render_unshown_note(unshown: UnshownText) -> dict[str, JsonValue]:
+    """Return a note that people could not see a text of the model."""
+    return _to_note_block(f"{UNSHOWN}“{unshown.beginning}”, or could not see all of it: {unshown.reason}")
+
+
 def count_rounds_alone(history: tuple[Message, ...]) -> int:
     """Count the model's messages since a person last wrote something."""
     rounds = 0
     for message in reversed(history):
         if message.role == "assistant":
             rounds += 1
-        elif any(block.get("type") == "text" for block in message.content):
+        elif any(_is_from_person(block) for block in message.content):
             return rounds
     return rounds
+
+
+def _is_from_person(block: dict[str, JsonValue]) -> bool:
+    """Return True for a person's words. A note about an unshown text can come with the results of calls alone."""
+    return block.get("type") == "text" and not str(block.get("text")).startswith(f"[{UNSHOWN}")
 
 
 def _to_note_block(text: str) -> dict[str, JsonValue]:

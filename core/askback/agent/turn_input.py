@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from askback.agent.names import NameFormatter
 from askback.agent.thread_history import ThreadHistory
 from askback.agent.tool_calls import ToolCallHandler
-from askback.agent.transcript import render_history, render_message, render_stop_note
+from askback.agent.transcript import render_history, render_message, render_stop_note, render_unshown_note
 from askback.domain.identity import deduplicate_accounts
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Message, TurnInput
@@ -32,6 +32,7 @@ def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnIn
     read = (author for one in earlier.messages for author in one.authors)
     namer = NameFormatter((*authors, *read), news.known)
     content: list[dict[str, JsonValue]] = [calls.to_result_block(call, ask, namer) for call, ask in news.calls]
+    content.extend(map(render_unshown_note, news.unshown))
     if halt is not None:
         content.append(render_stop_note(halt, namer))
     context = render_history(earlier, namer)

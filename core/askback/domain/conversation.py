@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["RECENT", "Conversation", "RecentConversation", "StartedOver", "StopRecord", "StopRefusal", "Stopped"]
+__all__ = [
+    "RECENT",
+    "Conversation",
+    "RecentConversation",
+    "StartedOver",
+    "StopRecord",
+    "StopRefusal",
+    "Stopped",
+    "UnshownText",
+]
 
 from datetime import timedelta
 
@@ -70,6 +79,14 @@ class StopRefusal(Value):
     """True if there was nothing to stop. False if this person may not stop it."""
     known: bool = True
     """False if this process cannot know. Another process of the app may have stopped it."""
+
+
+class UnshownText(Value):
+    """A text of the model that people could not see, and of which the model has not been told."""
+
+    beginning: str
+    reason: str
+    """The platform's error, or the fault."""
 
 
 class StopRecord(Value):

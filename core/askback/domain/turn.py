@@ -23,7 +23,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import Conversation, StopRecord
+from askback.domain.conversation import Conversation, StopRecord, UnshownText
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import HistoryMessage, InboxMessage
@@ -98,6 +98,8 @@ class TurnInput(Value):
     halt: StopRecord | None = None
     known: tuple[Actor, ...] = ()
     """The authors of all earlier messages."""
+    unshown: tuple[UnshownText, ...] = ()
+    """The texts of the model that people could not see."""
 
 
 class CallsToRun(Value):

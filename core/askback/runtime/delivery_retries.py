@@ -8,10 +8,13 @@ import logging
 from collections import deque
 from datetime import timedelta
 
+from askback.domain.conversation import UnshownText
+from askback.domain.outgoing_message import TURN_TEXT, OutgoingMessage
 from askback.internal import clock
 from askback.manager import QuestionManager
 from askback.store.queries.outbox_leases import MAX_PAUSE, OutboxItem
 from askback.store.store import Store
+from askback.text.literal import fit_line
 
 log = logging.getLogger("askback.worker")
 
@@ -21,6 +24,9 @@ KEEP_FOR = timedelta(hours=24)
 """Time limit for a delivery that the platform fails to accept. The card of an open question has no such limit."""
 FIRST_PAUSE = 1.0
 """Seconds before the first retry."""
+MAX_BEGINNING = 80
+"""Characters of a text by which the model recognises it."""
+MISSING = "I wrote something here that could not be shown, or not all of it: {}"
 TOLD_A_MINUTE = 6
 """Maximum log lines a minute about retried deliveries."""
 
@@ -69,14 +75,23 @@ class DeliveryRetries:
             await self._put_off(item, error, None)
 
     async def give_up(self, item: OutboxItem, reason: str) -> None:
-        """Delete a delivery that cannot succeed. If its card was never posted, notify the asker."""
+        """Delete a delivery that cannot succeed, and notify the asker of a card that nobody saw, or the text's author.
+
+        People read that a text of the agent is missing, if the place accepts at least that sentence.
+        """
         self.forget(item)
         log.error("Gave up on a delivery: %s", reason, extra={"action": "delivery_refused", "target": item.target})
         if item.kind == "card" and item.ask_id is not None:
             ask = await self._store.get(item.ask_id)
             if ask is not None and not ask.messages:
                 await self._manager.cancel(item.ask_id, reason=reason, undeliverable=True)
-        await self._store.delete_item(item)
+        text = item.outgoing
+        if text is not None and text.target.startswith(TURN_TEXT) and not text.gone:
+            unshown = UnshownText(beginning=fit_line(text.text, MAX_BEGINNING), reason=reason)
+            notice = OutgoingMessage(target=f"unshown:{text.target}", text=MISSING.format(reason), markdown=False)
+            await self._store.give_up_text(item, unshown, notice)
+        else:
+            await self._store.delete_item(item)
 
     async def _put_off(self, item: OutboxItem, error: str, seconds: float | None, pause: float | None = None) -> None:
         growing = self._first_pause * 2 ** min(item.attempts - 1, 16)

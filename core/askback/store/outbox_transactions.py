@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
+from askback.domain.conversation import UnshownText
 from askback.domain.identity import MessageRef
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.store.queries import conversations, locks, outbox, outbox_leases
@@ -69,6 +70,19 @@ class OutboxTransactions(Transactions):
         await self._run(
             lambda connection: _delete(connection, item.target, item.conversation_id, messages, item.revision)
         )
+
+    async def give_up_text(self, item: OutboxItem, unshown: UnshownText, notice: OutgoingMessage) -> None:
+        """Delete a text of the model that can never be shown. The model learns of it, and people by the notice."""
+        conversation_id = item.conversation_id
+
+        def work(connection: Connection) -> None:
+            if conversation_id is not None:
+                locks.lock_conversation(connection, conversation_id)
+                conversations.add_unshown_text(connection, conversation_id, unshown)
+                outbox.enqueue_message(connection, notice, conversation_id)
+            outbox.delete(connection, item.target, revision=item.revision)
+
+        await self._run(work)
 
     async def get_last_text(self, conversation_id: str) -> MessageRef | None:
         """Return the message with the newest text of a conversation that the platform confirmed."""

@@ -122,6 +122,7 @@ class TurnTransactions(Transactions):
                     history=before,
                     halt=conversations.get_unreported_stop(connection, conversation_id, clear=bool(written)),
                     known=transcript.list_authors(connection, conversation_id),
+                    unshown=conversations.take_unshown_texts(connection, conversation_id),
                 )
                 transcript.add(connection, conversation_id, compose(news).evolve(seq=seq))
                 if notice is not None:

@@ -60,6 +60,22 @@ async def test_a_place_where_the_bot_may_not_post_fails_the_tool_call_with_the_r
     assert desk.cards(talk) == ()
 
 
+async def test_the_model_learns_that_its_text_was_refused(desk: Desk) -> None:
+    desk.journal.announce("delivery_refused")
+    desk.model.script(turn("Hello."), turn("All is well."), turn("Again: all is well."), when="hello")
+    talk = await desk.mention(ADA, "hello")
+    await line(desk, talk, "Hello.")
+    why = desk.refuse("everything", times=None)
+    await desk.say(ADA, "how is it?", talk)
+    await until(lambda: "delivery_refused" in desk.journal.actions(), "the text is refused")
+    desk.end_faults()
+    await desk.say(ADA, "well?", talk)
+    await line(desk, talk, "Again: all is well.")
+    heard = str((await turn_of(desk, "hello", 3)).texts)
+    assert "could not see your text “All is well.”" in heard
+    assert why in heard
+
+
 async def test_a_program_hears_that_nobody_can_be_reached(desk: Desk) -> None:
     desk.journal.announce("delivery_refused")
     talk = await desk.mention(ADA, "hello")

@@ -18,7 +18,7 @@ from askback.domain.form import Form, Question
 from askback.ports.platform import DeliveryError
 from askback_sandbox.model.script import Fault, ToolCall, Turn, call, turn
 from askback_sandbox.services import Services
-from support.engine import ANN, BEN, HERE, Board, engine, last_request, question, results
+from support.engine import ANN, BEN, HERE, Board, engine, eventually, last_request, question, results
 
 pytestmark = pytest.mark.usefixtures("stored")
 ONE_STORE = pytest.mark.one_store("the store has no part in it")
@@ -67,6 +67,64 @@ async def test_every_way_out_is_told_once_timeouts_cancels_and_refusals_too(
         assert told[3]["is_error"] is True
         assert any("not in that channel" in block["content"] for block in told)
         await board.until(lambda: not board.open())
+
+
+async def test_a_text_that_the_platform_refuses_is_told_to_people_at_once_and_to_the_model_in_its_next_turn(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn("All is well."), turn("Again: all is well."), turn("Thanks."))
+    board.faults["finish"].append(DeliveryError("Slack refused it (msg_too_long)."))
+    board.faults["post"].append(DeliveryError("Slack refused it (msg_too_long)."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("how is it?")
+        notice = "I wrote something here that could not be shown, or not all of it: Slack refused it (msg_too_long)."
+        await board.until(lambda: notice in board.texts())
+        await one.write("well?")
+        await one.says("Again: all is well.")
+        note = (
+            "[People could not see your text “All is well.”, or could not see all of it: "
+            "Slack refused it (msg_too_long).]"
+        )
+        assert text_of(last_request(services)[-1])[0] == note
+        await one.write("good")
+        await one.says("Thanks.")
+        assert len(text_of(last_request(services)[-1])) == 1  # it is told once
+    assert board.texts().count(notice) == 1
+
+
+async def test_a_refused_text_beside_a_question_is_told_with_the_answer(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn("It is like this.", question("A?")), turn("Thanks."))
+    board.faults["finish"].append(DeliveryError("no"))
+    board.faults["post"].append(DeliveryError("no"))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        (card,) = await one.asked()
+        await board.until(lambda: any("could not be shown" in text for text in board.texts()))
+        await one.press(card, Choose(index=0))
+        await one.says("Thanks.")
+        message = last_request(services)[-1]
+        assert [block["type"] for block in message["content"]] == ["tool_result", "text"]
+        assert "“It is like this.”" in text_of(message)[0]
+
+
+async def test_a_place_that_takes_nothing_is_not_told_again_and_again(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn("All is well."), turn("Again: all is well."))
+    board.faults["finish"].append(DeliveryError("no"))
+    board.faults["post"] += [DeliveryError("no")] * 2
+    async with engine(tmp_path, board, services) as one:
+        await one.write("how is it?")
+
+        async def is_over() -> bool:
+            return not board.faults["post"] and await one.store.get_time_until_due() is None
+
+        await eventually(is_over)
+        await one.write("well?")
+        await one.says("Again: all is well.")
+        assert "“All is well.”" in text_of(last_request(services)[-1])[0]
 
 
 @ONE_STORE

@@ -25,7 +25,8 @@ BEFORE = """
 """SQL that restores the tables from before the migration 0004, and the policies of that time."""
 _VERSIONS = files("askback.store") / "migrations" / "versions"
 _ADDED = "".join(
-    (_VERSIONS / name).read_text(encoding="utf-8") for name in ("0005_trust.py", "0006_contested_drawings.py")
+    (_VERSIONS / name).read_text(encoding="utf-8")
+    for name in ("0005_trust.py", "0006_contested_drawings.py", "0007_unshown_texts.py")
 )
 BEFORE += "".join(
     [

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from askback.agent.messages_api import ModelResponse
-from askback.agent.transcript import to_api_blocks, with_new_ids
+from askback.agent.transcript import count_rounds_alone, render_unshown_note, to_api_blocks, with_new_ids
+from askback.domain.conversation import UnshownText
 from askback.domain.turn import Message
 
 TAKEN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -30,6 +31,19 @@ def test_ids_that_the_api_refuses_are_replaced(identifier: str) -> None:
     (block,) = with_new_ids(call(identifier), (before,)).content
     assert TAKEN.fullmatch(str(block["id"]))
     assert block["id"] != "toolu_before"
+
+
+def test_a_note_about_an_unshown_text_does_not_count_as_a_persons_words() -> None:
+    """A model whose texts are all refused would otherwise never come to the end of its rounds."""
+    note = render_unshown_note(UnshownText(beginning="All is well.", reason="no"))
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
+    history = [
+        {"seq": 0, "role": "user", "content": [{"type": "text", "text": "ann: go"}]},
+        {"seq": 1, "role": "assistant", "content": []},
+        {"seq": 2, "role": "user", "content": [result, note]},
+        {"seq": 3, "role": "assistant", "content": []},
+    ]
+    assert count_rounds_alone(tuple(map(Message.model_validate, history))) == 2
 
 
 def test_a_proper_id_stays() -> None:

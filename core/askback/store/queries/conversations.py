@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "add_unshown_text",
     "close",
     "find",
     "get",
@@ -20,6 +21,7 @@ __all__ = [
     "set_trace",
     "set_wants_turn",
     "start",
+    "take_unshown_texts",
     "wants_turn",
 ]
 
@@ -29,7 +31,7 @@ from datetime import datetime, timedelta
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, RowMapping, bindparam, func, insert, or_, select, update
 
-from askback.domain.conversation import Conversation, RecentConversation, StopRecord
+from askback.domain.conversation import Conversation, RecentConversation, StopRecord, UnshownText
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import STOP_KEY_PREFIX
 from askback.internal.clock import from_micros, now, to_micros
@@ -40,8 +42,11 @@ from askback.store.statement import Row, Statement
 from askback.store.unreadable_rows import mark_unreadable
 
 _REFS = TypeAdapter(tuple[MessageRef, ...])
+_UNSHOWN = TypeAdapter(tuple[UnshownText, ...])
 _OPERATOR = "operator"
 
+MAX_UNSHOWN = 5
+"""Most texts of which the model is told that people could not see them. Older ones are dropped."""
 FARTHEST = timedelta(minutes=10)
 """Maximum time for which a turn is postponed."""
 
@@ -218,6 +223,28 @@ def get_unreported_stop(connection: Connection, conversation_id: str, *, clear: 
     if clear:
         connection.execute(update(conversations).where(chosen).values(stopped_by=None))
     return StopRecord(by=None if found == _OPERATOR else Actor.model_validate_json(found))
+
+
+def add_unshown_text(connection: Connection, conversation_id: str, unshown: UnshownText) -> None:
+    """Record a text that people could not see, for the model's next turn."""
+    texts = (*_read_unshown_texts(connection, conversation_id), unshown)[-MAX_UNSHOWN:]
+    change = update(conversations).where(conversations.c.id == conversation_id)
+    connection.execute(change.values(unshown=_UNSHOWN.dump_json(texts).decode()))
+
+
+def take_unshown_texts(connection: Connection, conversation_id: str) -> tuple[UnshownText, ...]:
+    """Return the texts that people could not see, and mark them as told."""
+    texts = _read_unshown_texts(connection, conversation_id)
+    if texts:
+        connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(unshown=None))
+    return texts
+
+
+def _read_unshown_texts(connection: Connection, conversation_id: str) -> tuple[UnshownText, ...]:
+    query = select(conversations.c.unshown).where(conversations.c.id == conversation_id)
+    stored = connection.execute(query).scalar_one_or_none()
+    with mark_unreadable(f"The conversation {conversation_id}"):
+        return () if stored is None else _UNSHOWN.validate_json(stored)
 
 
 def _to_conversation(row: Row | RowMapping) -> Conversation:
