@@ -639,7 +639,7 @@ class DiscordDesk:
     def refuse(self, what: What | Literal["everything"], *, times: int | None = 1) -> str:
         if what == "everything":
             self.guild.faults.fail("*", 401, times=times)
-            return "does not accept DISCORD_TOKEN"
+            return "rejects DISCORD_TOKEN"
         self._unanswered = self._unanswered or what in ("answer", "field")
         status, code = REFUSALS[what]
         self.guild.faults.fail(OPERATIONS[what], status, code, times=times)

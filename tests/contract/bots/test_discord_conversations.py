@@ -303,9 +303,9 @@ async def test_a_gateway_that_closes_for_good_ends_the_bot_with_what_to_do(
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("DISCORD_TOKEN", "wrong", "does not accept DISCORD_TOKEN"),
+        ("DISCORD_TOKEN", "wrong", "rejects DISCORD_TOKEN"),
         ("DISCORD_TOKEN", None, "DISCORD_TOKEN is missing"),
-        ("ASKBACK_DISCORD_API_URL", "http://127.0.0.1:9", "cannot be reached"),
+        ("ASKBACK_DISCORD_API_URL", "http://127.0.0.1:9", "Could not reach Discord"),
         ("ASKBACK_DISCORD_API_URL", "discord.com", "ASKBACK_DISCORD_API_URL"),
     ],
 )

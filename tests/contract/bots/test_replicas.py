@@ -188,7 +188,9 @@ async def test_the_beginning_of_a_text_that_the_database_never_learned_of_does_n
         locked.execute("SELECT id FROM conversations FOR UPDATE")
         await line(desk, talk, "It begins")
         await until(lambda: "action=text_held" in first.said, "its location cannot be recorded")
-        await until(lambda: "could not be committed" in first.said, "the turn cannot be committed", within=60)
+        await until(
+            lambda: "Could not commit a turn of the agent" in first.said, "the turn cannot be committed", within=60
+        )
     office.may_fail = True
     await desk.say(ADA, "please", talk)
     await line(desk, talk, "Here it ends.")

@@ -90,7 +90,7 @@ async def test_a_text_that_is_too_long_is_refused_and_kept(desk: Desk) -> None:
     assert field is not None
     assert field.value == long
     await desk.close_field(ADA)
-    kept = await card(desk, talk, "not accepted")
+    kept = await card(desk, talk, "A rejected text is kept")
     again = await desk.open_field(ADA, kept, "Edit your text…")
     assert again.value == long
     assert await desk.submit(ADA, "m" * 1000) == ()

@@ -272,8 +272,8 @@ BROKEN: dict[str, tuple[Fault, str]] = {
     "500 in mid-stream": (Fault(kind="server_error", mid_stream=True), "has an internal error"),
     "a bad key": (Fault(kind="bad_key"), "rejected my API key"),
     "no permission": (Fault(kind="no_permission"), "may not use this model"),
-    "a broken stream": (Fault(kind="disconnect"), "broke off"),
-    "a malformed stream": (Fault(kind="malformed"), "broke off"),
+    "a broken stream": (Fault(kind="disconnect"), "The connection to the model broke."),
+    "a malformed stream": (Fault(kind="malformed"), "The connection to the model broke."),
     "a silent stream": (Fault(kind="stall"), "did not answer in time"),
 }
 
@@ -319,7 +319,7 @@ async def test_a_refusal_sets_the_message_aside_and_the_next_one_works(
         await one.write("hello")
         await one.says("Good.")
         await one.write("something bad")
-        await one.says("declined to answer")
+        await one.says("The model refused to answer this. I have removed that message")
         await one.write("something good")
         await one.says("With pleasure.")
         assert "something bad" not in json.dumps(last_request(services))
@@ -333,7 +333,7 @@ async def test_a_refusal_after_an_answer_drops_the_call_with_its_result(
         await one.write("hello")
         (card,) = await one.asked()
         await one.press(card, Choose(index=0))
-        await one.says("declined to answer")
+        await one.says("The model refused to answer this. I have removed that message")
         await one.write("something else")
         await one.asked()  # it restarts, with a history that the API accepts
         assert not results(last_request(services))
@@ -408,7 +408,7 @@ async def test_a_service_that_cannot_be_reached_ends_in_a_sentence(
     async with engine(tmp_path, board, services) as one:
         assert url == services.anthropic_url
         await one.write("hello")
-        await one.says("broke off")
+        await one.says("The connection to the model broke.")
 
 
 # Streams that the local service never sends: a server that sends literal bytes
@@ -483,7 +483,7 @@ async def test_a_stream_that_ends_before_the_message_does_is_no_answer(
     answers += [stream(said("Half a thou"), called("toolu_1", '{"questions": ['), stop=None), stream(said("Whole."))]
     async with engine(tmp_path, board, services) as one:
         await one.write("hello")
-        await one.says("broke off")
+        await one.says("The connection to the model broke.")
         assert not board.cards()
         await one.write("go on")
         await one.says("Whole.")

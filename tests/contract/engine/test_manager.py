@@ -295,7 +295,7 @@ async def test_more_than_ten_open_in_one_place_are_refused_and_elsewhere_there_i
     async with engine(tmp_path, board) as one:
         asking = [asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)) for _ in range(10)]
         cards = await one.asked(10)
-        with pytest.raises(CallerError, match="10 questions may be open in one place"):
+        with pytest.raises(CallerError, match="at most 10 may be open in one place"):
             await one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)
         there = HERE.evolve(thread="2")
         asking.append(asyncio.create_task(one.manager.ask(COLOUR, to=there, who=ONLY_ANN)))

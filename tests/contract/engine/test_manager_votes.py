@@ -141,7 +141,7 @@ async def test_members_of_a_group_decide_as_long_as_they_are_in_it(tmp_path: Pat
         # The same person again, with other groups.
         again = await one.press(card, YES, member.evolve(groups=("G1", "G2")))
         assert isinstance(again, Notice)
-        assert again.text == "Your vote is “Yes” already. 1 more is needed."
+        assert again.text == "Your vote is already “Yes”. 1 more is needed."
         await one.press(card, YES, BEN.evolve(groups=("G1",)))
         assert (await asyncio.wait_for(asking, 30)).status == "answered"
 

@@ -308,7 +308,7 @@ async def test_people_are_never_asked_about_a_call_whose_input_is_wrong(
         assert '"count": 4' in ask.interview.form.questions[0].prompt
         await one.press(ask, APPROVE, ANN)
         odd, missing, raised, right = await told(one, services)
-        assert odd["content"].startswith(f"{name} was not run, because its input is wrong: count: ")
+        assert odd["content"].startswith(f"{name} was not run, because its input is invalid: count: ")
         assert odd["content"].endswith("has to be even")
         assert "count: is missing: give it" in missing["content"]
         assert raised["content"] == "RuntimeError: not thirteen"

@@ -161,7 +161,9 @@ async def test_without_a_thread_left_a_function_is_not_run_and_that_is_said(
         await one.write("hello")
         await one.says("Thanks.")
         block = results(last_request(services))[1]
-        assert block["content"].startswith("lengthen was not run: All 1 threads for tools are taken")
+        assert block["content"].startswith(
+            "lengthen was not run: Calls that have not ended occupy all 1 threads for tools"
+        )
         assert block["is_error"] is True
         assert "Restart askback" in caplog.text
 

@@ -191,7 +191,7 @@ async def test_one_that_fails_leaves_the_others_alone(tmp_path: Path, board: Boa
         await one.says("Thanks.")
         told = [block["content"] for block in results(last_request(services))]
         assert told[:2] == ["SystemExit", "aa"]
-        assert told[2] == "There is no tool 'nope'. There are: AskUserQuestion, fail, lengthen."
+        assert told[2] == "There is no tool 'nope'. The tools are: AskUserQuestion, fail, lengthen."
 
 
 async def test_a_model_that_calls_its_tools_rightly_does_not_count_as_one_that_errs(

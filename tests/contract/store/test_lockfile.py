@@ -65,8 +65,8 @@ def test_what_cannot_be_a_database_is_refused_in_words(tmp_path: Path):
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")
     for path, said in [
-        (tmp_path / "directory", "that is a directory"),
-        (tmp_path / "pipe", "that is not a regular file"),
+        (tmp_path / "directory", "because it is a directory"),
+        (tmp_path / "pipe", "because it is not a regular file"),
         (tmp_path / "file" / "askback.db", "Not a directory"),
         (tmp_path / ("x" * 300), "File name too long"),
     ]:

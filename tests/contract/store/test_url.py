@@ -50,7 +50,7 @@ def test_home(monkeypatch: pytest.MonkeyPatch):
         ("a\0b", "has no file name"),
         (":memory:", "must survive a restart"),
         ("sqlite:///:memory:", "must survive a restart"),
-        ("file:askback.db", "file: URIs"),
+        ("file:askback.db", "is an SQLite file: URI"),
         ("sqlite:///askback.db?mode=ro", "options after a ?"),
     ],
 )

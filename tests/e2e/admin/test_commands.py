@@ -361,7 +361,7 @@ def test_show_and_pending_tell_who_has_decided_what_and_who_is_missing(database:
     assert lines[2] == "  not voted yet: Ann (U1), Cid␛[31m (U3), group G1"
     assert lines[3:] == ["  requesters: Dee (U4)", "  digest: sha256:cafe"]
     assert "\nremind   20" in said
-    assert "\nlater    Dee (U4), from 20" in said
+    assert "\nescalate Dee (U4), from 20" in said
     assert "Ben (U2) chose “Green”: “fine by me”" in said
     assert "\x1b" not in said
     assert "  1 of 2 agreed, 0 of 1 refused" in askback("pending").stdout.splitlines()

@@ -403,7 +403,7 @@ async def test_beside_a_bot_of_another_platform_on_one_file_it_says_what_to_do(
     bot = await there.bot()
     asked = await office.ask()
     said = await asked.refused(1)
-    assert f"serves {other}, and not {office.platform}" in said
+    assert f"serves {other}, not {office.platform}" in said
     assert "`askback run`" in said
     assert not bot.is_over
     assert not office.shown()

@@ -64,7 +64,7 @@ async def test_a_gateway_that_never_becomes_ready(ward: Ward) -> None:
 async def test_a_gateway_that_cannot_be_reached(ward: Ward) -> None:
     ward.set(ASKBACK_DISCORD_GATEWAY_URL="ws://127.0.0.1:9/")
     found = (await ward.examined("discord")).one()
-    assert "cannot be reached" in found.summary
+    assert "Could not reach Discord's gateway" in found.summary
     ward.set(ASKBACK_DISCORD_GATEWAY_URL=ward.services.url.replace("http", "ws") + "/nothing")
     assert "rejected the connection (HTTP 404)" in (await ward.examined("discord")).one().summary
 
@@ -104,7 +104,7 @@ async def test_servers_of_another_shard_are_told(ward: Ward) -> None:
     ward.set(ASKBACK_DISCORD_SHARD="0/2")
     found = await ward.examined("discord", Scene(seconds=30, tenants=frozenset({ward.services.discord.guild.id})))
     assert not found.bad, "a question there is looked after by the other process"
-    assert found.good("Discord", "servers").startswith("Of 1 server, shard 0/2 hears 0.")
+    assert found.good("Discord", "servers").startswith("Of 1 server, shard 0/2 serves 0.")
 
 
 async def test_a_bot_that_begins_too_often_is_noticed(ward: Ward) -> None:

@@ -85,7 +85,7 @@ async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward, postgres_url
         address = PostgresAddress.read(postgres_url)
         await until(lambda: look(address, list_processes).serving == (frozenset({"slack"}),))
         found = await ward.examined()
-        assert found.good("Database", "processes") == "One process works on it now, for slack."
+        assert found.good("Database", "processes") == "1 process is using the database now, for slack."
         assert "the check did not open another." in found.good("Slack", "socket")
         # No process is connected there.
         assert "did not open another session" not in found.good("Discord", "gateway")
@@ -241,5 +241,5 @@ def test_a_process_that_ended_without_a_word(postgres_url: str) -> None:
         "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '20 s')",
     )
     assert examined(postgres_url)["processes"].summary == (
-        "One process works on it now; 1 died, and the others take over their work."
+        "1 process is using the database now; 1 died, and the others take over their work."
     )

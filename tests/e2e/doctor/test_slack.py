@@ -146,4 +146,4 @@ async def test_over_http_the_secret_and_the_address_are_looked_at(ward: Ward) ->
 
 async def test_who_may_talk_in_slack_is_told(ward: Ward) -> None:
     found = await ward.examined("slack")
-    assert found.good("Slack", "access") == "Everybody of its own workspace may talk to the bot."
+    assert found.good("Slack", "access") == "Everybody in its own workspace may talk to the bot."

@@ -311,12 +311,14 @@ def _examine_processes(connection: psycopg.Connection) -> list[Finding]:
         return []  # another finding reports the missing rights
     known = int(str(_fetch_value(connection, "SELECT count(*) FROM procrastinate_workers")))
     there = [decode_platforms(one) for (one,) in connection.execute(SERVING.encode())]
-    running = {0: "No bot runs", 1: "One process works"}.get(len(there), f"{len(there)} processes work")
+    if not there:
+        return [good("processes", "No bot is using the database now.")]
+    running = "1 process is" if len(there) == 1 else f"{len(there)} processes are"
     platforms = sorted({platform for one in there if one is not None for platform in one})
     serving = f", for {' and '.join(platforms)}" if platforms else ""
     gone = known - len(there)
-    ended = f"; {gone} died, and the others take over their work" if gone and there else ""
-    return [good("processes", f"{running} on it now{serving}{ended}.")]
+    ended = f"; {gone} died, and the others take over their work" if gone else ""
+    return [good("processes", f"{running} using the database now{serving}{ended}.")]
 
 
 def _fetch_value(connection: psycopg.Connection, statement: str) -> object:
