@@ -42,6 +42,7 @@ class Delivery:
         if item.ask_id is None:
             await self._store.delete_item(item)
             return False
+        await self._end_if_late(item.ask_id)
         is_called = False
 
         async def paint(ask: Ask) -> Messages:
@@ -65,6 +66,17 @@ class Delivery:
         if ask is None or ask.is_drawn:
             await self._store.delete_item(item)
         return is_called
+
+    async def _end_if_late(self, ask_id: str) -> None:
+        """End an ask that nobody has seen if its deadline has passed: posting would give it a new one.
+
+        After an outage, the deadline and the first delivery are due in the same moment.
+        """
+        ask = await self._store.get(ask_id)
+        if ask is None or ask.outcome is not None or ask.posted_at is not None or ask.policy.deadline is None:
+            return
+        if ask.policy.deadline <= await self._store.get_current_time():
+            await self._manager.deadlines.apply(ask_id)
 
     async def _find_card(self, platform: Platform, ask: Ask, item: OutboxItem) -> Messages:
         """Find the card that an earlier attempt may have posted."""
