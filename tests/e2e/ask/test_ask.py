@@ -181,14 +181,14 @@ async def test_by_a_key_that_is_taken_nobody_else_is_asked_and_in_no_other_place
         await asked.kill()
     same = (*later, "--requested-by", "@cy")
     for to, approvers, more, words in (
-        ("#general", "@ada", same, "in another place (#deploys) than --to names now"),
+        ("#general", "@ada", same, "in another place (…) than --to names now"),
         ("#deploys", "anyone", same, "of other people (ada (U"),
         ("#deploys", "@ada", same[2:], "of other people (ada (U"),
         ("#deploys", "@ada", later, "for other requesters (cy (U"),
     ):
         other = await office.ask("--key", "k", *more, to=to, approvers=approvers)
         said = await other.refused()
-        assert words.replace("(U", "(") in said
+        assert all(part in said for part in words.replace("(U", "(").split("…"))
         assert "Give the new question another key" in said
     # The same people by other names, and after those of the escalation were asked.
     again = await office.ask("--key", "k", "--requested-by", "@cy", "--approvers", "@ben", approvers="@ada")
@@ -320,7 +320,7 @@ async def test_a_bot_that_is_started_meanwhile_is_told_what_to_do(office: Office
     bot = await office.start(office.platform, ANTHROPIC_API_KEY="sk-local")
     code, _ = await bot.ended()
     assert code == 2
-    assert "`askback ask` works on this database until its question is answered" in bot.err
+    assert "`askback ask` uses this database until its question is answered" in bot.err
     assert "Stop it with Ctrl-C; its question stays open." in bot.err
     await office.click("ada", "Yes")
     await asked.outcome()

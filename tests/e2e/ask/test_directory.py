@@ -105,7 +105,7 @@ async def test_a_group_of_slack_is_counted(services: Services, name: str) -> Non
 
 async def test_of_two_who_are_called_alike_none_is_taken(services: Services) -> None:
     services.workspace.add_person(Person("U0LOCALADB", "mallory", "ada"))
-    with pytest.raises(UnknownName, match=r"person called '@ada': write U0LOCALADA \(@ada\) or U0LOCALADB"):
+    with pytest.raises(UnknownName, match=r"person '@ada': use U0LOCALADA \(@ada\) or U0LOCALADB"):
         await who("slack", "@ada")
 
 
@@ -185,7 +185,7 @@ async def test_on_several_servers_the_server_has_to_be_named(services: Services)
         id="1200000000000000001", name="Other", channels=(DiscordPlace(id="1200000000000000302", name="deploys"),)
     )
     services.discord.guild.neighbours = (other,)
-    assert "write Local/#deploys or Other/#deploys." in await wrong("discord", "#deploys")
+    assert "use Local/#deploys or Other/#deploys." in await wrong("discord", "#deploys")
     assert (await place("discord", "Other/#deploys"))[1].tenant == other.id
     assert "The bot sees no server 'Othr'. Did you mean Other?" in await wrong("discord", "Othr/#deploys")
     assert (await place("discord", "#general"))[1].tenant == DEPLOYS.tenant
@@ -279,7 +279,7 @@ async def test_the_role_of_who_boosts_the_server_is_theirs_and_that_of_a_bot_is_
 @pytest.mark.parametrize("name", ["@everyone", "here"])
 async def test_for_everybody_there_is_a_word_of_our_own(services: Services, name: str) -> None:
     del services
-    with pytest.raises(UnknownName, match="write anyone"):
+    with pytest.raises(UnknownName, match="use anyone"):
         await who("discord", name)
 
 
