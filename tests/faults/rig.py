@@ -235,7 +235,7 @@ class Rig(ABC):
         """Return the stacks of the bot's tasks and threads."""
         process = self._process
         if process is None or process.returncode is not None:
-            return "The bot has stopped."
+            return "The bot has ended."
         before = len(self.whole_log())
         os.kill(process.pid, signal.SIGUSR1)
         await asyncio.sleep(DUMP_SECONDS)

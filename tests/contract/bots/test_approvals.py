@@ -163,7 +163,7 @@ async def test_the_same_person_twice_counts_as_one(desk: Desk) -> None:
         shown = await card(desk, talk, PROMPT)
         await desk.press(ADA, shown, "Yes")
         await desk.press(ADA, await card(desk, talk, "1 of 2 agree"), "Yes")
-        await notice(desk, ADA, "Your vote is “Yes” already. 1 more is needed.")
+        await notice(desk, ADA, "Your vote is already “Yes”. 1 more is needed.")
         assert not asked.task.done()
         await desk.press(BEN, shown, "Yes")
         assert len((await asked.outcome()).votes) == 2

@@ -105,7 +105,7 @@ async def test_a_group_of_slack_is_counted(services: Services, name: str) -> Non
 
 async def test_of_two_who_are_called_alike_none_is_taken(services: Services) -> None:
     services.workspace.add_person(Person("U0LOCALADB", "mallory", "ada"))
-    with pytest.raises(UnknownName, match=r"person '@ada': use U0LOCALADA \(@ada\) or U0LOCALADB"):
+    with pytest.raises(UnknownName, match=r"person called '@ada': use U0LOCALADA \(@ada\) or U0LOCALADB"):
         await who("slack", "@ada")
 
 
