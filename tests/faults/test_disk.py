@@ -123,7 +123,7 @@ async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
 
 async def not_ready(rig: Rig) -> None:
     async def no() -> bool:
-        return await ready(rig) == (503, "database: does not commit\n")
+        return await ready(rig) == (503, "database: does not accept commits\n")
 
     await eventually(no)
 

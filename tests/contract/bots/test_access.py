@@ -197,7 +197,7 @@ async def test_what_programs_wrote_before_is_read_only_if_they_are_allowed_by_id
     await line(desk, talk, "I see what was written.")
     (first,) = told(desk, "the build is red")
     assert "6.6.6" not in "".join(first.texts)
-    await line(desk, talk, "I have not read 1 message here by others who may not talk with me.")
+    await line(desk, talk, "I have not read 1 message here, because the authors may not talk with me.")
 
 
 async def test_what_an_allowed_program_wrote_before_is_read(
@@ -227,7 +227,7 @@ async def test_what_a_stranger_wrote_is_not_read_when_it_was_shared_before(
         await line(desk, talk, "I see what ada wrote.")
         (first,) = told(desk, "the build is red")
         assert "6.6.6" not in "".join(first.texts)
-        await line(desk, talk, "I have not read 1 message here by others who may not talk with me.")
+        await line(desk, talk, "I have not read 1 message here, because the authors may not talk with me.")
 
 
 async def test_the_log_says_at_the_start_who_may_talk(

@@ -88,7 +88,7 @@ async def test_a_database_that_does_not_commit_is_not_ready(desk: Desk, tmp_path
     await desk.host.store._database.run(impatient)
     with closing(sqlite3.connect(tmp_path / "desk.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        assert await ask(desk, "/readyz") == (503, "database: does not commit\n")
+        assert await ask(desk, "/readyz") == (503, "database: does not accept commits\n")
         assert (await ask(desk, "/healthz"))[0] == 200
         other.rollback()
     await until_answered(desk, "/readyz", 200)

@@ -133,7 +133,7 @@ async def test_the_own_request_and_strangers_are_refused_and_nothing_but_a_vote_
 async def test_members_of_a_group_decide_as_long_as_they_are_in_it(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
         asking, card = await asked(one, who=Who(groups=("G1",)))
-        member = ANN.evolve(groups=("G1",))
+        member = ANN.evolve(groups=("G1",), groups_known=True)
         left = await one.press(card, YES, ANN)
         assert isinstance(left, Notice)
         assert left.denied == "not_asked"
@@ -142,7 +142,7 @@ async def test_members_of_a_group_decide_as_long_as_they_are_in_it(tmp_path: Pat
         again = await one.press(card, YES, member.evolve(groups=("G1", "G2")))
         assert isinstance(again, Notice)
         assert again.text == "Your vote is already “Yes”. 1 more is needed."
-        await one.press(card, YES, BEN.evolve(groups=("G1",)))
+        await one.press(card, YES, BEN.evolve(groups=("G1",), groups_known=True))
         assert (await asyncio.wait_for(asking, 30)).status == "answered"
 
 

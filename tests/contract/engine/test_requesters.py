@@ -244,7 +244,7 @@ def test_of_many_authors_people_hear_some_names(count: int, named: str) -> None:
     people = tuple(Actor(platform="board", id=f"P{number}") for number in range(1, count + 1))
     short = shortage_of(Policy(who=Who.only(*people), approval=Approval(requesters=people)), ANN, {})
     assert short is not None
-    assert f"nobody is left to decide. {named} what I act on." in short.describe("I act on")
+    assert f"no approver is left to decide. {named} what I act on." in short.describe("I act on")
 
 
 NO_GROUP = "there is no such user group."
@@ -274,13 +274,13 @@ NO_GROUP = "there is no such user group."
         pytest.param(
             Policy(who=Who(groups=("G1",)), approval=Approval(requesters=(ANN,))),
             {"G1": GroupMembers(refused=NO_GROUP)},
-            f"nobody is left to decide. I cannot read the group G1: {NO_GROUP}",
+            f"no approver is left to decide. I cannot read the group G1: {NO_GROUP}",
             id="a group that cannot be read",
         ),
         pytest.param(
             Policy(who=Who(people=(ANN,), groups=("G1",)), approval=Approval(requesters=(ANN,))),
             {"G1": GroupMembers(refused=NO_GROUP)},
-            f"nobody is left to decide. Ann asked for this. {OWN} I cannot read the group G1: {NO_GROUP}",
+            f"no approver is left to decide. Ann asked for this. {OWN} I cannot read the group G1: {NO_GROUP}",
             id="a group that cannot be read, and a requester",
         ),
         pytest.param(

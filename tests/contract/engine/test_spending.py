@@ -67,7 +67,7 @@ async def test_a_stream_that_breaks_counts_what_it_had_read_and_written(
     services.model.script(turn(TEXT, fault, usage=USAGE))
     async with engine(tmp_path, board, services) as one:
         await one.write("hello")
-        await one.says("go on")
+        await one.says("Write “try again” and I will.")
         await eventually(at_rest(one, board))
         assert BILLED + 280 // 4 <= await spent(one) <= BILLED + 320
 

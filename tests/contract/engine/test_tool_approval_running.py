@@ -189,10 +189,10 @@ async def test_one_that_is_approved_while_another_runs_runs_after_it(
         await one.asked(2)
         begin_turn = one.store.begin_turn
 
-        async def approved_in_between(*args: Any) -> Any:
+        async def approved_in_between(*args: Any, **more: Any) -> Any:
             if pressed:
                 await pressed.pop()()
-            return await begin_turn(*args)
+            return await begin_turn(*args, **more)
 
         one.store.begin_turn = approved_in_between
         await one.press(_shows(board, "one"), APPROVE)

@@ -392,7 +392,7 @@ async def test_details_are_read_from_a_file_and_shown_to_who_wants_them(office: 
     await office.click("ada", "Yes")
     await asked.outcome()
     asked = await office.ask("--details", "nothing.txt")
-    assert "Could not read --details nothing.txt" in await asked.refused()
+    assert "--details nothing.txt cannot be read" in await asked.refused()
 
 
 async def test_beside_a_bot_of_another_platform_on_one_file_it_says_what_to_do(

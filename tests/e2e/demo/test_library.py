@@ -43,7 +43,7 @@ async def test_a_card_is_settled_before_a_program_ends_whose_question_timed_out(
 
 async def test_a_platform_that_there_is_not_is_refused_at_once(services: Services) -> None:
     async with running([get_bot("slack")], agent=False) as host:
-        with pytest.raises(CallerError, match=r"There is no platform 'slak': there are discord, slack\."):
+        with pytest.raises(CallerError, match=r"There is no platform 'slak'. The platforms are discord, slack\."):
             await host.manager.ask(FORM, to=PLACE.evolve(platform="slak"), who=ADA)
 
 

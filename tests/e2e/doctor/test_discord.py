@@ -24,7 +24,7 @@ async def test_a_token_that_discord_does_not_accept(ward: Ward) -> None:
 async def test_a_proxy_that_wants_a_login_is_not_taken_for_discord(ward: Ward) -> None:
     ward.services.discord.guild.faults.add(DiscordFault(kind="foreign", status=401, times=None))
     found = (await ward.examined("discord")).one()
-    assert found.summary == "What answers there is not Discord's API (HTTP 401)."
+    assert found.summary == "The server at Discord's address is not Discord's API (HTTP 401)."
 
 
 async def test_an_intent_that_is_off_is_a_warning(ward: Ward) -> None:

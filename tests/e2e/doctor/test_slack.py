@@ -46,7 +46,7 @@ async def test_a_proxy_that_answers_is_not_taken_for_slack(ward: Ward, status: i
     fault = Fault(kind="foreign", method="*", status=status, body=body, content_type=kind, times=None)
     ward.services.workspace.faults.add(fault)
     found = await ward.examined("slack")
-    assert {one.summary for one in found.bad} == {f"What answers there is not Slack (HTTP {status})."}
+    assert {one.summary for one in found.bad} == {f"The server at Slack's address is not Slack (HTTP {status})."}
 
 
 async def test_a_token_of_the_bot_that_is_a_persons(ward: Ward) -> None:

@@ -109,7 +109,7 @@ async def test_an_answer_of_another_kind_is_no_success(call: str) -> None:
 @pytest.mark.parametrize("call", CALLS)
 async def test_discords_own_refusal_is_permanent(call: str) -> None:
     async with served(403, '{"message": "Missing Permissions", "code": 50013}', JSON) as api:
-        with pytest.raises(DiscordRefusal, match="I lack a permission"):
+        with pytest.raises(DiscordRefusal, match="I lack one of these permissions there"):
             await CALLS[call](api)
     async with served(404, '{"message": "Unknown Message", "code": 10008}', JSON) as api:
         with pytest.raises(MessageNotFound):

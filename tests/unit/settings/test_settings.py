@@ -153,7 +153,9 @@ def test_an_empty_list_in_the_file_is_refused_and_an_empty_variable_leaves_the_f
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(empty, "approvers = []")
-    assert problem().startswith("approvers in askback.toml names nobody: fill it in, or leave it out. Give ids")
+    assert problem().startswith(
+        "approvers in askback.toml names nobody: fill it in, or leave it out. Give a list of ids"
+    )
     write(empty, 'approvers = ["slack:U0LOCALBEN"]')
     monkeypatch.setenv("ASKBACK_APPROVERS", "")
     assert load(Settings).approvers == ("slack:U0LOCALBEN",)
