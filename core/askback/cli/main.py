@@ -17,7 +17,7 @@ import typer
 
 from askback.cli.admin.cli import commands
 from askback.cli.ask import commands as asking
-from askback.errors import AskbackError
+from askback.errors import AskbackError, CallerError
 from askback.internal.collector import pause_collector
 from askback.ports.installed_bots import list_bot_names
 from askback.runtime.process import end_quietly_on_interrupt, run_to_end
@@ -117,7 +117,7 @@ def demo(
     if file is not None and not play:
         raise typer.BadParameter(f"To play {file}, write: askback demo --play {file}")
     if file is not None:
-        _read(file)  # what is wrong in a scenario is quoted, so it must not be a link to another file
+        _check_scenario(file)
     if platform not in ("both", *list_bot_names()):
         names = ", ".join(list_bot_names())
         raise typer.BadParameter(f"There is no platform {platform!r}: use {names}, or both.")
@@ -160,6 +160,16 @@ def preview(
     out = cast("TextIOWrapper", sys.stdout)
     out.reconfigure(encoding="utf-8")  # the output is JSON, whatever the terminal's encoding
     raise typer.Exit(format_preview(text, platform, tool, all_steps=all_steps, out=out))
+
+
+def _check_scenario(file: Path) -> None:
+    """Refuse a link to another file, since errors in a scenario quote it. Raises `CallerError`."""
+    from askback.cli.input_file import UnusableFile, read_input_file
+
+    try:
+        read_input_file(file, INPUT_BYTES)
+    except UnusableFile as error:
+        raise CallerError(f"{file} {error}.") from None
 
 
 def _read_stdin() -> str:

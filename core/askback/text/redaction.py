@@ -109,8 +109,9 @@ _SHAPES = [
     )
 ]
 _ADDRESS = re.compile(r"""\b(?:https?|wss?):(?:\\{0,8}/){2}[^\s"'<>]+""", re.IGNORECASE)
-# A secret in the path of an address: something long and random between slashes. Plain numbers are ids.
-_RANDOM = re.compile(r"(?<=/)(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{16,}")
+# A secret in the path of an address: something long and random between slashes. Plain numbers are ids. One in a hundred
+# random secrets has no digit, but then capitals after small letters.
+_RANDOM = re.compile(r"(?<=/)(?=[\w-]*[A-Za-z])(?=[\w-]*(?:\d|[a-z][\w-]*[A-Z]))[\w-]{16,}")
 
 _KEPT = ("keep", "keep_colon", "quote")
 """Groups that stay visible, before the secret."""

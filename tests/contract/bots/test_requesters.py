@@ -181,7 +181,7 @@ async def test_whoever_clicks_after_their_group_has_gone_hears_the_reason(
     desk.workspace.faults.fail("usergroups.users.list", "missing_scope", times=None)
     await desk.press(BEN, shown, "Approve")
     told = await notice(desk, BEN, UNREADABLE_GROUPS)
-    assert "install it anew from manifests/slack.json" in told
+    assert "reinstall it from manifests/slack.json" in told
     assert "in a moment" not in told
     assert shed.ran == []
 

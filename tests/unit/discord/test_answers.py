@@ -115,7 +115,7 @@ async def test_discords_own_refusal_is_permanent(call: str) -> None:
         with pytest.raises(MessageNotFound):
             await CALLS[call](api)
     async with served(401, '{"message": "401: Unauthorized", "code": 0}', JSON) as api:
-        with pytest.raises(DiscordRefusal, match="does not accept DISCORD_TOKEN"):
+        with pytest.raises(DiscordRefusal, match="rejects DISCORD_TOKEN"):
             await CALLS[call](api)
 
 
