@@ -312,8 +312,7 @@ def test_a_line_of_a_log_takes_well_below_a_millisecond() -> None:
 
 
 def test_a_random_part_of_an_address_is_hidden_even_if_it_has_no_digit() -> None:
-    shown = redact("POST https://hooks.slack.com/actions/T00000000/1234567890/DhmFtkhNMmZfwtPBYpPPhbxf, body: {}")
-    assert "DhmF" not in shown
-    assert "/actions/T00000000/1234567890/" in shown
+    shown = redact("POST https://example.org/answers/1234567890/DhmFtkhNMmZfwtPBYpPPhbxf, body: {}")
+    assert shown == f"POST https://example.org/answers/1234567890/{REDACTED_TEXT}, body: {{}}"
     documentation = "https://docs.slack.dev/authentication/verifying-requests-from-slack"
     assert redact(documentation) == documentation
