@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import re
+import threading
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from discord.gateway import KeepAliveHandler
 
 from askback.cli.preview import ASK_ID
 from askback.domain.ask_policy import Limits
@@ -144,6 +146,14 @@ async def open_desk(
             audit(desk)
     finally:
         logging.getLogger().removeHandler(journal)
+        await heartbeats_ended()
+
+
+async def heartbeats_ended() -> None:
+    """Wait for the threads of discord.py that were stopped: one may still be about to send a heartbeat in this loop."""
+    for thread in threading.enumerate():
+        if isinstance(thread, KeepAliveHandler) and thread._stop_ev.is_set():
+            await asyncio.to_thread(thread.join, 10)
 
 
 def allow(monkeypatch: pytest.MonkeyPatch, **lists: Sequence[str]) -> None:
