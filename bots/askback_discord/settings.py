@@ -87,7 +87,7 @@ class DiscordSettings(TomlSettings):
         validation_alias=AliasChoices("ASKBACK_DISCORD_ALLOW_PROGRAMS", "discord_allow_programs"),
         description="Give ids of bots or webhooks. The log names those left out.",
     )
-    """The ids of bots and webhooks whose earlier messages the agent reads in the threads that it joins. Whoever can
+    """The ids of bots and webhooks whose earlier messages the agent reads in the threads that it joins. People who can
     write through them can write to the agent."""
     allow_channels: Ids = Field(
         default=(),

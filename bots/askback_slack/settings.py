@@ -89,7 +89,7 @@ class SlackSettings(TomlSettings):
         description="Give ids of apps' bots (U…) or of workflows and webhooks (B…). The log names those left out.",
     )
     """The ids of apps, workflows and webhooks whose earlier messages the agent reads in the threads that it joins.
-    Whoever can write through them can write to the agent."""
+    People who can write through them can write to the agent."""
     allow_channels: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_SLACK_ALLOW_CHANNELS", "slack_allow_channels"),

@@ -200,7 +200,7 @@ class Post:
     embeds: tuple[JsonObject, ...] = ()
     attachments: tuple[JsonObject, ...] = ()
     snapshots: tuple[JsonObject, ...] = ()
-    """What it forwards. Discord leaves the author out."""
+    """The forwarded messages. Discord leaves the author out."""
     flags: int = 0
     edited: float | None = None
     ephemeral_to: str | None = None

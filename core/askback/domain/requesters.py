@@ -6,7 +6,7 @@ unless the text is retired. A text is retired by a later message of the model, f
 - people approved each call of that tool in it, and each of them ended successfully, and
 - a person has written a new message since, which the model has read.
 
-As long as nobody has written one, the model may still follow the earlier words: they may ask for several steps. A call
+Until somebody writes one, the model may still follow the earlier words: they may ask for several steps. A call
 that was denied, was taken back, failed or was interrupted leaves open what they ask for, so the next one may follow
 them, too.
 

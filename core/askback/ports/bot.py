@@ -209,7 +209,7 @@ class BotOptions:
 class BotFactory(Protocol):
     """Creates a platform's bot.
 
-    A module `settings` beside its module holds the bot's `TomlSettings`, so that a misspelt variable can be told. It
+    A module `settings` in the same package holds the bot's `TomlSettings`, so that a misspelt variable is noticed. It
     must not import the platform's library.
     """
 

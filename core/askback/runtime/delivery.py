@@ -68,7 +68,7 @@ class Delivery:
         return is_called
 
     async def _end_if_late(self, ask_id: str) -> None:
-        """End an ask that nobody has seen if its deadline has passed: posting would give it a new one.
+        """End an ask that no person saw if its deadline has passed: posting would give it a new one.
 
         After an outage, the deadline and the first delivery are due in the same moment.
         """

@@ -72,7 +72,7 @@ conversations = Table(
     Column("turn_after", BigInteger),
     # JSON reference of the message with the newest text that the platform confirmed.
     Column("last_text", Text),
-    # JSON array of the texts of the model that people could not see, until the model is told.
+    # JSON array of the texts of the model that people could not see, until the model learns of them.
     Column("unshown", Text),
 )
 # Indexes only the conversations that have something to do. SQLite uses it for `where(wants_turn)` only if the condition

@@ -87,7 +87,7 @@ class TurnTransactions(Transactions):
         That is so if the conversation has no work, still waits for people, or has approved calls to run first. A turn
         that a crash interrupted begins again with the same messages. `notice` is a text for people about a message to
         the model, which is committed with it. `earlier` is what was written in the thread before. It is committed as
-        read, as far as it did not come in by itself.
+        read, unless it also arrived as a message.
         """
 
         def work(connection: Connection) -> Turn | None:

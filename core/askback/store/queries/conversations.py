@@ -46,7 +46,7 @@ _UNSHOWN = TypeAdapter(tuple[UnshownText, ...])
 _OPERATOR = "operator"
 
 MAX_UNSHOWN = 5
-"""Most texts of which the model is told that people could not see them. Older ones are dropped."""
+"""Maximum number of unshown texts that the model learns of. Older ones are dropped."""
 FARTHEST = timedelta(minutes=10)
 """Maximum time for which a turn is postponed."""
 

@@ -66,7 +66,7 @@ def find(connection: Connection, conversation_id: str, key: str) -> StoredMessag
     """Return the first version of the message with that key."""
     keys = history.list_keys((key,))
     query = select(inbox).where(inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key.in_(keys))
-    # If the message arrived by itself as well, the model read that last.
+    # If the message also arrived as an event, the model read that last.
     rows = sorted(connection.execute(query).mappings(), key=lambda row: keys.index(row["dedupe_key"]))
     return _to_stored_message(rows[0]) if rows else None
 

@@ -1,6 +1,6 @@
 """Statements about messages that the model reads as a thread's history, so that their edits and deletions count.
 
-Their rows are in the inbox under keys of their own, because the same message may still arrive by itself, for example if
+Their rows are in the inbox under separate keys, because the same message may also arrive as an event, for example if
 it mentions the bot. Each function runs inside a caller's transaction.
 """
 
@@ -76,7 +76,7 @@ def merge_edits(
 def add_read(connection: Connection, conversation_id: str, messages: Iterable[HistoryMessage], seq: int) -> None:
     """Store the messages that transcript row `seq` took up as history, except those of programs and of the agent.
 
-    Nobody is told of edits by these. Of a message that shares others, only the person's own words are stored.
+    These rows notify nobody about edits. Of a message that shares others, only the person's own words are stored.
     """
     for one in messages:
         if one.ours or one.author.is_program:

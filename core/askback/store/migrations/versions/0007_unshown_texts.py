@@ -1,4 +1,4 @@
-"""Add the texts of the model that people could not see, until the model is told."""
+"""Add the texts of the model that people could not see, until the model learns of them."""
 
 from __future__ import annotations
 
