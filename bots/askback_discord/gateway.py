@@ -13,13 +13,14 @@ __all__ = ["UNREADABLE", "Gateway"]
 import asyncio
 import logging
 import random
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol, cast
 
 import aiohttp
 import discord
-from discord.gateway import DiscordWebSocket, ReconnectWebSocket
+from discord.gateway import DiscordWebSocket, KeepAliveHandler, ReconnectWebSocket
 
 from askback.network.keepalive import KeepAlive
 
@@ -28,6 +29,8 @@ log = logging.getLogger("askback.discord")
 OPEN_SECONDS = 15.0
 """Seconds that opening may take. discord.py may wait five of them before it identifies itself again."""
 CLOSE_SECONDS = 1.0
+HEARTBEAT_END_SECONDS = 1.0
+"""Seconds to wait for a thread of discord.py that sends a heartbeat when the connection is cut."""
 STEADY_SECONDS = 10.0
 """Seconds after which a connection counts as stable. The next one then opens without back-off."""
 FIRST_PAUSE = 0.1
@@ -50,7 +53,6 @@ class _KeepAlive(Protocol):
     _last_recv: float
 
     def beat(self) -> dict[str, object]: ...
-    def stop(self) -> None: ...
 
 
 class Gateway:
@@ -124,6 +126,7 @@ class Gateway:
             await asyncio.Event().wait()  # drained: the work that has begun continues in other tasks
         finally:
             self._cut()
+            await self._end_heartbeats()
 
     async def drain(self) -> None:
         """Close the connection, and open no new one."""
@@ -162,9 +165,6 @@ class Gateway:
                     log.exception("Skipped a payload that discord.py cannot parse.", extra={"action": "payload_failed"})
         finally:
             watch.cancel()
-            keep_alive = _keep_alive(ws)
-            if keep_alive is not None:
-                keep_alive.stop()
 
     async def _watch(self, ws: DiscordWebSocket, opening: float) -> None:
         """Close the connection as soon as it is silent. It is then resumed, so that no event is lost."""
@@ -197,6 +197,18 @@ class Gateway:
         if response.connection is not None and response.connection.transport is not None:
             response.connection.transport.abort()
         response.close()
+        for heartbeat in self._find_heartbeats():
+            heartbeat.stop()
+
+    async def _end_heartbeats(self) -> None:
+        """Wait for the threads that send heartbeats: one that outlives the event loop ends with a traceback."""
+        for heartbeat in self._find_heartbeats():
+            await asyncio.to_thread(heartbeat.join, HEARTBEAT_END_SECONDS)
+
+    def _find_heartbeats(self) -> list[KeepAliveHandler]:
+        # discord.py gives the thread of a connection that was cut while opening to no one.
+        threads = [one for one in threading.enumerate() if isinstance(one, KeepAliveHandler)]
+        return [one for one in threads if one.ws.socket is self._socket]
 
 
 def _keep_alive(ws: DiscordWebSocket) -> _KeepAlive | None:
