@@ -22,6 +22,16 @@ END_SECONDS = 30.0
 RUN_SECONDS = 100.0
 
 
+async def communicate(process: asyncio.subprocess.Process) -> tuple[bytes, bytes]:
+    """Return the output of a process when it has ended. If the caller is cancelled first, kill the process."""
+    try:
+        return await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
 class Launched:
     """A process that was launched."""
 

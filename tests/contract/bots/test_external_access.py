@@ -15,6 +15,7 @@ from askback.store.external_access import find_worker_pid
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 from askback_sandbox.model.script import turn
+from support.processes import communicate
 
 from .driver import ADA, Desk, asks, card, form_of, line, one, program_asks, settled, turn_of
 
@@ -30,7 +31,7 @@ async def askback(*arguments: str) -> tuple[int | None, str]:
     process = await asyncio.create_subprocess_exec(
         ASKBACK, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
-    said, _ = await process.communicate()
+    said, _ = await communicate(process)
     return process.returncode, said.decode()
 
 

@@ -20,6 +20,7 @@ from askback_sandbox.slack.faults import Fault
 from askback_sandbox.slack.values import Channel, Person
 from askback_slack.posting import SlackPlatform
 from askback_slack.streaming import SlackTextStream
+from support.processes import communicate
 
 from . import slack
 from .driver import ADA, BEN, asks, card, form_of, line, one, program_asks, settled, told, until
@@ -187,8 +188,7 @@ async def run_command(*arguments: str, **environment: str) -> tuple[int, str]:
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )
-    async with asyncio.timeout(30):
-        _, errors = await process.communicate()
+    _, errors = await communicate(process)
     assert process.returncode is not None
     return process.returncode, errors.decode()
 

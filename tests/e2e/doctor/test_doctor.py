@@ -22,6 +22,7 @@ from askback.runtime.app import running
 from askback.store.external_access import open_for_writing
 from askback.store.store import Store
 from askback_sandbox.slack.faults import Fault
+from support.processes import communicate
 
 from .conftest import Ward, until
 
@@ -144,5 +145,5 @@ async def askback(*arguments: str) -> tuple[int | None, str]:
         stderr=asyncio.subprocess.STDOUT,
         env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1"},
     )
-    said, _ = await process.communicate()
+    said, _ = await communicate(process)
     return process.returncode, said.decode()
