@@ -18,8 +18,8 @@ USE, KEEP = "Use this as your answer", "Just a message"
 
 def build_row(offer: Offer) -> Component:
     """The row with the two buttons of an offer."""
-    use = button(USE, control_ids.Control(kind="use", ask_id=offer.id, turn=0), "primary")
-    return row([use, button(KEEP, control_ids.Control(kind="keep", ask_id=offer.id, turn=0))])
+    use = button(USE, control_ids.Control(kind="use", ask_id=offer.id, step=0), "primary")
+    return row([use, button(KEEP, control_ids.Control(kind="keep", ask_id=offer.id, step=0))])
 
 
 def reply_to(message: MessageRef | None, channel: str) -> Mapping[str, JsonValue]:

@@ -130,7 +130,7 @@ class Clicks:
                 ask_id=control.ask_id,
                 actor=pressed.actor,
                 at=utc_now(),
-                turn=control.turn,
+                step=control.step,
                 operation=operation,
                 message=pressed.message,
                 delivery=str(interaction.id),
@@ -181,7 +181,7 @@ class Clicks:
                 await self._send_response(reply, MODAL, text_modal.build_modal(field))
             case FieldErrors(message=message, field=field) if field.choice is not None:
                 # An invalid reason is not kept on the card.
-                again = ephemeral.retry(field.ask_id, field.turn, field.choice)
+                again = ephemeral.retry(field.ask_id, field.step, field.choice)
                 await self._return_text(reply, pressed, message, field.value, again)
                 await self._manager.cards.leave_to_outbox(control.ask_id)
             case FieldErrors(message=message, field=field):
@@ -287,10 +287,10 @@ class Clicks:
             pressed = read_click(interaction)
             control = pressed.control
             if control is not None and control.kind == "field":
-                again = ephemeral.retry(control.ask_id, control.turn)
+                again = ephemeral.retry(control.ask_id, control.step)
                 await self._return_text(reply, pressed, text, text_modal.read_text(interaction.data or {}), again)
             elif control is not None and control.kind == "vote":
-                again = ephemeral.retry(control.ask_id, control.turn, control.arg)
+                again = ephemeral.retry(control.ask_id, control.step, control.arg)
                 await self._return_text(reply, pressed, text, text_modal.read_text(interaction.data or {}), again)
             elif control is not None and control.kind == "decline":
                 await self._return_text(reply, pressed, text, text_modal.read_text(interaction.data or {}))
@@ -353,7 +353,7 @@ class Clicks:
 
 def _find_page(pressed: Click, ask: Ask) -> int | None:
     """Return the page of a long menu that the person sees, or None if the card now shows another question."""
-    return pressed.page if pressed.control is not None and pressed.control.turn == ask.interview.turn else None
+    return pressed.page if pressed.control is not None and pressed.control.step == ask.interview.step else None
 
 
 def _build_operation(

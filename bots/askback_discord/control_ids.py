@@ -1,6 +1,6 @@
 """The format of custom_ids, which carry data from a card or modal back to the bot in an interaction.
 
-`askback:<kind>:<ask id>:<turn>:<revision>[:<argument>]`, at most 100 characters. The revision identifies the drawing of
+`askback:<kind>:<ask id>:<step>:<revision>[:<argument>]`, at most 100 characters. The revision identifies the drawing of
 the card on which a menu was ticked.
 """
 
@@ -47,11 +47,11 @@ _CUSTOM_ID = re.compile(rf"askback:([a-z]+):([A-Za-z0-9_-]{{1,48}}):{_NUMBER}:{_
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The data in a control's id: its kind, its ask, and the turn and revision in which it was drawn."""
+    """The data in a control's id: its kind, its ask, and the step and revision in which it was drawn."""
 
     kind: Kind
     ask_id: str
-    turn: int
+    step: int
     revision: int = 0
     arg: int | None = None
     """The argument, counted from 0.
@@ -71,7 +71,7 @@ class Control:
 
 def to_custom_id(control: Control) -> str:
     """Return the custom_id of a control."""
-    name = f"askback:{control.kind}:{control.ask_id}:{control.turn}:{control.revision}"
+    name = f"askback:{control.kind}:{control.ask_id}:{control.step}:{control.revision}"
     return name if control.arg is None else f"{name}:{control.arg}"
 
 
@@ -84,7 +84,7 @@ def parse(found: object) -> Control | None:
     arg = None if match[5] is None else int(match[5])
     if kind not in _WITH_OR_WITHOUT and (arg is not None) != (kind in _WITH_ARGUMENT):
         return None
-    return Control(kind=kind, ask_id=match[2], turn=int(match[3]), revision=int(match[4]), arg=arg)
+    return Control(kind=kind, ask_id=match[2], step=int(match[3]), revision=int(match[4]), arg=arg)
 
 
 def find_controls(components: object) -> Iterator[Control]:

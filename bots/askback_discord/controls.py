@@ -212,4 +212,4 @@ def _format_numbered(number: int, header: str) -> str:
 
 
 def _to_control(card: Card, kind: control_ids.Kind, arg: int | None = None) -> control_ids.Control:
-    return control_ids.Control(kind=kind, ask_id=card.ask_id, turn=card.turn, revision=card.revision, arg=arg)
+    return control_ids.Control(kind=kind, ask_id=card.ask_id, step=card.step, revision=card.revision, arg=arg)

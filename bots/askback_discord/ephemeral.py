@@ -32,13 +32,13 @@ def to_replacement(body: Mapping[str, JsonValue]) -> Component:
 
 def try_again(words: str, field: TextField) -> Component:
     """A private message whose button opens the text field again, since a modal cannot follow a modal."""
-    return _check_limits(words, [retry(field.ask_id, field.turn)])
+    return _check_limits(words, [retry(field.ask_id, field.step)])
 
 
-def retry(ask_id: str, turn: int, choice: int | None = None) -> Component:
+def retry(ask_id: str, step: int, choice: int | None = None) -> Component:
     """The row with the button that opens the text field. `choice` is the option whose reason the field is for."""
     return row(
-        [button("Try again", control_ids.Control(kind="retry", ask_id=ask_id, turn=turn, arg=choice), "primary")]
+        [button("Try again", control_ids.Control(kind="retry", ask_id=ask_id, step=step, arg=choice), "primary")]
     )
 
 

@@ -26,7 +26,7 @@ def stop_id(name: str) -> str:
 def stop_row(name: str, *, placeholder: bool = False) -> Component:
     """Return the row with the button. `placeholder` marks a message that holds only the bot's own words."""
     revision = _PLACEHOLDER if placeholder else 0
-    return row([button("Stop", control_ids.Control(kind="stop", ask_id=stop_id(name), turn=0, revision=revision))])
+    return row([button("Stop", control_ids.Control(kind="stop", ask_id=stop_id(name), step=0, revision=revision))])
 
 
 def is_placeholder(components: object) -> bool:

@@ -40,7 +40,7 @@ def build_modal(field: TextField) -> Component:
         "component": entry,
     }
     kind: control_ids.Kind = "decline" if field.declines else "field" if field.choice is None else "vote"
-    control = control_ids.Control(kind=kind, ask_id=field.ask_id, turn=field.turn, arg=field.choice)
+    control = control_ids.Control(kind=kind, ask_id=field.ask_id, step=field.step, arg=field.choice)
     made: Component = {
         "custom_id": control_ids.to_custom_id(control),
         "title": "Not now"

@@ -22,6 +22,6 @@ def to_blocks(outgoing: OutgoingMessage) -> list[Block] | None:
     if offer is None:
         return None
     sentence = rich_text([section(runs(outgoing.text)), quote(runs(fit_line(offer.text, QUOTED)))])
-    use = button(USE, control_ids.Control(kind="use", ask_id=offer.id, turn=0), primary=True)
-    keep = button(KEEP, control_ids.Control(kind="keep", ask_id=offer.id, turn=0))
+    use = button(USE, control_ids.Control(kind="use", ask_id=offer.id, step=0), primary=True)
+    keep = button(KEEP, control_ids.Control(kind="keep", ask_id=offer.id, step=0))
     return [sentence, actions(control_ids.block(offer.id, 0, 1), [use, keep])]

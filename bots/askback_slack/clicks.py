@@ -115,7 +115,7 @@ class Clicks:
             ask_id=control.ask_id,
             actor=pressed.actor,
             at=utc_now(),
-            turn=control.turn,
+            step=control.step,
             operation=operation,
             ticks=None if isinstance(operation, Select) else pressed.ticks,
             message=pressed.message,
@@ -174,7 +174,7 @@ class Clicks:
             return
         ref = text_modal.FieldRef(
             ask_id=field.ask_id,
-            turn=field.turn,
+            turn=field.step,
             channel=pressed.message.channel,
             message_ts=pressed.message.id,
             declines=field.declines,
@@ -237,7 +237,7 @@ class Clicks:
                 ask_id=ref.ask_id,
                 actor=who,
                 at=utc_now(),
-                turn=ref.turn,
+                step=ref.turn,
                 operation=_build_text_operation(ref, text),
                 message=MessageRef(channel=ref.channel, id=ref.message_ts),
                 delivery=get_text(body, "trigger_id"),

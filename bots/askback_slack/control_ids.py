@@ -1,6 +1,6 @@
 """The format of block and action ids, which carry data from a card back to the bot in a click.
 
-`askback:<kind>:<ask id>:<turn>[:<argument>]` names a control, `askback:<ask id>:<revision>:<n>` a block. The revision
+`askback:<kind>:<ask id>:<step>[:<argument>]` names a control, `askback:<ask id>:<revision>:<n>` a block. The revision
 gives a redrawn block a new id, so that Slack's clients drop the ticks of the old one.
 """
 
@@ -36,18 +36,18 @@ _BLOCK = re.compile(rf"askback:([A-Za-z0-9_-]{{1,64}}):{_NUMBER}:{_NUMBER}")
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The data in a control's id: its kind, its ask and the turn in which it was drawn."""
+    """The data in a control's id: its kind, its ask and the step in which it was drawn."""
 
     kind: Kind
     ask_id: str
-    turn: int
+    step: int
     arg: int | None = None
     """The index of the option (choose), the question (goto) or the part (part), counted from 0."""
 
 
 def to_action_id(control: Control) -> str:
     """Return the action_id of a control."""
-    name = f"askback:{control.kind}:{control.ask_id}:{control.turn}"
+    name = f"askback:{control.kind}:{control.ask_id}:{control.step}"
     return name if control.arg is None else f"{name}:{control.arg}"
 
 
@@ -57,7 +57,7 @@ def parse(action_id: object) -> Control | None:
     kind = KINDS.get(match[1]) if match else None
     if match is None or kind is None or (match[4] is not None) != (kind in _WITH_ARGUMENT):
         return None
-    return Control(kind=kind, ask_id=match[2], turn=int(match[3]), arg=None if match[4] is None else int(match[4]))
+    return Control(kind=kind, ask_id=match[2], step=int(match[3]), arg=None if match[4] is None else int(match[4]))
 
 
 def block(ask_id: str, revision: int, number: int) -> str:

@@ -196,4 +196,4 @@ def _build_edit_buttons(card: Card) -> Iterator[Block]:
 
 
 def _to_control(card: Card, kind: control_ids.Kind, arg: int | None = None) -> control_ids.Control:
-    return control_ids.Control(kind=kind, ask_id=card.ask_id, turn=card.turn, arg=arg)
+    return control_ids.Control(kind=kind, ask_id=card.ask_id, step=card.step, arg=arg)

@@ -62,10 +62,10 @@ def build_view(whole: Details, number: int = 0) -> Block:
 def _build_navigation(ask_id: str, number: int, count: int) -> Block:
     buttons: list[Block] = []
     if number > 0:
-        buttons.append(button("Previous part", control_ids.Control(kind="part", ask_id=ask_id, turn=0, arg=number - 1)))
+        buttons.append(button("Previous part", control_ids.Control(kind="part", ask_id=ask_id, step=0, arg=number - 1)))
     if number < count - 1:
         buttons.append(
-            button("Next part", control_ids.Control(kind="part", ask_id=ask_id, turn=0, arg=number + 1), primary=True)
+            button("Next part", control_ids.Control(kind="part", ask_id=ask_id, step=0, arg=number + 1), primary=True)
         )
     return actions(control_ids.block(ask_id, number, 0), buttons)
 

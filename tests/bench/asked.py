@@ -68,7 +68,7 @@ def answer(ask_id: str) -> Action:
         ask_id=ask_id,
         actor=ADA,
         at=utc_now(),
-        turn=0,
+        step=0,
         operation=Choose(index=0),
         message=MessageRef(channel="C0LOCAL", id="0.0"),
     )

@@ -119,7 +119,7 @@ def spoil(what: str) -> None:
             Store.decide = on_what_was_seen  # type: ignore[method-assign]
         case "step":
             step = deciding.apply_action
-            deciding.apply_action = lambda interview, action: step(interview, action.evolve(turn=interview.turn))
+            deciding.apply_action = lambda interview, action: step(interview, action.evolve(step=interview.step))
         case "outbox":
             outbox.enqueue_card = lambda connection, ask, **more: (
                 None if ask.messages else enqueue_card(connection, ask, **more)

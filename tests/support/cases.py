@@ -57,17 +57,17 @@ class Story:
         self.now: Interview = start_interview(form(*questions))
 
     def does(
-        self, operation: Operation, *, by: Actor = ANN, turn: int | None = None, ticks: Select | None = None
+        self, operation: Operation, *, by: Actor = ANN, step: int | None = None, ticks: Select | None = None
     ) -> Interview:
         """Apply one action, from the newest card by default."""
-        self.now = apply_action(self.now, self.action(operation, by=by, turn=turn, ticks=ticks))
+        self.now = apply_action(self.now, self.action(operation, by=by, step=step, ticks=ticks))
         return self.now
 
     def action(
-        self, operation: Operation, *, by: Actor = ANN, turn: int | None = None, ticks: Select | None = None
+        self, operation: Operation, *, by: Actor = ANN, step: int | None = None, ticks: Select | None = None
     ) -> Action:
-        at_turn = self.now.turn if turn is None else turn
-        return Action(ask_id="ask", actor=by, at=NOON, turn=at_turn, operation=operation, ticks=ticks)
+        at_step = self.now.step if step is None else step
+        return Action(ask_id="ask", actor=by, at=NOON, step=at_step, operation=operation, ticks=ticks)
 
     @property
     def card(self) -> Card:

@@ -310,7 +310,7 @@ class Engine:
             ask_id=ask.id,
             actor=actor,
             at=utc_now(),
-            turn=ask.interview.turn,
+            step=ask.interview.step,
             operation=operation,
             message=message,
             delivery=delivery,

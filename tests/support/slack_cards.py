@@ -42,7 +42,7 @@ def interview(*questions: Question) -> Interview:
 
 def do(at: Interview, *operations: Operation) -> Interview:
     for operation in operations:
-        at = apply_action(at, Action(ask_id=ASK, actor=ADA, at=NOW, turn=at.turn, operation=operation))
+        at = apply_action(at, Action(ask_id=ASK, actor=ADA, at=NOW, step=at.step, operation=operation))
     return at
 
 

@@ -100,6 +100,6 @@ def _iter_steps(interview: Interview, all_steps: bool) -> Iterator[Interview]:
     while interview.phase == "asking":
         interview = apply_action(
             interview,
-            Action(ask_id=ASK_ID, actor=nobody, at=datetime.now(UTC), turn=interview.turn, operation=Next()),
+            Action(ask_id=ASK_ID, actor=nobody, at=datetime.now(UTC), step=interview.step, operation=Next()),
         )
         yield interview

@@ -155,7 +155,7 @@ class Action(Value):
     ask_id: str
     actor: Actor
     at: AwareDatetime
-    turn: int
+    step: int
     """The step that the card was rendered in. Every move to another position of the interview gets a new number."""
     operation: Operation
     ticks: Select | None = None

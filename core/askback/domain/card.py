@@ -90,7 +90,7 @@ class Card(Value):
     """One rendering of one ask."""
 
     ask_id: str
-    turn: int
+    step: int
     revision: int
     who: Who
     deadline: AwareDatetime | None
@@ -142,7 +142,7 @@ class TextField(Value):
     """A field for a written answer, or for a reason."""
 
     ask_id: str
-    turn: int
+    step: int
     header: str
     prompt: str
     placeholder: str
@@ -215,7 +215,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
     outcome, approval = interview.outcome, policy.approval
     return Card(
         ask_id=ask_id,
-        turn=interview.turn,
+        step=interview.step,
         revision=interview.revision,
         who=policy.deciders,
         deadline=policy.deadline,
@@ -262,7 +262,7 @@ def build_text_field(ask_id: str, interview: Interview) -> TextField:
     question, draft = interview.question, interview.draft
     return TextField(
         ask_id=ask_id,
-        turn=interview.turn,
+        step=interview.step,
         header=interview.form.get_header(interview.current)
         if not interview.form.is_single
         else (question.header or ""),
@@ -279,7 +279,7 @@ def build_reason_field(ask_id: str, interview: Interview) -> TextField:
     single = interview.form.is_single
     return TextField(
         ask_id=ask_id,
-        turn=interview.turn,
+        step=interview.step,
         header="",
         prompt=interview.question.prompt if single else "You do not answer these questions now.",
         placeholder="For example: ask me again on Monday",
@@ -295,7 +295,7 @@ def build_vote_field(ask_id: str, interview: Interview, index: int, reason: str 
     question = interview.form.questions[0]
     return TextField(
         ask_id=ask_id,
-        turn=interview.turn,
+        step=interview.step,
         header=question.header or "",
         # The card behind the field shows the excerpt already.
         prompt=question.prompt.partition("\n")[0] if _get_excerpt(question) else question.prompt,

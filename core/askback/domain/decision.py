@@ -68,7 +68,7 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
         return after, AskText(field=build_text_field(ask.id, interview))
     if isinstance(action.operation, OpenDecline):
         return after, AskText(field=build_reason_field(ask.id, interview))
-    stayed = interview.turn == ask.interview.turn
+    stayed = interview.step == ask.interview.step
     if stayed and isinstance(action.operation, SubmitText) and interview.draft.unsent is not None:
         message = interview.question.rules.find_problem(interview.draft.unsent) or ""
         return after, FieldErrors(message=message, field=build_text_field(ask.id, interview))

@@ -1,7 +1,7 @@
 """The progress of a form. No I/O: `apply_action(interview, action) -> interview`.
 
-Two counters show what state a click saw. `turn` increases when the interview moves to another position. An action
-from an earlier turn changes nothing, unless it ends the whole ask. `revision` increases with every change that
+Two counters show what state a click saw. `step` increases when the interview moves to another position. An action
+from an earlier step changes nothing, unless it ends the whole ask. `revision` increases with every change that
 people can see, and orders the renderings of the card.
 """
 
@@ -25,6 +25,8 @@ __all__ = [
 ]
 
 from typing import Literal
+
+from pydantic import Field
 
 from askback.domain.actions import (
     Action,
@@ -115,7 +117,8 @@ class Interview(Value):
     drafts: tuple[Draft, ...]
     current: int = 0
     phase: Phase = "asking"
-    turn: int = 0
+    step: int = Field(default=0, serialization_alias="turn")
+    """The number of the position. Databases store it as `turn`."""
     revision: int = 0
     outcome: Outcome | None = None
     votes: tuple[Vote, ...] = ()
@@ -227,7 +230,7 @@ def _apply_operation(interview: Interview, action: Action) -> Interview:
             return interview
         case _:
             pass
-    if action.turn != interview.turn:
+    if action.step != interview.step:
         raise Stale("The card has moved on to another step. Your click changed nothing; please use the newest card.")
     if action.ticks is not None and interview.phase == "asking" and interview.question.multi_select:
         interview = _select(interview, action.ticks, action)
@@ -243,7 +246,7 @@ def settle(interview: Interview, outcome: Outcome) -> Interview:
     return interview.evolve(
         phase="closed",
         outcome=outcome.evolve(votes=interview.votes),
-        turn=interview.turn + 1,
+        step=interview.step + 1,
         revision=interview.revision + 1,
     )
 
@@ -378,7 +381,7 @@ def _move_to_next(interview: Interview) -> Interview:
 def _move(interview: Interview, current: int, phase: Phase) -> Interview:
     left = _with_draft(interview, interview.current, interview.draft.evolve(marks=()))
     come = _with_draft(left, current, left.drafts[current].evolve(seen=True))
-    return come.evolve(current=current, phase=phase, turn=interview.turn + 1, revision=interview.revision + 1)
+    return come.evolve(current=current, phase=phase, step=interview.step + 1, revision=interview.revision + 1)
 
 
 def _put(interview: Interview, draft: Draft) -> Interview:

@@ -1,6 +1,6 @@
 """Records votes, and determines when they decide. No I/O.
 
-A vote leaves the interview's turn unchanged, so a click on a card from before another person's vote still counts.
+A vote leaves the interview's step unchanged, so a click on a card from before another person's vote still counts.
 Each person has one vote: their newest.
 """
 
@@ -110,7 +110,7 @@ def apply_vote(interview: Interview, approval: Approval, action: Action) -> Inte
         case Cancel():
             return record_click(settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor)), action)
         case Choose(index=index, reason=reason):
-            if action.turn != interview.turn:
+            if action.step != interview.step:
                 raise Stale("The card has moved on to another step. Your click changed nothing.")
             return record_click(_record_vote(interview, approval, action, index, reason), action)
         case _:

@@ -105,13 +105,13 @@ class CardTextAnswers:
         return answer_parser.parse_answer(ask.interview, incoming.text)
 
     async def _count(self, ask: Ask, operations: tuple[Operation, ...], incoming: IncomingMessage) -> MessageResult:
-        turn = ask.interview.turn
+        step = ask.interview.step
         for number, operation in enumerate(operations):
             action = Action(
                 ask_id=ask.id,
                 actor=incoming.author,
                 at=utc_now(),
-                turn=turn,
+                step=step,
                 operation=operation,
                 delivery=_get_delivery(incoming, number),
             )

@@ -152,7 +152,7 @@ def classify_text(incoming: IncomingMessage, asks: tuple[Ask, ...], mode: TypedR
             return TextReading(outgoing=_build_notice(incoming, why, f"why:{incoming.dedupe_key}"))
     for ask in waited_for:
         if isinstance(_find_steps(ask, incoming.text, incoming.author, admits), tuple):
-            offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=incoming.text, turn=ask.interview.turn)
+            offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=incoming.text, turn=ask.interview.step)
             asked = QUESTION.format(question=quote_question(ask))
             outgoing = _build_notice(incoming, asked if asked.endswith("?”") else f"{asked}?", f"{OFFER}{offer.id}")
             return TextReading(outgoing=outgoing.evolve(offer=offer))
@@ -175,7 +175,7 @@ def decide_offer(
     problem: str | None = None
     if ask is None or ask.outcome is not None:
         problem = OVER
-    elif offered.state != "open" or offered.turn != ask.interview.turn:
+    elif offered.state != "open" or offered.turn != ask.interview.step:
         problem = MOVED_ON
     elif offered.taken and ask.conversation_id == offered.conversation_id:
         problem = TAKEN
@@ -227,7 +227,7 @@ def _build_steps(ask: Ask, operations: tuple[Operation, ...], author: Actor, adm
     steps: list[Step] = []
     now = ask
     for operation in operations:
-        action = Action(ask_id=ask.id, actor=author, at=utc_now(), turn=now.interview.turn, operation=operation)
+        action = Action(ask_id=ask.id, actor=author, at=utc_now(), step=now.interview.step, operation=operation)
         after, response = decide(now, action, admits=admits)
         match response:
             case Redraw() if after is not None:

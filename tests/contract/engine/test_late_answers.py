@@ -74,7 +74,7 @@ async def test_the_answer_itself_delivered_twice_is_no_message(tmp_path: Path) -
     async with services() as local, engine(tmp_path, Board(), local) as one:
         await one.write("fruit, please")
         (card,) = await one.asked()
-        action = Action(ask_id=card.id, actor=ANN, at=utc_now(), turn=0, operation=QUINCE, delivery="1")
+        action = Action(ask_id=card.id, actor=ANN, at=utc_now(), step=0, operation=QUINCE, delivery="1")
         responses = [await one.manager.act(action) for _ in range(2)]
         assert [response.kind for response in responses] == ["redraw", "redraw"], "both are answered alike"
         await said(one, "So be it.")

@@ -160,7 +160,7 @@ async def test_votes_at_the_same_instant_all_count_and_one_outcome_comes_of_them
 async def test_a_click_that_is_delivered_twice_counts_once(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
         _, card = await asked(one)
-        click = Action(ask_id=card.id, actor=ANN, at=utc_now(), turn=0, operation=YES, delivery="d1")
+        click = Action(ask_id=card.id, actor=ANN, at=utc_now(), step=0, operation=YES, delivery="d1")
         first, again = await asyncio.gather(one.manager.act(click), one.manager.act(click))
         assert isinstance(first, Redraw)
         assert isinstance(again, Redraw), "and nobody is told otherwise"

@@ -107,7 +107,7 @@ class Thread:
 
     async def answers(self, call: ToolCall) -> None:
         assert call.ask is not None
-        action = Action(ask_id=call.ask.id, actor=BEN, at=utc_now(), turn=0, operation=Choose(index=0))
+        action = Action(ask_id=call.ask.id, actor=BEN, at=utc_now(), step=0, operation=Choose(index=0))
         acted = await self.store.decide(call.ask.id, lambda ask: decide(ask, action, admits=lambda by, at: False))
         assert acted.settled
 

@@ -485,7 +485,7 @@ async def test_what_a_caller_of_the_library_does_is_drawn_at_once(tmp_path: Path
         (card,) = await one.asked()
         await one.recorded(card)
         await one.manager.act(
-            Action(ask_id=card.id, actor=ANN, at=utc_now(), turn=0, operation=Select(chosen=(1,), base=()))
+            Action(ask_id=card.id, actor=ANN, at=utc_now(), step=0, operation=Select(chosen=(1,), base=()))
         )
         async with asyncio.timeout(8):  # there was no click on a message, so no other drawing is coming
             await board.until(lambda: board.cards()[0].interview.draft.chosen == (1,))

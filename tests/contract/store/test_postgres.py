@@ -527,7 +527,7 @@ async def begun(store: Store, conversation_id: str) -> Turn | None:
 
 async def clicked(store: Store, ask: Ask, by: Actor, index: int) -> bool:
     """Return True if the click counted."""
-    action = Action(ask_id=ask.id, actor=by, at=utc_now(), turn=ask.interview.turn, operation=Choose(index=index))
+    action = Action(ask_id=ask.id, actor=by, at=utc_now(), step=ask.interview.step, operation=Choose(index=index))
     acted = await store.decide(ask.id, lambda found: decide(found, action, admits=lambda *_: False), action=action)
     assert acted.settled != isinstance(acted.answer, Notice)
     return acted.settled

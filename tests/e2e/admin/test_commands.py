@@ -68,7 +68,7 @@ def stored(database: Path, *actions: Any, **more: Any) -> Ask:
                 now = await manager.get(ask.id)
                 assert now is not None
                 await manager.act(
-                    Action(ask_id=ask.id, actor=ANN, at=utc_now(), turn=now.interview.turn, operation=operation)
+                    Action(ask_id=ask.id, actor=ANN, at=utc_now(), step=now.interview.step, operation=operation)
                 )
             after = await manager.get(ask.id)
             assert after is not None
@@ -341,7 +341,7 @@ def voted(database: Path, *votes: tuple[Actor, Choose]) -> Ask:
         try:
             manager = QuestionManager(Store(writer))
             for who, operation in votes:
-                await manager.act(Action(ask_id=ask.id, actor=who, at=utc_now(), turn=0, operation=operation))
+                await manager.act(Action(ask_id=ask.id, actor=who, at=utc_now(), step=0, operation=operation))
             after = await manager.get(ask.id)
             assert after is not None
             return after

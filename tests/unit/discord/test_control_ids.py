@@ -18,9 +18,9 @@ ASK = st.text("ABCabc019_-", min_size=1, max_size=48)
 
 @given(
     st.one_of(
-        st.builds(Control, kind=st.sampled_from(WITH), ask_id=ASK, turn=NUMBER, revision=NUMBER, arg=NUMBER),
-        st.builds(Control, kind=st.sampled_from(WITHOUT), ask_id=ASK, turn=NUMBER, revision=NUMBER),
-        st.builds(Control, kind=st.sampled_from(EITHER), ask_id=ASK, turn=NUMBER, arg=st.none() | NUMBER),
+        st.builds(Control, kind=st.sampled_from(WITH), ask_id=ASK, step=NUMBER, revision=NUMBER, arg=NUMBER),
+        st.builds(Control, kind=st.sampled_from(WITHOUT), ask_id=ASK, step=NUMBER, revision=NUMBER),
+        st.builds(Control, kind=st.sampled_from(EITHER), ask_id=ASK, step=NUMBER, arg=st.none() | NUMBER),
     )
 )
 def test_what_is_written_is_read_back(control: Control) -> None:

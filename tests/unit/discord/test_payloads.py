@@ -20,7 +20,7 @@ PERSON = {"id": "501", "username": "ada", "discriminator": "0", "avatar": None}
 
 
 def interaction(**changes: Any) -> discord.Interaction:
-    control = control_ids.Control(kind="cancel", ask_id="ask", turn=1)
+    control = control_ids.Control(kind="cancel", ask_id="ask", step=1)
     message = {
         "id": CARD.id, "channel_id": CARD.channel, "author": PERSON, "content": "", "components": [], "type": 0,
         "timestamp": "2026-01-01T00:00:00+00:00", "edited_timestamp": None, "tts": False, "pinned": False,

@@ -77,7 +77,7 @@ def test_few_short_options_are_buttons(count: int) -> None:
     made = shown(interview(question(options=options(count))))
     assert labels(made) == [*[f"Option {n}" for n in range(1, count + 1)], "Something else…", "Not now…", "Cancel"]
     chosen = [control(entry) for entry in elements(made)][:count]
-    assert chosen == [control_ids.Control(kind="choose", ask_id=ASK, turn=0, arg=n) for n in range(count)]
+    assert chosen == [control_ids.Control(kind="choose", ask_id=ASK, step=0, arg=n) for n in range(count)]
 
 
 def test_five_options_are_buttons_where_nothing_else_can_be_written() -> None:
@@ -211,8 +211,8 @@ def test_a_menu_of_sixty_options_has_three_pages(several: bool) -> None:
         assert here["disabled"]
         assert before.get("disabled", False) == (page == 0)
         assert after.get("disabled", False) == (page == 2)
-        assert page == 0 or control(before) == control_ids.Control(kind="page", ask_id=ASK, turn=0, arg=page - 1)
-        assert page == 2 or control(after) == control_ids.Control(kind="page", ask_id=ASK, turn=0, arg=page + 1)
+        assert page == 0 or control(before) == control_ids.Control(kind="page", ask_id=ASK, step=0, arg=page - 1)
+        assert page == 2 or control(after) == control_ids.Control(kind="page", ask_id=ASK, step=0, arg=page + 1)
         assert "Something else…" in labels(made)
     assert everything == [str(n) for n in range(60)]
     assert "(26–50 of 60)" in menus(shown(at, 1))[0]["placeholder"]
@@ -262,7 +262,7 @@ def test_more_than_five_questions_are_a_menu_of_questions() -> None:
     made = shown(do(interview(*many), Choose(index=0)))
     (menu,) = menus(made)
     assert menu["placeholder"] == "Go to question…"
-    assert control(menu) == control_ids.Control(kind="goto", ask_id=ASK, turn=1, revision=control(menu).revision)
+    assert control(menu) == control_ids.Control(kind="goto", ask_id=ASK, step=1, revision=control(menu).revision)
     assert values(menu) == [str(n) for n in range(20)]
     assert [entry["label"] for entry in menu["options"]][:3] == ["✓ Q1", "2. Head 1", "Q3"]
     assert chosen(menu) == ["1"]

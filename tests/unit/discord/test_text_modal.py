@@ -18,7 +18,7 @@ from support.discord_markdown import read, seen
 
 RECORDED = Path(__file__).parents[4] / "shared/payloads/discord_modal_submit/hikari_001.json"
 FIELD = TextField(
-    ask_id=ASK, turn=3, header="", prompt="Which one?", placeholder="Enter…", value="", longest=1000, multi=False
+    ask_id=ASK, step=3, header="", prompt="Which one?", placeholder="Enter…", value="", longest=1000, multi=False
 )
 
 
@@ -90,7 +90,7 @@ def test_what_is_sent_is_read() -> None:
         },
     )
     assert text_modal.read_text(data) == "mine\nand more"
-    assert text_modal.parse_ref(data) == control_ids.Control(kind="field", ask_id=ASK, turn=3)
+    assert text_modal.parse_ref(data) == control_ids.Control(kind="field", ask_id=ASK, step=3)
 
 
 def test_what_comes_in_rows_is_read_too() -> None:
@@ -111,7 +111,7 @@ def test_a_recorded_modal_of_somebody_else_is_not_ours() -> None:
 def test_another_control_is_no_field() -> None:
     assert (
         text_modal.parse_ref(
-            {"custom_id": control_ids.to_custom_id(control_ids.Control(kind="next", ask_id=ASK, turn=3))}
+            {"custom_id": control_ids.to_custom_id(control_ids.Control(kind="next", ask_id=ASK, step=3))}
         )
         is None
     )
@@ -164,7 +164,7 @@ def test_a_text_that_was_not_taken_can_be_mended() -> None:
     limits.check_message(made)
     found = elements([made])
     assert [one["label"] for one in found] == ["Try again"]
-    assert control_ids.parse(found[0]["custom_id"]) == control_ids.Control(kind="retry", ask_id=ASK, turn=3)
+    assert control_ids.parse(found[0]["custom_id"]) == control_ids.Control(kind="retry", ask_id=ASK, step=3)
 
 
 def test_a_notice_that_has_served_loses_its_button() -> None:

@@ -54,7 +54,7 @@ def asked(*options: Option, **more: Any) -> Interview:
 def voted(at: Interview, approval: Approval, *votes: tuple[Actor, int, str | None]) -> Interview:
     for by, index, reason in votes:
         operation = Choose(index=index, reason=reason)
-        at = apply_vote(at, approval, Action(ask_id=ASK, actor=by, at=NOW, turn=at.turn, operation=operation))
+        at = apply_vote(at, approval, Action(ask_id=ASK, actor=by, at=NOW, step=at.step, operation=operation))
     return at
 
 
@@ -217,13 +217,13 @@ def test_a_reason_is_asked_for_in_a_field_that_says_for_what(label: str) -> None
     made = text_modal.build_modal(build_vote_field("a" * 22, at, 1, "because"))
     accepted_modal(made)
     assert squeezed(str(made["title"])).startswith("Why“")
-    assert control_ids.parse(made["custom_id"]) == control_ids.Control(kind="vote", ask_id="a" * 22, turn=0, arg=1)
+    assert control_ids.parse(made["custom_id"]) == control_ids.Control(kind="vote", ask_id="a" * 22, step=0, arg=1)
     assert '"value": "because"' in str(made).replace("'", '"')
 
 
 def test_the_operation_of_every_reason_is_in_the_id() -> None:
     named = control_ids.to_custom_id(
-        control_ids.Control(kind="vote", ask_id="a" * 48, turn=999_999_999, arg=999_999_999)
+        control_ids.Control(kind="vote", ask_id="a" * 48, step=999_999_999, arg=999_999_999)
     )
     assert len(named) <= limits.CUSTOM_ID
 
@@ -303,5 +303,5 @@ def test_a_reminder_to_a_crowd_says_how_many_more_there_are() -> None:
 
 
 def test_what_is_cancelled_by_its_requester_is_taken_back() -> None:
-    at = apply_vote(asked(), TWO, Action(ask_id=ASK, actor=DOT, at=NOW, turn=0, operation=Cancel()))
+    at = apply_vote(asked(), TWO, Action(ask_id=ASK, actor=DOT, at=NOW, step=0, operation=Cancel()))
     assert f"Taken back by <@{DOT.id}>" in said(shown(at))

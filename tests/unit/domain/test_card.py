@@ -191,7 +191,7 @@ def test_the_text_field_holds_what_was_written_before():
     asked = question("q", "A", "B", multi_select=True, placeholder="Say it", rules=TextRules(max_length=40))
     story = Story(asked)
     field = build_text_field("ask", story.now)
-    assert (field.ask_id, field.turn, field.prompt, field.header) == ("ask", 0, asked.prompt, "")
+    assert (field.ask_id, field.step, field.prompt, field.header) == ("ask", 0, asked.prompt, "")
     assert (field.placeholder, field.value, field.longest, field.multi) == ("Say it", "", 40, True)
     story.does(SubmitText(text="Basil"))
     assert build_text_field("ask", story.now).value == "Basil"
@@ -203,7 +203,7 @@ def test_the_text_field_of_a_form_names_its_question_and_its_step():
     story = Story(COLOUR, NAME)
     story.does(Next())
     field = build_text_field("ask", story.now)
-    assert (field.header, field.turn, field.multi) == ("Name", story.now.turn, False)
+    assert (field.header, field.step, field.multi) == ("Name", story.now.step, False)
 
 
 def test_responses_survive_a_round_trip_through_json():

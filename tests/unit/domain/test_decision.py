@@ -69,8 +69,8 @@ def voted_on(**fields: Any) -> Ask:
     return asked(VOTE, who=(ANN, BEN), approval=APPROVAL, **fields)
 
 
-def done(operation: Operation, by: Actor = ANN, *, turn: int = 0, message: MessageRef | None = None) -> Action:
-    return Action(ask_id="ask", actor=by, at=NOON, turn=turn, operation=operation, message=message)
+def done(operation: Operation, by: Actor = ANN, *, step: int = 0, message: MessageRef | None = None) -> Action:
+    return Action(ask_id="ask", actor=by, at=NOON, step=step, operation=operation, message=message)
 
 
 def decided(ask: Ask | None, action: Action, *, ends_any: bool = False) -> tuple[Ask | None, Response | str]:
@@ -159,7 +159,7 @@ def test_of_several_questions_the_whole_of_the_one_on_the_card_is_shown() -> Non
     for whole in ("rm -rf /", "mkfs"):
         assert ask.to_card().details == whole
         assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="Details", text=whole))
-        ask = ask.evolve(interview=apply_action(ask.interview, done(Next(), turn=ask.interview.turn)))
+        ask = ask.evolve(interview=apply_action(ask.interview, done(Next(), step=ask.interview.step)))
     assert ask.to_card().details is None
     assert decided(ask, done(ShowDetails())) == (ask, Notice(text="The card already shows everything."))
 
@@ -216,10 +216,10 @@ def test_a_text_that_is_wrong_before_is_no_error_of_another_click() -> None:
     ask = asked(PICK.evolve(multi_select=True, rules=TextRules(min_length=5)), PICK.evolve(id="second"))
     wrong, _ = decided(ask, done(SubmitText(text="Fig")))
     assert wrong is not None
-    ticked, response = decided(wrong, done(Select(chosen=(0,), base=()), turn=wrong.interview.turn))
+    ticked, response = decided(wrong, done(Select(chosen=(0,), base=()), step=wrong.interview.step))
     assert ticked is not None
     assert response == Redraw()
-    _, response = decided(wrong, done(Next(), turn=wrong.interview.turn))
+    _, response = decided(wrong, done(Next(), step=wrong.interview.step))
     assert not isinstance(response, FieldErrors)
 
 

@@ -39,7 +39,7 @@ PLAIN: dict[type[Value], dict[str, Any]] = {
         "ask_id": "x",
         "actor": {"platform": "p", "id": "U"},
         "at": NOON,
-        "turn": 0,
+        "step": 0,
         "operation": {"kind": "open"},
     },
 }
@@ -294,7 +294,7 @@ def test_hostile_text_survives_a_round_trip_through_json(text: str):
         by=ANN.evolve(name=text),
         answers=(Answer(question_id=text, choices=(choice,), text=text),),
     )
-    action = Action(ask_id="x", actor=ANN, at=NOON, turn=1, operation=SubmitText(text=text))
+    action = Action(ask_id="x", actor=ANN, at=NOON, step=1, operation=SubmitText(text=text))
     for value in (asked, outcome, action, action.evolve(operation=Decline(reason=text))):
         stored = value.model_dump_json()
         stored.encode()
@@ -454,7 +454,7 @@ def test_choices_and_a_text_beside_them_are_read_in_that_order_and_are_not_custo
 
 def test_operations_are_told_apart_by_their_kind_in_json():
     for operation in (Choose(index=1), OpenTextField(), Select(chosen=(2, 1), base=(), revision=4, order=1.5)):
-        action = Action(ask_id="x", actor=ANN, at=NOON, turn=0, operation=operation)
+        action = Action(ask_id="x", actor=ANN, at=NOON, step=0, operation=operation)
         assert Action.model_validate_json(action.model_dump_json()).operation == operation
 
 

@@ -596,29 +596,29 @@ def test_a_click_on_a_card_whose_step_has_passed_changes_nothing_and_is_told():
         ClearText(),
     ):
         with pytest.raises(Stale, match="changed nothing"):
-            story.does(operation, by=BEN, turn=0)
+            story.does(operation, by=BEN, step=0)
     assert story.now == before
 
 
 def test_every_move_makes_older_cards_stale_even_when_it_leads_back_to_the_same_question():
     story = Story(COLOUR, SIZE)
-    turn = story.now.turn
+    step = story.now.step
     story.does(Next())
     story.does(Back())
     with pytest.raises(Stale):
-        story.does(Choose(index=0), turn=turn)
+        story.does(Choose(index=0), step=step)
     with pytest.raises(Stale):
-        story.does(Choose(index=0), turn=story.now.turn + 1)
+        story.does(Choose(index=0), step=story.now.step + 1)
 
 
 def test_ticks_on_a_card_whose_step_has_passed_do_not_count_for_the_next_question():
     story = Story(EXTRAS, EXTRAS.evolve(id="more"))
-    old = story.now.turn
+    old = story.now.step
     story.does(Next(), ticks=Select(chosen=(0,), base=(), revision=0))
     with pytest.raises(Stale):
-        story.does(Select(chosen=(0, 1), base=(), revision=0), turn=old)
+        story.does(Select(chosen=(0, 1), base=(), revision=0), step=old)
     with pytest.raises(Stale):
-        story.does(Next(), turn=old, ticks=Select(chosen=(0,), base=(), revision=0))
+        story.does(Next(), step=old, ticks=Select(chosen=(0,), base=(), revision=0))
     assert [draft.chosen for draft in story.now.drafts] == [(0,), ()]
 
 
@@ -640,7 +640,7 @@ def test_cancel_and_decline_count_from_an_older_card_too_since_they_end_the_whol
     for operation, status in ((Cancel(), "cancelled"), (Decline(), "declined")):
         story = Story(COLOUR, SIZE)
         story.does(Choose(index=0))
-        story.does(operation, turn=0)
+        story.does(operation, step=0)
         assert story.now.outcome is not None
         assert story.now.outcome.status == status
 
@@ -691,9 +691,9 @@ def test_what_is_over_stays_as_it_ended_whatever_is_clicked(how: str):
         Next(),
     )
     for operation in operations:
-        for turn in (0, before.turn):
+        for step in (0, before.step):
             with pytest.raises(Closed):
-                story.does(operation, turn=turn)
+                story.does(operation, step=step)
     assert settle(story.now, ended("timed_out")) == before
     assert story.now == before
 
@@ -707,7 +707,7 @@ def test_a_timeout_ends_typed_without_answers_and_keeps_what_people_had_put_down
     assert (ended_now.phase, ended_now.outcome.status, ended_now.outcome.answers) == ("closed", "timed_out", ())
     assert [draft.is_answer for draft in ended_now.drafts] == [True, False]
     assert ended_now.drafts[1].unsent == " "
-    assert (ended_now.turn, ended_now.revision) == (story.now.turn + 1, story.now.revision + 1)
+    assert (ended_now.step, ended_now.revision) == (story.now.step + 1, story.now.revision + 1)
 
 
 def test_an_interview_survives_a_round_trip_through_json_at_every_step():
@@ -720,7 +720,7 @@ def test_an_interview_survives_a_round_trip_through_json_at_every_step():
 
 def test_a_new_interview_stands_at_the_first_question_with_nothing_put_down():
     interview = start_interview(form(COLOUR, NAME))
-    assert (interview.phase, interview.current, interview.turn, interview.revision) == ("asking", 0, 0, 0)
+    assert (interview.phase, interview.current, interview.step, interview.revision) == ("asking", 0, 0, 0)
     assert interview.missing == (0, 1)
     assert interview.answers == ()
     assert interview.outcome is None
@@ -748,7 +748,7 @@ def test_the_very_same_click_counts_once_and_is_no_error(operation: Operation):
     once = apply_action(story.now, action)
     assert once != story.now
     assert apply_action(once, action) == once
-    moved = once if once.phase == "closed" else apply_action(once, story.action(Review(), turn=once.turn))
+    moved = once if once.phase == "closed" else apply_action(once, story.action(Review(), step=once.step))
     assert apply_action(moved, action) == moved, "also when others have gone on meanwhile"
 
 
@@ -784,6 +784,6 @@ def test_the_last_twenty_clicks_that_counted_are_kept_or_four_for_each_who_voted
         story.action(Next()).evolve(delivery=others[-1]),
     )
     assert full.deliveries == (first, *others)
-    assert apply_action(full, story.action(Back(), turn=full.turn).evolve(delivery=first)) == full
-    later = apply_action(full, story.action(Back(), turn=full.turn).evolve(delivery=last))
+    assert apply_action(full, story.action(Back(), step=full.step).evolve(delivery=first)) == full
+    later = apply_action(full, story.action(Back(), step=full.step).evolve(delivery=last))
     assert later.deliveries == (*others, last)

@@ -64,7 +64,7 @@ class Screen:
     """One person's screen: a card of some age, and the ticks on it since it was drawn."""
 
     who: Actor
-    turn: int
+    step: int
     revision: int
     card: Card
     question: int
@@ -119,7 +119,7 @@ class Room(RuleBasedStateMachine):
             if card.view == "question"
             else frozenset[int]()
         )
-        return Screen(person, now.turn, now.revision, card, now.current, shown, shown, shown)
+        return Screen(person, now.step, now.revision, card, now.current, shown, shown, shown)
 
     def card(self) -> Card:
         return build_card("ask", self.interview, EVERYBODY)
@@ -128,8 +128,8 @@ class Room(RuleBasedStateMachine):
     def is_asking(self) -> bool:
         return self.interview.phase == "asking"
 
-    def action(self, person: Actor, operation: Operation, turn: int, ticks: Select | None = None) -> Action:
-        return Action(ask_id="ask", actor=person, at=NOON, turn=turn, operation=operation, ticks=ticks)
+    def action(self, person: Actor, operation: Operation, step: int, ticks: Select | None = None) -> Action:
+        return Action(ask_id="ask", actor=person, at=NOON, step=step, operation=operation, ticks=ticks)
 
     def do(self, action: Action) -> type[PersonError] | None:
         """Apply an action; check that a refused one changes nothing, and gives a reason in words."""
@@ -140,14 +140,14 @@ class Room(RuleBasedStateMachine):
             self.check_refusal(before, action, refused)
             return type(refused)
         assert before.phase != "closed"
-        assert action.turn == before.turn or isinstance(action.operation, Cancel | Decline)
+        assert action.step == before.step or isinstance(action.operation, Cancel | Decline)
         self.check_counters(before)
         return None
 
     def check_refusal(self, before: Interview, action: Action, refused: PersonError) -> None:
         kind = type(refused)
         assert str(refused).endswith(".")
-        stale = action.turn != before.turn and not isinstance(action.operation, Cancel | Decline)
+        stale = action.step != before.step and not isinstance(action.operation, Cancel | Decline)
         if before.phase == "closed":
             assert kind is Closed
         elif stale:
@@ -159,13 +159,13 @@ class Room(RuleBasedStateMachine):
         """Check that the revision grows with every visible change, and the turn with every move."""
         now = self.interview
         assert now.revision >= before.revision
-        assert now.turn >= before.turn
+        assert now.step >= before.step
         was, is_now = (build_card("ask", one, EVERYBODY) for one in (before, now))
         if now.revision == before.revision:
             assert is_now == was
             assert build_text_field("ask", now) == build_text_field("ask", before)
         if (now.phase, now.current) != (before.phase, before.current):
-            assert now.turn > before.turn
+            assert now.step > before.step
 
     # Actions of people
 
@@ -185,7 +185,7 @@ class Room(RuleBasedStateMachine):
         screen.ticked ^= {option}
         seen = self.ticks(screen)
         seen = seen.evolve(chosen=tuple(data.draw(st.permutations(seen.chosen))) + seen.chosen[:1])
-        sent = Sent(screen, self.action(screen.who, seen, screen.turn), seen)
+        sent = Sent(screen, self.action(screen.who, seen, screen.step), seen)
         if at_once:
             self.deliver(sent)
         else:
@@ -296,7 +296,7 @@ class Room(RuleBasedStateMachine):
         ticks: Select | None = None
         if screen.card.view == "question" and screen.card.several and screen.card.items:
             ticks = self.ticks(screen)
-        refused = self.do(self.action(person, operation, screen.turn, ticks))
+        refused = self.do(self.action(person, operation, screen.step, ticks))
         if refused is None and ticks is not None:
             self.note_ticks(screen, ticks)
         return refused
@@ -369,7 +369,7 @@ class Room(RuleBasedStateMachine):
     def the_card_shows_every_option_whole(self) -> None:
         card = self.card()
         now = self.interview
-        assert (card.turn, card.revision) == (now.turn, now.revision)
+        assert (card.step, card.revision) == (now.step, now.revision)
         if card.view == "question":
             asked = now.question
             assert card.prompt == asked.prompt
@@ -392,7 +392,7 @@ class Room(RuleBasedStateMachine):
     def every_state_can_be_left(self) -> None:
         if self.interview.phase != "closed":
             assert answer_by_what_the_card_offers(self.interview).outcome is not None
-            cancelled = apply_action(self.interview, self.action(BEN, Cancel(), self.interview.turn))
+            cancelled = apply_action(self.interview, self.action(BEN, Cancel(), self.interview.step))
             assert cancelled.outcome is not None
             assert cancelled.outcome.status == "cancelled"
 
@@ -402,7 +402,7 @@ def answer_by_what_the_card_offers(interview: Interview) -> Interview:
 
     def does(operation: Operation, ticks: Select | None = None) -> Interview:
         return apply_action(
-            interview, Action(ask_id="ask", actor=CLEO, at=NOON, turn=card.turn, operation=operation, ticks=ticks)
+            interview, Action(ask_id="ask", actor=CLEO, at=NOON, step=card.step, operation=operation, ticks=ticks)
         )
 
     for _ in range(40):
@@ -467,7 +467,7 @@ def test_ticks_of_several_people_commute(data: st.DataObject):
                 chosen=tuple(seen[person]), base=tuple(sorted(defaults)), revision=0, order=float(next(clock))
             )
             interview = apply_action(
-                interview, Action(ask_id="ask", actor=person, at=NOON, turn=0, operation=operation)
+                interview, Action(ask_id="ask", actor=person, at=NOON, step=0, operation=operation)
             )
         ends.add(interview.draft.chosen)
     expected = set(defaults)
@@ -498,7 +498,7 @@ def test_two_people_who_toggle_different_options_get_the_same_in_either_order(
             operation = Select(
                 chosen=tuple(base ^ toggled), base=tuple(base), revision=interview.revision if redrawn else 0
             )
-            interview = apply_action(interview, Action(ask_id="ask", actor=who, at=NOON, turn=0, operation=operation))
+            interview = apply_action(interview, Action(ask_id="ask", actor=who, at=NOON, step=0, operation=operation))
         ends.append(interview.draft.chosen)
     assert ends[0] == ends[1] == tuple(sorted(first ^ ann ^ ben))
 

@@ -163,7 +163,7 @@ def test_an_ask_that_is_decided_by_one_reminds_everybody():
 def test_a_reminder_of_several_questions_names_the_one_on_the_card():
     ask = asked(reminders=(at(5),), approval=None)
     several = start_interview(form(question("first", "Yes"), question("second", "Yes"), question("third", "Yes")))
-    first = Action(ask_id="ask", actor=ANN, at=NOON, turn=0, operation=Choose(index=0))
+    first = Action(ask_id="ask", actor=ANN, at=NOON, step=0, operation=Choose(index=0))
     _, say = apply_due(ask.evolve(interview=apply_action(several, first)), at(5))
     assert say is not None
     assert "What about second?" in say.text
@@ -201,7 +201,7 @@ def test_an_escalation_lets_further_people_in_and_tells_these_alone():
     assert after.policy.find_refusal(DEE) is None
     assert after.policy.escalations == ()
     assert after.interview.revision == ask.interview.revision + 1, "the card says who is asked"
-    assert after.interview.turn == ask.interview.turn, "a click on the card of before still counts"
+    assert after.interview.step == ask.interview.step, "a click on the card of before still counts"
     assert say.mention == Who(people=(DEE,), groups=("G2",))
     assert say.text == "This now waits for you, too: “What about deploy?”"
 
@@ -334,7 +334,7 @@ def test_whatever_people_chose_before_a_deadline_its_end_is_no_answer(
     """Preselected and half-filled answers count for no one until a person sends them."""
     ask = asked(deadline=at(5), approval=None).evolve(interview=start_interview(asked_for))
     for number, (by, operation) in enumerate(operations):
-        action = Action(ask_id="ask", actor=by, at=at(number / 10), turn=ask.interview.turn, operation=operation)
+        action = Action(ask_id="ask", actor=by, at=at(number / 10), step=ask.interview.step, operation=operation)
         with suppress(PersonError):
             ask = ask.evolve(interview=apply_action(ask.interview, action))
     if ask.outcome is not None:

@@ -32,7 +32,7 @@ def after(approval: Approval, *chosen: int, labels: tuple[str, ...] = ("Yes", "N
     for person, index in zip(PEOPLE, chosen, strict=False):
         operation = Choose(index=index, reason="because")
         interview = apply_vote(
-            interview, approval, Action(ask_id="A", actor=person, at=NOW, turn=0, operation=operation)
+            interview, approval, Action(ask_id="A", actor=person, at=NOW, step=0, operation=operation)
         )
     return interview
 

@@ -41,11 +41,11 @@ REFUSING = ("no", "never")
 
 
 def action(
-    by: Actor, operation: Operation | int, *, turn: int = 0, delivery: str | None = None, why: str | None = None
+    by: Actor, operation: Operation | int, *, step: int = 0, delivery: str | None = None, why: str | None = None
 ) -> Action:
     if isinstance(operation, int):
         operation = Choose(index=operation, reason=why)
-    return Action(ask_id="ask", actor=by, at=NOON, turn=turn, operation=operation, delivery=delivery)
+    return Action(ask_id="ask", actor=by, at=NOON, step=step, operation=operation, delivery=delivery)
 
 
 class Ballot:
@@ -205,7 +205,7 @@ def test_what_is_delivered_twice_counts_once_also_after_the_decision_and_after_a
 def test_a_vote_on_a_card_that_others_have_voted_on_since_still_counts():
     ballot = Ballot(quorum=3)
     for person in (ANN, BEN, CID):
-        ballot.votes(person, YES, turn=0)
+        ballot.votes(person, YES, step=0)
     assert ballot.ended.status == "answered"
 
 
@@ -221,7 +221,7 @@ def test_a_vote_after_the_decision_changes_nothing():
 
 def test_a_vote_from_another_step_is_stale():
     with pytest.raises(Stale):
-        Ballot(quorum=2).votes(ANN, YES, turn=1)
+        Ballot(quorum=2).votes(ANN, YES, step=1)
 
 
 @pytest.mark.parametrize("operation", [SubmitText(text="Yes"), Next(), Back(), Submit(), Decline(), OpenDecline()])

@@ -369,7 +369,7 @@ def test_an_offer_of_nothing_or_of_what_is_over_says_so() -> None:
 
 def _done(at: Interview, operation: Operation) -> Interview:
     try:
-        return apply_action(at, Story(question("x")).action(operation, turn=at.turn))
+        return apply_action(at, Story(question("x")).action(operation, step=at.step))
     except PersonError as error:
         raise AssertionError(f"{operation} is not possible: {error}") from error
 

@@ -14,9 +14,9 @@ NUMBERS = st.integers(0, 999_999_999)
 
 
 @given(st.sampled_from([*control_ids.KINDS]), ASK_IDS, NUMBERS, NUMBERS)
-def test_a_control_is_read_back(kind: control_ids.Kind, ask_id: str, turn: int, arg: int) -> None:
+def test_a_control_is_read_back(kind: control_ids.Kind, ask_id: str, step: int, arg: int) -> None:
     control = control_ids.Control(
-        kind=kind, ask_id=ask_id, turn=turn, arg=arg if kind in ("choose", "goto", "part") else None
+        kind=kind, ask_id=ask_id, step=step, arg=arg if kind in ("choose", "goto", "part") else None
     )
     assert control_ids.parse(control_ids.to_action_id(control)) == control
     assert len(control_ids.to_action_id(control)) <= limits.ID

@@ -67,7 +67,7 @@ def test_few_short_options_are_buttons(count: int) -> None:
     made = shown(interview(question(options=options(count))))
     assert labels(made) == [*[f"Option {n}" for n in range(1, count + 1)], "Something else…", "Not now…", "Cancel"]
     chosen = [control(entry) for entry in elements(made)][:count]
-    assert chosen == [control_ids.Control(kind="choose", ask_id=ASK, turn=0, arg=n) for n in range(count)]
+    assert chosen == [control_ids.Control(kind="choose", ask_id=ASK, step=0, arg=n) for n in range(count)]
 
 
 def test_five_options_are_buttons_where_nothing_else_can_be_written() -> None:

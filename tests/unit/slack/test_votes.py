@@ -44,7 +44,7 @@ def decided(*votes: tuple[Actor, int, str | None], rules: Approval, people: tupl
     at: Interview = interview(question(options=YES_NO, allow_custom=False, **more))
     for who, index, reason in votes:
         operation = Choose(index=index, reason=reason)
-        at = apply_vote(at, rules, Action(ask_id=ASK, actor=who, at=NOW, turn=0, operation=operation))
+        at = apply_vote(at, rules, Action(ask_id=ASK, actor=who, at=NOW, step=0, operation=operation))
     return card(at, Policy(who=Who(people=people, groups=("S0REL",)), approval=rules, deadline=NOW))
 
 

@@ -271,7 +271,7 @@ def _list_changes(ask: Ask, before: Ask | None = None) -> dict[str, object]:
     if "policy" in columns or before is None or bool(ask.messages) != bool(before.messages):
         columns["attend_at"] = _get_attend_at(ask)
     if before is None or _is_different(interview, before.interview):
-        columns["interview"] = interview.model_dump_json(exclude={"form", "outcome"})
+        columns["interview"] = interview.model_dump_json(by_alias=True, exclude={"form", "outcome"})
         columns["revision"] = interview.revision
     if before is None or _is_different(outcome, before.outcome):
         columns["status"] = ask.status
@@ -307,6 +307,7 @@ def _read(row: Row | RowMapping) -> Ask:
     interview = Interview(
         form=_parse_form(row["form"]),
         outcome=None if outcome is None else Outcome.model_validate_json(outcome),
+        step=stored.pop("turn", 0),
         **stored,
     )
     return Ask(

@@ -36,7 +36,7 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
         # The process that handles the click draws the card, before the outbox does.
         by_click = timedelta(seconds=outbox_leases.LEASE_SECONDS) if clicked else None
         outbox.enqueue_card(connection, after, not_before=not_before, lease=by_click)
-    if after.interview.turn != before.interview.turn:
+    if after.interview.step != before.interview.step:
         offers.close_outdated(connection, after)
     if settled:
         record_event(AskSettled(after, action))

@@ -122,7 +122,7 @@ def list_open_about(connection: Connection, conversation_id: str, inbox_id: int)
 
 
 def _is_past(offered: StoredOffer, ask: Ask) -> bool:
-    return ask.outcome is not None or offered.turn != ask.interview.turn
+    return ask.outcome is not None or offered.turn != ask.interview.step
 
 
 def _remove(connection: Connection, offered: StoredOffer) -> None:
