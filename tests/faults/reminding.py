@@ -70,7 +70,7 @@ class Reminders:
         passed = [sum(moment <= one.at for moment in moments) for one in told]
         if any(times > number for times, number in enumerate(passed, 1)):
             yield "reminded", f"{token}: {len(told)} reminders, when {passed} moments had passed"
-        late = [one for one in told if settled is not None and one.at > settled + CROSSED]
+        late = [one for one in told if settled is not None and one.at > settled + CROSSED + self.stalled]
         for one in late:
             yield "overdue", f"{token}: {one.text!r} came {one.at - settled:.1f} s after the end" if settled else ""
         stood = card.at + (NOTED * self.deadline if self.killed else 0.0) < moments[-1]

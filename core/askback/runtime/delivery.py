@@ -8,6 +8,8 @@ import logging
 from collections.abc import Mapping
 
 from askback.domain.ask import Ask
+from askback.domain.identity import Place
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.errors import AskbackError
 from askback.inbound.card_recovery import CardGone
 from askback.manager import QuestionManager
@@ -96,32 +98,39 @@ class Delivery:
             )
             return ()
 
-    async def _deliver_text(self, item: OutboxItem) -> bool:
-        outgoing, conversation_id = item.outgoing, item.conversation_id
+    async def _find_place(self, item: OutboxItem) -> Place | None:
+        """Return the place for a text. None if it has none, or if the text is about a question that is settled."""
         if item.ask_id is not None:
-            # The text is about a question. Drop it if the question is settled by now.
             ask = await self._store.get(item.ask_id)
-            place = None if ask is None or ask.outcome is not None else ask.place
-        else:
-            place = None if conversation_id is None else await self._store.get_place(conversation_id)
+            return None if ask is None or ask.outcome is not None else ask.place
+        return None if item.conversation_id is None else await self._store.get_place(item.conversation_id)
+
+    async def _find_text(
+        self, platform: Platform, place: Place, item: OutboxItem, outgoing: OutgoingMessage
+    ) -> Messages:
+        """Find the messages of a text that an earlier attempt may have posted."""
+        try:
+            last = None if item.conversation_id is None else await self._store.get_last_text(item.conversation_id)
+            return await platform.find_posted(place, outgoing.target, message=outgoing, since=item.tried_at, after=last)
+        except (DeliveryError, MessageNotFound) as refusal:
+            log.warning(
+                "Could not look up whether a text is already posted, so it may appear twice: %s",
+                refusal,
+                extra={"action": "find_refused"},
+            )
+            return ()
+
+    async def _deliver_text(self, item: OutboxItem) -> bool:
+        outgoing, place = item.outgoing, await self._find_place(item)
+        if outgoing is not None and place is not None and item.attempts > 1:
+            found = await self._find_text(self._platforms[place.platform], place, item, outgoing)
+            outgoing = outgoing.evolve(messages=max(outgoing.messages, found, key=len))
+            if item.ask_id is not None:
+                place = await self._find_place(item)  # the search may take long, and the question may end meanwhile
         if outgoing is None or place is None:
             await self._store.delete_item(item)
             return False
         platform = self._platforms[place.platform]
-        if item.attempts > 1:
-            try:
-                last = None if conversation_id is None else await self._store.get_last_text(conversation_id)
-                found = await platform.find_posted(
-                    place, outgoing.target, message=outgoing, since=item.tried_at, after=last
-                )
-            except (DeliveryError, MessageNotFound) as refusal:
-                log.warning(
-                    "Could not look up whether a text is already posted, so it may appear twice: %s",
-                    refusal,
-                    extra={"action": "find_refused"},
-                )
-                found = ()
-            outgoing = outgoing.evolve(messages=max(outgoing.messages, found, key=len))
         try:
             messages = await platform.post(place, outgoing)
         except MessageNotFound:

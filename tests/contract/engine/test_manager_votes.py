@@ -413,3 +413,22 @@ async def test_a_tool_that_asks_is_told_the_option_that_people_agreed_on(
 
 
 OPTIONS_FOR_MODELS = [{"label": label, "description": ""} for label in ("Yes", "No")]
+
+
+async def test_a_reminder_is_not_said_if_its_question_is_decided_while_the_bot_looks_for_an_earlier_one(
+    tmp_path: Path, board: Board
+) -> None:
+    board.holds["find_posted"] = asyncio.Event()
+    board.faults["post"].append(RetryableError("the answer was lost", in_doubt=True))
+    async with engine(tmp_path, board) as one:
+        asking, card = await asked(one, TWO.evolve(quorum=1), remind=(SOON,))
+        await board.until(lambda: "find_posted" in board.calls)
+        await one.press(card, YES, ANN)
+        assert (await asyncio.wait_for(asking, 30)).status == "answered"
+        board.holds["find_posted"].set()
+
+        async def nothing_waits() -> bool:
+            return await one.store.get_time_until_due() is None
+
+        await eventually(nothing_waits)
+        assert board.said == []
