@@ -19,11 +19,14 @@ class Clock(Protocol):
         ...
 
 
+_SINCE_EPOCH = time.time() - time.monotonic()
+
+
 class SystemClock:
-    """The machine's clock."""
+    """The machine's clock, without later corrections: they would change the times that are measured with it."""
 
     def time(self) -> float:
-        return time.time()
+        return _SINCE_EPOCH + time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
