@@ -19,7 +19,11 @@ MODULES: dict[str, tuple[str, ...]] = {
         "unit/domain/test_voting.py",
     ),
     "askback.domain.requesters": ("contract/engine/test_requesters.py", "contract/engine/test_requesters_property.py"),
-    "askback.domain.group": ("contract/engine/test_requesters.py", "contract/engine/test_tool_approvers.py"),
+    "askback.domain.group": (
+        "unit/domain/test_group.py",
+        "contract/engine/test_requesters.py",
+        "contract/engine/test_tool_approvers.py",
+    ),
     "askback.store.queries.approvals": (
         "contract/engine/test_steps_of_a_request.py",
         "contract/engine/test_requesters.py",
@@ -27,6 +31,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "contract/engine/test_tool_approval_always.py",
     ),
     "askback.agent.approvals": (
+        "unit/agent/test_approvals.py",
         "contract/engine/test_tool_approvers.py",
         "contract/engine/test_tool_approval.py",
         "contract/engine/test_tool_approval_always.py",

@@ -101,7 +101,7 @@ def request_approval(
         subject = approval.compute_digest(call.tool, call.input)
         policy = rules.build_policy(conversation, requested.requesters.get(call.tool, ()), subject)
         if rules.allow_always:
-            standing = _find_standing_approval(requested, policy, call)
+            standing = _find_standing_approval(requested, policy, rules.quorum, call)
             if standing is not None:
                 return call.evolve(approved=standing.id)
         short = approver_shortage.find_shortage(policy, conversation.starter, requested.members)
@@ -124,12 +124,11 @@ def request_approval(
     return call.evolve(ask=ask)
 
 
-def _find_standing_approval(requested: ApprovalContext, policy: Policy, call: ToolCall) -> Ask | None:
+def _find_standing_approval(requested: ApprovalContext, policy: Policy, quorum: int, call: ToolCall) -> Ask | None:
     """Return the newest ask that permits the tool for the rest of the conversation; None if there is none.
 
     Its voters must reach the quorum, and all of them must still be allowed to decide about this call.
     """
-    quorum = policy.approval.quorum if policy.approval is not None else 1
     for ask in reversed(requested.settled):
         by = tuple(
             _with_current_groups(person, requested.givers)

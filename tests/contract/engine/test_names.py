@@ -63,6 +63,8 @@ def test_without_a_name_the_id_is_one_and_a_long_one_is_cut() -> None:
     nobody, long = Actor(platform="board", id="U7"), Actor(platform="board", id="U8", name="x" * 500)
     assert NameFormatter((nobody, long)).format_name(nobody) == "U7"
     assert NameFormatter((nobody, long)).format_name(long) == f"{'x' * 80}…"
+    just = long.evolve(name="x" * 80)
+    assert NameFormatter((nobody, just)).format_name(just) == "x" * 80, "nothing of this one is cut"
 
 
 @pytest.mark.parametrize(

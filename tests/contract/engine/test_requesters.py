@@ -15,7 +15,7 @@ from askback.domain.actions import Back, Choose, Submit, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Escalation, Policy, Who
 from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question, Vote
-from askback.domain.group import GroupMembers, name_members
+from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor
 from askback.domain.interview import settle, start_interview
 from askback.domain.requesters import PastCall, ReadMessage, find_authors, find_requesters
@@ -324,19 +324,6 @@ def test_people_hear_which_settings_name_a_group_that_cannot_be_read(
     short = shortage_of(policy, ANN, dict.fromkeys(("G1", "G2"), GroupMembers(refused=NO_GROUP)))
     assert short is not None
     assert short.advice.endswith(f"My operator can change that: the {settings}")
-
-
-def test_requesters_among_the_unnamed_members_of_a_group_are_named() -> None:
-    groups = {
-        "G1": GroupMembers(others=2),
-        "G2": GroupMembers(people=(BEN,)),
-        "G3": GroupMembers(refused=NO_GROUP),
-        "G4": GroupMembers(people=(CID,), others=0),
-    }
-    ann = ANN.evolve(groups=("G1", "G2", "G3"))
-    named = name_members(groups, (ann, BEN))
-    assert named == {**groups, "G1": GroupMembers(people=(ann,), others=1)}
-    assert [group.is_complete for group in named.values()] == [False, True, False, True]
 
 
 @pytest.mark.parametrize(
