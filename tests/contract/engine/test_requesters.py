@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, update
 
+from askback import tool
 from askback.agent.approver_shortage import find_shortage as shortage_of
 from askback.domain import approval
 from askback.domain.actions import Back, Choose, Submit, SubmitText
@@ -22,7 +23,7 @@ from askback.domain.requesters import PastCall, ReadMessage, find_authors, find_
 from askback.manager import build_ask, build_policy
 from askback.store.queries import asks, transcript
 from askback.store.schema import transcript as transcript_table
-from askback_sandbox.model.script import turn
+from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
 from support.approvals import APPROVE, CID, DENY, TEAM, Deploying, to
 from support.engine import ANN, BEN, HERE, Board, engine
@@ -398,6 +399,38 @@ async def test_the_rule_holds_across_a_restart(
         await one.press(ask, APPROVE, CID)
         await one.says("Thanks.")
         assert deploying.ran == ["two"]
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("old", [False, True], ids=["rows of today", "rows of an earlier release"])
+async def test_an_approved_call_does_not_retire_the_reason_that_came_together_with_its_result(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying, old: bool
+) -> None:
+    @tool(approval=True)
+    def wipe(where: str) -> str:
+        raise AssertionError("it ran")
+
+    own = (deploying.tool, wipe)
+    services.model.script(
+        turn(to("one"), call("wipe", where="one")), turn("One is done."), turn(to("two")), turn("Thanks.")
+    )
+    async with engine(tmp_path, board, services, own=own, approvals=TEAM) as one:
+        await one.write("deploy it, and wipe the old one")
+        for ask in await one.asked(2):
+            denied = ask.interview.form.questions[0].id == "wipe"
+            await one.press(ask, DENY.evolve(reason="no, deploy two") if denied else APPROVE, BEN if denied else CID)
+        await one.says("One is done.")
+        await board.until(lambda: board.statuses[-1] == "idle")
+        if old:
+            await one.store._database.run(forget_authors)
+    async with engine(tmp_path, board, services, own=own, approvals=TEAM) as one:
+        await one.write("go on")
+        (ask,) = await one.asked()
+        assert ask.policy.approval is not None
+        assert ask.policy.approval.requesters == (ANN, BEN)
+        await one.press(ask, APPROVE, CID)
+        await one.says("Thanks.")
+        assert deploying.ran == ["one", "two"]
 
 
 @pytest.mark.usefixtures("stored")

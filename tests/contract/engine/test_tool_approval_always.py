@@ -22,7 +22,7 @@ from support.approvals import (
     to,
     told,
 )
-from support.engine import BEN, HERE, Board, engine
+from support.engine import ANN, BEN, HERE, Board, engine
 
 pytestmark = pytest.mark.usefixtures("stored")
 
@@ -134,3 +134,31 @@ async def test_an_always_is_no_approval_of_what_its_own_giver_requests(
         await one.press(ask, APPROVE, CID)
         await told(one, services)
         assert deploying.ran == ["one", "two"]
+
+
+async def test_a_call_that_an_always_let_run_leaves_its_requesters_what_they_asked_for(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying
+) -> None:
+    """Nobody reviewed that call, so the next one may still follow the words that led to it."""
+    services.model.script(
+        turn(to("one")), turn("Done."), turn(to("two")), turn("Done, too."), turn(to("three")), turn("Thanks.")
+    )
+    rules = ApprovalRules(approvers=TEAM.approvers, allow_always=True)
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
+        await one.write("deploy it")
+        (ask,) = await one.asked()
+        await one.press(ask, ALWAYS, CID)
+        await one.says("Done.")
+        await one.write("deploy two, and three when I say so", author=BEN)
+        await one.says("Done, too.")
+        await board.until(lambda: board.statuses[-1] == "idle")
+        assert deploying.ran == ["one", "two"]
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=TEAM) as one:
+        await one.write("go on")
+        (ask,) = await one.asked()
+        assert ask.policy.approval is not None
+        assert ask.policy.approval.requesters == (ANN, BEN)
+        assert isinstance(await one.press(ask, APPROVE, BEN), Notice)
+        await one.press(ask, APPROVE, CID)
+        await told(one, services)
+        assert deploying.ran == ["one", "two", "three"]
