@@ -29,6 +29,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "contract/engine/test_requesters.py",
         "contract/engine/test_requesters_property.py",
         "contract/engine/test_tool_approval_always.py",
+        "contract/engine/test_tool_approval_running.py",
     ),
     "askback.agent.approvals": (
         "unit/agent/test_approvals.py",

@@ -14,7 +14,9 @@ from askback import tool
 from askback.domain.actions import Choose
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Who
-from askback.domain.turn import NextStep
+from askback.domain.turn import Call, NextStep
+from askback.store.database import Database
+from askback.store.queries import approvals
 from askback.store.schema import calls
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
@@ -61,6 +63,11 @@ async def test_what_is_not_what_was_approved_does_not_run(
         assert deploying.ran == []
     (record,) = (one for one in caplog.records if getattr(one, "action", "") == "not_approved")
     assert record.levelno == logging.ERROR
+
+
+async def test_a_call_about_which_nobody_has_decided_is_not_approved(database: Database) -> None:
+    undecided = Call(tool_use_id="t1", tool="deploy", input={}, ask_id="a1", result=None, is_error=False)
+    assert not await database.read(lambda connection: approvals.is_approved(connection, "c1", 1, undecided))
 
 
 async def test_a_call_waits_for_its_approval_also_where_its_tool_needs_none_any_more(
