@@ -14,6 +14,7 @@ from askback.domain.ask_policy import (
     NOT_ADMITTED,
     NOT_ASKED,
     NOT_TAKING_PART,
+    OWN_CALL,
     OWN_REQUEST,
     Approval,
     Denied,
@@ -247,6 +248,12 @@ def test_nobody_decides_about_their_own_request_unless_that_is_allowed():
     for who in (Who(anyone=True), Who(groups=("G1",))):
         assert policy.evolve(who=who).find_refusal(ANN.evolve(groups=("G1",))) == OWN_REQUEST
     assert deciding(requesters=(ANN,), own=True).find_refusal(ANN) is None
+
+
+def test_only_the_refusal_about_a_tool_call_names_settings_since_only_those_approvers_come_from_settings():
+    assert deciding(requesters=(ANN,), subject="digest").find_refusal(ANN) == OWN_CALL
+    assert "“approvers”" in OWN_CALL
+    assert "“approvers”" not in OWN_REQUEST
 
 
 def test_whoever_has_not_been_asked_yet_may_not_decide_yet():
