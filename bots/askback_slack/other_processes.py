@@ -2,7 +2,12 @@
 
 Slack gives each event to any one of the app's connections. A program that only asks has a connection, too, and cannot
 know which messages an agent of another process waits for. It leaves these events unacked, so Slack sends them again,
-often to another connection. It acks the last repetition: Slack disables an app of which nearly all deliveries fail.
+often to another connection.
+
+It acks the last repetition. Slack disables the event subscriptions of an app if more than 95 % of its deliveries within
+60 minutes fail, and repetitions count. Apps with fewer than 1,000 events an hour are exempt. That is written for a
+request URL, and does not say whether it holds for Socket Mode, too:
+https://docs.slack.dev/apis/events-api/#failure-limits
 """
 
 from __future__ import annotations
