@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from askback.domain.ask_policy import Policy, Who
 from askback.domain.conversation import Conversation
+from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor
 from askback.errors import ModelError
 from askback.internal.values import Value
@@ -22,7 +23,7 @@ ANSWERER_KINDS: Final[tuple[Kind, ...]] = ("starter", "participants", "allowed")
 
 MAX_LISTED_PEOPLE: Final = 20
 """Maximum number of people that an error lists."""
-NOT_VISIBLE_TEXT: Final = "the people who may answer cannot see this direct message"
+NOT_VISIBLE_TEXT: Final = "the people who may answer cannot see this direct message."
 
 _MENTION: Final = re.compile(r"<@!?([^<>|]+)(?:\|[^<>]*)?>")
 
@@ -40,6 +41,11 @@ class Answerers:
         who = self.by_platform.get(platform)
         return () if who is None else who.groups
 
+    def list_deciding_groups(self, platform: str) -> tuple[str, ...]:
+        """Return the groups of a platform if only their members may answer; else nothing."""
+        who = self.by_platform.get(platform)
+        return () if who is None or who.people else who.groups
+
 
 class Addressees(Value):
     """The people who may answer in one conversation."""
@@ -49,6 +55,7 @@ class Addressees(Value):
     people: tuple[Actor, ...] = ()
     """People of the thread who may answer; the model can address these."""
     problem: str = ""
+    """The reason why nobody may answer, as the end of a sentence; more sentences may follow."""
     within: Who | None = None
     """See `Policy.within`."""
 
@@ -58,26 +65,36 @@ class Addressees(Value):
         Raises `ModelError` if nobody can answer here, or if a name matches nobody or several people.
         """
         if self.audience is None:
-            raise ModelError(f"The question was not asked, because nobody can answer here: {self.problem}.")
+            raise ModelError(f"The question was not asked, because nobody can answer here: {self.problem}")
         if not names:
             return policy.evolve(who=self.audience, within=self.within)
         return policy.evolve(who=Who.only(*find_people(names, self.people)), within=self.within or self.audience)
 
 
-NO_ADDRESSEES = Addressees(problem="nobody is asked")
+NO_ADDRESSEES = Addressees(problem="nobody is asked.")
 
 
 def resolve_addressees(
-    answerers: Answerers, conversation: Conversation, people: tuple[Actor, ...], sole_viewer: Actor | None
+    answerers: Answerers,
+    conversation: Conversation,
+    people: tuple[Actor, ...],
+    sole_viewer: Actor | None,
+    members: Mapping[str, GroupMembers] | None = None,
 ) -> Addressees:
     """Return the people who may answer in a conversation.
 
     `people` is everyone who has written in it, each with the setting's groups that they are in. `sole_viewer` is the
-    only person who sees it, with their groups; None means that others see it, too.
+    only person who sees it, with their groups; None means that others see it, too. `members` maps the groups of
+    `Answerers.list_deciding_groups` to the people in them; a missing group may have any number.
     """
+    platform = conversation.place.platform
     who, within = _resolve_audience(answerers, conversation), None
     if who is None:
-        return Addressees(problem=f"the setting “answerers” lists no one on {conversation.place.platform}")
+        return Addressees(problem=f"the setting “answerers” lists no one on {platform}, and my operator can change it.")
+    # Reported first, since asking in another place would not help either.
+    empty = _describe_empty_groups(answerers.list_deciding_groups(platform), members or {})
+    if empty is not None:
+        return Addressees(problem=empty)
     if sole_viewer is not None:
         if answerers.kind == "given":
             if not who.includes(sole_viewer):
@@ -87,6 +104,25 @@ def resolve_addressees(
     # The manager checks access to the bot when a person acts, so this code assumes it.
     reachable = (one for one in people if who.includes(one, people, admitted=True))
     return Addressees(audience=who, people=tuple(reachable), within=within)
+
+
+def _describe_empty_groups(groups: tuple[str, ...], members: Mapping[str, GroupMembers]) -> str | None:
+    """Return the reason why no member of these groups can answer. None means that somebody may, or that it is unknown.
+
+    The platform confirms the person's groups with each answer, so a group that it refuses to read for good has nobody.
+    """
+    known = {group: members[group] for group in groups if group in members}
+    if not groups or len(known) < len(groups) or any(group.people or group.others for group in known.values()):
+        return None
+    groups_named = f"the group{'' if len(groups) == 1 else 's'} {', '.join(groups)}"
+    reasons = (
+        f"Nobody is in the group {name}."
+        if group.refused is None
+        else f"I cannot read the group {name}: {group.refused}"
+        for name, group in known.items()
+    )
+    setting = f"the setting “answerers” lists only {groups_named}, and my operator can change it."
+    return " ".join((setting, *reasons))
 
 
 def _resolve_audience(answerers: Answerers, conversation: Conversation) -> Who | None:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("askback.agent")
 
+GO_ON = "People have read that. Go on without asking until somebody writes that it has changed."
+"""Advice for the model after a question that nobody can answer."""
+
 
 class ToolCallHandler:
     """The question tools of the settings and the operator's own tools."""
@@ -109,8 +112,8 @@ class ToolCallHandler:
         self, tool: QuestionTool[ToolInput], conversation: Conversation, call: ToolCall, addressees: Addressees
     ) -> ToolCall:
         if addressees.audience is None:
-            why = f"Nobody can answer my questions here: {addressees.problem}."
-            return call.evolve(result=f"Nobody was asked. {why}", is_error=True, notice=why)
+            why = f"Nobody can answer my questions here: {addressees.problem}"
+            return call.evolve(result=f"Nobody was asked. {why} {GO_ON}", is_error=True, notice=why)
         try:
             form = tool.parse(call.input)
             alike = build_policy(addressees.audience, self._timeout)

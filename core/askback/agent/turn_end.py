@@ -92,9 +92,9 @@ class TurnEndBuilder:
         people = await self._store.list_participants(conversation.id)
         if groups:
             people = await access.refresh(place, people, groups)
-        return resolve_addressees(
-            rules, conversation, people, await access.find_sole_viewer(place, conversation.starter, groups)
-        )
+        members = await access.list_members(place, rules.list_deciding_groups(place.platform))
+        alone = await access.find_sole_viewer(place, conversation.starter, groups)
+        return resolve_addressees(rules, conversation, people, alone, members)
 
     def _build(
         self, turn: Turn, response: ModelResponse, posted: Messages, context: ApprovalContext, addressees: Addressees

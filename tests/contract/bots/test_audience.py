@@ -189,6 +189,44 @@ async def test_where_those_who_are_given_do_not_see_it_nobody_is_asked_and_peopl
         assert not desk.cards(talk)
 
 
+NO_SUCH_GROUP = {"slack": "slack:S0LOCALXYZ", "discord": "discord:@&1100000000000000099"}
+"""A group that does not exist, in the setting's notation."""
+
+
+@pytest.mark.parametrize("is_missing", [False, True])
+async def test_where_no_member_of_the_given_group_is_left_to_answer_nobody_is_asked_and_people_hear_why(
+    opened: Opened, platform: str, is_missing: bool
+) -> None:
+    given = NO_SUCH_GROUP[platform] if is_missing else group_of(platform)
+    async with opened(given) as desk:
+        desk.leave_group(ADA)
+        desk.model.script(turn(ask()), turn("Never mind."), when="fruit")
+        talk = await desk.mention(ADA, "fruit, please")
+        heard = await line(
+            desk, talk, "Nobody can answer my questions here: the setting “answerers” lists only the group"
+        )
+        number = given.rpartition("&")[2].rpartition(":")[2]
+        assert f"the group {number}" in heard.text
+        assert ("I cannot read" in heard.text) == is_missing
+        assert ("Nobody is in the group" in heard.text) != is_missing
+        assert "and my operator can change it." in heard.text
+        result = (await turn_of(desk, "fruit", 2)).result
+        assert result.startswith("Nobody was asked.")
+        assert result.endswith("Go on without asking until somebody writes that it has changed.")
+        assert f"the group {number}" in result
+        await line(desk, talk, "Never mind.")
+        assert not desk.cards(talk)
+
+
+async def test_a_group_that_cannot_be_read_does_not_keep_the_other_people_from_being_asked(
+    opened: Opened, platform: str
+) -> None:
+    async with opened(f"{NO_SUCH_GROUP[platform]},{group_of(platform)}") as desk:
+        talk, shown = await fruit(desk)
+        await desk.press(ADA, shown, "Pear")
+        await answered(desk, talk)
+
+
 @pytest.mark.parametrize("to", [["ben"], "@Ben", [{"name": "BEN"}]])
 async def test_whom_the_model_addresses_is_mentioned_and_answers_alone(opened: Opened, to: Any) -> None:
     async with opened() as desk:
