@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "ARCHIVED", "INVALID", "MESSAGE", "NO_CHANNEL", "THREAD_EXISTS", "Body", "DiscordApi", "DiscordRefusal", "File",
-    "Json", "NotAnswerable", "explain",
+    "ARCHIVED", "INVALID", "MESSAGE", "NOT_A_MEMBER", "NO_CHANNEL", "THREAD_EXISTS", "Body", "DiscordApi",
+    "DiscordRefusal", "File", "Json", "NotAnswerable", "explain",
 ]  # fmt: skip
 
 import asyncio
@@ -33,6 +33,8 @@ MESSAGE = "/channels/{channel_id}/messages/{message_id}"
 NO_CHANNEL = 10003
 NO_MESSAGE = 10008
 NO_WEBHOOK = 10015
+NOT_A_MEMBER = frozenset({10007, 10013})
+"""The person is not on the server, or does not exist any more."""
 UNKNOWN_INTERACTION = 10062
 ACKNOWLEDGED = 40060
 INVALID = 50035

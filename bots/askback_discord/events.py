@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = ["MessageListener", "MessagePosition"]
 
+import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -20,8 +21,10 @@ from askback.domain.identity import MessageRef, Place
 from askback.domain.incoming_message import NO_TEXT, DeletedMessages, EditedMessage, IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.inbound.deduplication import Deduplicator
+from askback.internal import clock
 from askback.internal.clock import utc_now
 from askback.ports.bot import EditHandler, MessageHandler
+from askback.ports.membership import MembersUnknown
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
 from askback_discord.channels import ChannelCache
@@ -49,6 +52,8 @@ OVERLAP = 60_000 << 22
 REMEMBERED = 200
 """Maximum number of channels and threads to read after a new session."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
+LONGEST_WAIT = 60.0
+"""Maximum seconds between two attempts to look up the roles of people who wrote while the bot was away."""
 _NEW = frozenset({discord.MessageType.default, discord.MessageType.reply})
 
 
@@ -79,7 +84,7 @@ class MessageListener:
     ) -> None:
         """Handle a message. Messages of bots and webhooks and Discord's own notices are ignored.
 
-        `is_missed` is True for a message that `catch_up` read.
+        `is_missed` is True for a message that `catch_up` read. Then this may raise `MembersUnknown`.
         """
         if message.author.bot or message.webhook_id is not None or message.type not in _NEW:
             return
@@ -100,11 +105,14 @@ class MessageListener:
                     # Discord hides the text of messages that do not mention us. Their authors take part all the same.
                     hidden = not (text or files or mentioned)
                     incoming = incoming.evolve(hidden=hidden, text="" if hidden else incoming.text)
-                    taken = await self._store(incoming, begin=direct or mentioned)
+                    taken = await self._store(incoming, begin=direct or mentioned, is_missed=is_missed)
             await self._follow_up(incoming, taken, message, is_missed=is_missed)
 
-    async def handle_edit(self, message: discord.Message, me: discord.ClientUser) -> None:
-        """Handle an edit by a message's author. Ignore Discord's own changes, such as an added preview."""
+    async def handle_edit(self, message: discord.Message, me: discord.ClientUser, *, is_missed: bool = False) -> None:
+        """Handle an edit by a message's author. Ignore Discord's own changes, such as an added preview.
+
+        `is_missed` is as in `handle_message`.
+        """
         if message.author.bot or message.webhook_id is not None or message.type not in _NEW:
             return
         at, text = message.edited_at, to_visible_text(message, me)
@@ -114,15 +122,17 @@ class MessageListener:
         # Discord delivers nothing twice, so an edit waits until its message is stored, however long that takes.
         async with self._once.enter(edit) as first, self._once.wait_for(_get_order_key(message)):
             if first:
-                await self._handle_until_stored(lambda: self._take_edit(message, text, at), "An edit")
+                await self._handle_until_stored(
+                    lambda: self._take_edit(message, text, at, is_missed=is_missed), "An edit"
+                )
 
-    async def _take_edit(self, message: discord.Message, text: str, at: datetime) -> None:
+    async def _take_edit(self, message: discord.Message, text: str, at: datetime, *, is_missed: bool) -> None:
         # Check this first, so that an edit outside the agent's conversations costs no call to Discord.
         if not await self._changes.is_stored(dedupe_key(message)) and not await self._changes.is_history_due():
             return
         parent = None if _get_guild_id(message) is None else await self._places.fetch_parent(message.channel)
         incoming = _to_incoming_message(message, text, (), parent)
-        taken = await self._changes.handle_edit(EditedMessage(message=incoming, at=at))
+        taken = await self._changes.handle_edit(EditedMessage(message=incoming, at=at), is_repeatable=is_missed)
         if taken.notice is None or incoming.ref is None:
             return
         if incoming.place.thread in {None, incoming.ref.channel}:
@@ -205,9 +215,28 @@ class MessageListener:
         Discord does not deliver missed events to a session that could not be resumed. This also reads the channels
         around the threads, because somebody may have mentioned the bot there. `since` has more channels and threads,
         each with the message after which to read.
+
+        Messages carry no roles here. While the roles of an author cannot be looked up, their channel is read again.
         """
         before, self._before = self._before, {}
-        for where, (newest, guild) in sorted({**since, **before}.items()):
+        until, pause = clock.monotonic() + RECENT.total_seconds(), FIRST_PAUSE
+        missed = await self._read_missed(client, me, {**since, **before})
+        while missed and clock.monotonic() < until:
+            log.log(
+                logging.WARNING if pause == FIRST_PAUSE else logging.DEBUG,
+                "Could not look up the roles of people who wrote while the bot was disconnected; trying again.",
+                extra={"action": "catch_up_later"},
+            )
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_WAIT)
+            missed = await self._read_missed(client, me, missed)
+
+    async def _read_missed(
+        self, client: discord.Client, me: discord.ClientUser, since: Mapping[int, MessagePosition]
+    ) -> Mapping[int, MessagePosition]:
+        """Read channels and threads once. Return those with an author whose roles cannot be looked up for now."""
+        later: dict[int, MessagePosition] = {}
+        for where, (newest, guild) in sorted(since.items()):
             room = client.get_partial_messageable(where, guild_id=guild)
             try:
                 messages = await self._read_newest(client, room)
@@ -215,7 +244,9 @@ class MessageListener:
                     if message.id > newest - OVERLAP:
                         await self.handle_message(message, me, is_missed=True)
                     if message.edited_at is not None:
-                        await self.handle_edit(message, me)
+                        await self.handle_edit(message, me, is_missed=True)
+            except MembersUnknown:
+                later[where] = newest, guild
             except (discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError) as error:
                 self._before[where] = newest, guild  # retry after the next new session
                 log.warning(
@@ -223,6 +254,7 @@ class MessageListener:
                     type(error).__name__,
                     extra={"action": "no_catch_up"},
                 )
+        return later
 
     async def _read_newest(
         self, client: discord.Client, room: discord.PartialMessageable
@@ -250,10 +282,12 @@ class MessageListener:
         except discord.NotFound:
             return ()  # the thread started without a message, or the message was deleted
 
-    async def _store(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult:
+    async def _store(self, incoming: IncomingMessage, *, begin: bool, is_missed: bool) -> MessageResult:
         """Pass a message on, and retry for a while if it cannot be stored."""
         try:
-            return await _store_or_raise(lambda: self._receive(incoming, begin=begin), "A message")
+            return await _store_or_raise(
+                lambda: self._receive(incoming, begin=begin, is_repeatable=is_missed), "A message"
+            )
         except StoreError as error:
             log.error(
                 "A message was lost, because the database did not store it; its author got a notice: %s",

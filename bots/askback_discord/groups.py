@@ -15,7 +15,7 @@ from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
 from askback.ports.membership import Resolved
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
-from askback_discord.api_calls import DiscordApi
+from askback_discord.api_calls import NOT_A_MEMBER, DiscordApi, DiscordRefusal
 
 log = logging.getLogger("askback.discord")
 
@@ -39,17 +39,22 @@ class DiscordRoles:
     async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
         wanted = tuple(groups)
         found: list[Actor] = []
-        unread: set[str] = set()
+        unread, later = frozenset[str](), frozenset[str]()
         for person in people:
-            roles = (
-                await self._read_roles(place.tenant, person)
-                if wanted and place.tenant is not None
-                else frozenset[str]()
-            )
-            if roles is None:
-                unread.update(wanted)
-            found.append(person.evolve(groups=tuple(group for group in wanted if group in (roles or ()))))
-        return Resolved(tuple(found), frozenset(unread))
+            roles = frozenset[str]()
+            if wanted and place.tenant is not None:
+                try:
+                    roles = await self._read_roles(place.tenant, person)
+                except (MessageNotFound, DeliveryError, RetryableError) as error:
+                    log.warning(
+                        "Could not read a person's roles, so they count as having none: %s",
+                        error,
+                        extra={"action": "no_roles"},
+                    )
+                    unread = frozenset(wanted)
+                    later = unread if isinstance(error, RetryableError) else later
+            found.append(person.evolve(groups=tuple(group for group in wanted if group in roles)))
+        return Resolved(tuple(found), unread, later)
 
     async def list_members(self, place: Place, groups: Iterable[str]) -> Mapping[str, GroupMembers]:
         # Discord names the members of a role only to bots that may read all members of a server, but it counts them.
@@ -79,8 +84,11 @@ class DiscordRoles:
         del groups  # Discord sends no roles in a direct message, where a click counts without them
         return person.evolve(groups=()) if place.tenant is None else None
 
-    async def _read_roles(self, guild: str, person: Actor) -> frozenset[str] | None:
-        """Return the ids of a person's roles on a server. None if they cannot be read."""
+    async def _read_roles(self, guild: str, person: Actor) -> frozenset[str]:
+        """Return the ids of a person's roles on a server; none if they are not on it.
+
+        Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
+        """
         known = self._known.get((guild, person.id))
         if known is not None:
             return known
@@ -88,14 +96,15 @@ class DiscordRoles:
             async with asyncio.timeout(LOOKUP_SECONDS):
                 path = "/guilds/{guild_id}/members/{user_id}"
                 member = await self._api.call("GET", path, guild_id=guild, user_id=person.id)
-        except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
-            why = str(error) or "Discord did not answer in time."
-            log.warning(
-                "Could not read a person's roles, so they count as having none: %s", why, extra={"action": "no_roles"}
-            )
-            return None
-        roles = member.get("roles")
-        # The role @everyone has the server's own id and appears in no payload.
-        found = frozenset({guild, *(cast("list[str]", roles) if isinstance(roles, list) else ())})
+        except TimeoutError as error:
+            raise RetryableError("Discord did not answer in time.") from error
+        except DiscordRefusal as refusal:
+            if refusal.code not in NOT_A_MEMBER:
+                raise
+            found = frozenset[str]()
+        else:
+            roles = member.get("roles")
+            # The role @everyone has the server's own id and appears in no payload.
+            found = frozenset({guild, *(cast("list[str]", roles) if isinstance(roles, list) else ())})
         self._known[guild, person.id] = found
         return found

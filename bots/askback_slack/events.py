@@ -22,6 +22,7 @@ from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
 from askback.manager import NOTICE_SECONDS
 from askback.ports.bot import BotServices
+from askback.ports.membership import MembersUnknown
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
 from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation
@@ -86,7 +87,12 @@ class MessageListener:
     async def handle_message(self, body: Json, request: AsyncBoltRequest) -> BoltResponse | None:
         """Handle a message or a mention. It is stored before the ack, since Slack redelivers only unacked events."""
         try:
-            await self._handle_event(body)
+            await self._handle_event(body, is_repeatable=self._others.may_come_again(request))
+        except MembersUnknown as error:
+            log.warning(
+                "Could not handle a message yet; Slack will send it again: %s", error, extra={"action": "message_later"}
+            )
+            return BoltResponse(status=503)
         except StoreError as error:
             log.error(
                 "Could not store a message; Slack will send it again: %s", error, extra={"action": "message_refused"}
@@ -102,22 +108,22 @@ class MessageListener:
             return BoltResponse(status=503)
         return None
 
-    async def _handle_event(self, body: Json) -> None:
+    async def _handle_event(self, body: Json, *, is_repeatable: bool) -> None:
         if (gone := read_deletion(body, self._me, self._home)) is not None:
             await self._handle_deletion(gone)
             return
         if (edit := read_edit(body, self._me, self._home)) is not None:
-            await self._handle_edit(edit)
+            await self._handle_edit(edit, is_repeatable=is_repeatable)
             return
         user_message = read_message(body, self._me, self._home)
         if user_message is None:
             return
-        await self._receive_message(user_message)
+        await self._receive_message(user_message, is_repeatable=is_repeatable)
 
     async def handle_missed(self, message: Json, place: Place, *, is_new: bool) -> None:
         """Handle a message for which the bot got no event, and its last edit.
 
-        `is_new` is False for a message from before the gap. Raises `StoreError`.
+        `is_new` is False for a message from before the gap. Raises `StoreError` or `MembersUnknown`.
         """
         read = read_missed(message, place, self._me, self._home)
         if read is None:
@@ -125,10 +131,10 @@ class MessageListener:
         user_message, edit = read
         user_message = replace(user_message, author=await self._names.identify(user_message.author, self._home))
         if is_new:
-            await self._receive_message(user_message, is_missed=True)
+            await self._receive_message(user_message, is_repeatable=True, is_missed=True)
         if edit is not None:
             with suppress(_Early):
-                await self._handle_edit(replace(edit, message=user_message))
+                await self._handle_edit(replace(edit, message=user_message), is_repeatable=True)
 
     async def _handle_deletion(self, gone: DeletionEvent) -> None:
         if self._platform.has_deleted(gone.ref):
@@ -152,7 +158,7 @@ class MessageListener:
             if not concerned and not self._services.has_agent:
                 raise EventForOthers("deletion", user_message)
 
-    async def _handle_edit(self, edit: EditEvent) -> None:
+    async def _handle_edit(self, edit: EditEvent, *, is_repeatable: bool) -> None:
         user_message = edit.message
         async with (
             self._once.enter(f"edit:{edit.at.timestamp()}:{user_message.key}") as first,
@@ -169,7 +175,8 @@ class MessageListener:
                 if not await self._services.changes.is_history_due():
                     return
             taken = await self._services.changes.handle_edit(
-                EditedMessage(message=await self._to_incoming_message(user_message), at=edit.at)
+                EditedMessage(message=await self._to_incoming_message(user_message), at=edit.at),
+                is_repeatable=is_repeatable,
             )
             if taken.notice is not None:
                 self._behind.start_soon(self._notify_author(user_message, taken.notice), "notice")
@@ -204,22 +211,26 @@ class MessageListener:
         is_for_others = not self._services.has_agent and self._others.may_come_again(request)
         return BoltResponse(status=503) if is_for_others else None
 
-    async def _receive_message(self, user_message: UserMessage, *, is_missed: bool = False) -> None:
+    async def _receive_message(
+        self, user_message: UserMessage, *, is_repeatable: bool, is_missed: bool = False
+    ) -> None:
         """Pass a message on once. The bot ignores those of a channel that do not mention it."""
         if user_message.begins or user_message.in_thread:
             # A mention arrives as two events. A command to the bot itself must not run twice.
             async with self._once.enter(user_message.key) as first:
                 if first:
-                    await self._store_message(user_message, is_missed=is_missed)
+                    await self._store_message(user_message, is_repeatable=is_repeatable, is_missed=is_missed)
         self._done[user_message.key] = None
 
-    async def _store_message(self, user_message: UserMessage, *, is_missed: bool) -> None:
+    async def _store_message(self, user_message: UserMessage, *, is_repeatable: bool, is_missed: bool) -> None:
         reading = asyncio.create_task(self._to_incoming_message(user_message))
         try:
             # Keep the order of arrival, however long each author's look-up takes. A message that overtakes a mention
             # would find no conversation.
             async with self._once.wait_for(f"order:{user_message.place.key}"):
-                taken = await self._services.receive(await reading, begin=user_message.begins)
+                taken = await self._services.receive(
+                    await reading, begin=user_message.begins, is_repeatable=is_repeatable
+                )
         finally:
             reading.cancel()
         if taken.new:

@@ -43,6 +43,7 @@ class SlackUserGroups:
         del place
         wanted = tuple(dict.fromkeys(groups))
         members = dict(zip(wanted, await asyncio.gather(*map(self._list_members, wanted)), strict=True))
+        unread = {group: self._unread[group] for group in wanted if group in self._unread}
         return Resolved(
             tuple(
                 person.evolve(groups=tuple(group for group in wanted if person.id in members[group]))
@@ -50,8 +51,9 @@ class SlackUserGroups:
                 else person
                 for person in people
             ),
-            frozenset(self._unread.keys() & set(wanted)),
-            tuple(f"The group {group}: {why}" for group in wanted if (why := self._unread.get(group)) is not None),
+            frozenset(unread),
+            frozenset(group for group, why in unread.items() if why is None),
+            tuple(f"The group {group}: {why}" for group, why in unread.items() if why is not None),
         )
 
     async def list_members(self, place: Place, groups: Iterable[str]) -> dict[str, GroupMembers]:

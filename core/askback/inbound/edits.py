@@ -51,12 +51,17 @@ class EditRouter:
         """Return True if an agent has a conversation in a place, so that people's messages there are kept."""
         return self._reception is not None and await self._store.find_conversation(place) is not None
 
-    async def handle_edit(self, edited: EditedMessage) -> MessageResult:
-        """Handle the edit of a message. Returns after the commit."""
+    async def handle_edit(self, edited: EditedMessage, *, is_repeatable: bool = False) -> MessageResult:
+        """Handle the edit of a message. Returns after the commit.
+
+        With `is_repeatable`, raises `MembersUnknown` as `AccessControl.identify_author` does.
+        """
         reception, incoming = self._reception, edited.message
         if reception is None:
             return MessageResult(new=False)
-        incoming = incoming.evolve(author=await self._manager.access.identify_author(incoming.author, incoming.place))
+        access = self._manager.access
+        author = await access.identify_author(incoming.author, incoming.place, is_repeatable=is_repeatable)
+        incoming = incoming.evolve(author=author)
         if reception.find_refusal(incoming) is not None:
             return MessageResult(new=False)
         edited = edited.evolve(message=incoming)

@@ -13,7 +13,7 @@ from askback.domain.ask import Ask
 from askback.domain.bot_access import Access
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
-from askback.ports.membership import Membership, Resolved
+from askback.ports.membership import Membership, MembersUnknown, Resolved
 from askback.store.store import Store
 
 REMEMBERED = 10_000
@@ -76,18 +76,31 @@ class AccessControl:
         admins = rules.admin_groups if rules is not None and ends else ()
         return await membership.resolve(known.place, (sender,), (*known.groups, *admins))
 
-    async def identify_author(self, author: Actor, place: Place) -> Actor:
-        """Return the author of a message with their groups, of those that the access rules and open asks name."""
+    async def identify_author(
+        self, author: Actor, place: Place, *, begin: bool = True, is_repeatable: bool = False
+    ) -> Actor:
+        """Return the author of a message with their groups, of those that the access rules and open asks name.
+
+        With `is_repeatable`, raises `MembersUnknown` if a group cannot be read for now, and it may decide about the
+        message. Without it, nobody counts as a member of such a group. `begin` is True if the message may start a
+        conversation.
+        """
         membership = self._find_membership(author)
         if membership is None:
             return author
         asks = await self._store.list_open_near(place)
         rules = self.get_rules(author.platform)
-        groups = (
-            *(() if rules is None else rules.wanted_groups),
-            *(group for ask in asks for group in self._list_groups(ask)),
-        )
-        return (await membership.resolve(place, (author,), groups)).people[0]
+        of_asks = tuple(group for ask in asks for group in self._list_groups(ask))
+        wanted = () if rules is None else rules.wanted_groups
+        resolved = await membership.resolve(place, (author,), (*wanted, *of_asks))
+        found = resolved.people[0]
+        if is_repeatable and resolved.later:
+            member = found.evolve(groups=tuple(dict.fromkeys((*found.groups, *resolved.later))))
+            decides = rules is not None and rules.is_stranger(found) and not rules.is_stranger(member)
+            concerns = begin or bool(asks) or await self._store.find_conversation(place) is not None
+            if (decides and concerns) or not resolved.later.isdisjoint(of_asks):
+                raise MembersUnknown("the groups of its author cannot be looked up for now.")
+        return found
 
     async def refresh(self, place: Place, people: tuple[Actor, ...], groups: tuple[str, ...]) -> tuple[Actor, ...]:
         """Return the same people, each with their current groups out of `groups`."""

@@ -41,9 +41,14 @@ if TYPE_CHECKING:
 
 
 class MessageHandler(Protocol):
-    """Handles a message from a person; see `MessageRouter.receive`."""
+    """Handles a message from a person; see `MessageRouter.receive`.
 
-    def __call__(self, incoming: IncomingMessage, *, begin: bool) -> Awaitable[MessageResult]: ...
+    `is_repeatable` is True if the bot gets the message again later when this raises `MembersUnknown`.
+    """
+
+    def __call__(
+        self, incoming: IncomingMessage, *, begin: bool, is_repeatable: bool = False
+    ) -> Awaitable[MessageResult]: ...
 
 
 class StopHandler(Protocol):
@@ -67,8 +72,8 @@ class EditHandler(Protocol):
         """Return True if an agent talks in a place, so that people's messages there are kept."""
         ...
 
-    def handle_edit(self, edited: EditedMessage) -> Awaitable[MessageResult]:
-        """Handle an edit. Returns after the commit."""
+    def handle_edit(self, edited: EditedMessage, *, is_repeatable: bool = False) -> Awaitable[MessageResult]:
+        """Handle an edit. Returns after the commit. `is_repeatable` is as in `MessageHandler`."""
         ...
 
     def handle_deletion(self, deleted: DeletedMessages) -> Awaitable[bool]:

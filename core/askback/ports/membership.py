@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Membership", "Resolved"]
+__all__ = ["MembersUnknown", "Membership", "Resolved"]
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,6 +10,11 @@ from typing import Protocol
 
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
+from askback.ports.platform import RetryableError
+
+
+class MembersUnknown(RetryableError):
+    """Raised if it cannot be looked up for now whether a person may act. The same look-up may succeed soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +24,8 @@ class Resolved:
     people: tuple[Actor, ...]
     unread: frozenset[str] = frozenset()
     """The groups that could not be read. Nobody counts as a member of them."""
+    later: frozenset[str] = frozenset()
+    """Those of the unread groups that may be read soon: the platform failed for a moment, and refused nothing."""
     refused: tuple[str, ...] = ()
     """For each group that the platform refuses to read for good, a sentence with the reason."""
 

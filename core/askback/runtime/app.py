@@ -171,8 +171,11 @@ async def _run_bots(
 
         under_cards = CardTextAnswers(store, manager, settings.typed_replies, cards, agent=reception is not None)
 
-        async def receive(incoming: IncomingMessage, *, begin: bool) -> MessageResult:
-            incoming = incoming.evolve(author=await manager.access.identify_author(incoming.author, incoming.place))
+        async def receive(incoming: IncomingMessage, *, begin: bool, is_repeatable: bool = False) -> MessageResult:
+            author = await manager.access.identify_author(
+                incoming.author, incoming.place, begin=begin, is_repeatable=is_repeatable
+            )
+            incoming = incoming.evolve(author=author)
             counted = None if incoming.hidden else await under_cards.receive(incoming, begin=begin)
             if counted is not None:
                 return counted

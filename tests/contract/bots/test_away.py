@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,13 @@ LOOK_UPS = {"conversations.replies", "conversations.history", "list_messages"}
 
 def count_look_ups(desk: Desk) -> int:
     return sum(method in LOOK_UPS for method, _ in desk.api_calls())
+
+
+def end_look_ups(desk: Desk, kind: str) -> Callable[[], None]:
+    """Let the look-ups of groups fail that way until the returned function is called."""
+    if desk.platform == "slack":
+        return of_slack(desk.workspace.faults, kind, methods=("usergroups.users.list",), retry_after=1)  # type: ignore[attr-defined]
+    return of_discord(desk.guild.faults, kind, operations=("get_guild_member",), retry_after=1)  # type: ignore[attr-defined]
 
 
 async def restart(desk: Desk, number: int) -> None:
@@ -101,6 +109,60 @@ async def test_what_members_of_an_allowed_group_wrote_or_edited_while_the_bot_wa
         await desk.edit(ADA, "deploy to PRODUCTION", talk, which=0)
         async with desk.bot():
             await until(lambda: "PRODUCTION" in told(desk, "deploy")[-1].all_texts[-1], "the edit is read")
+    assert not any("6.6.6" in text for one in told(desk, "deploy") for text in one.all_texts)
+    assert not desk.journal.unexpected()
+
+
+@pytest.mark.parametrize("kind", ["500", "429", "silent"])
+async def test_a_missed_message_waits_until_it_can_be_looked_up_whether_its_author_may_talk_to_the_bot(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr("askback_slack.groups.FAILED_SECONDS", 0.1)
+    monkeypatch.setattr("askback_discord.groups.LOOKUP_SECONDS", 1.0)
+    tests_of.allow(monkeypatch, groups=[RELEASE])
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.script(turn("To staging."), turn("I see."), turn("To production."), when="deploy")
+        async with desk.bot():
+            talk = await desk.mention(ADA, "deploy to stagin")
+            await line(desk, talk, "To staging.")
+        desk.drop_undelivered()
+        await desk.say(BEN, "deploy 6.6.6 instead", talk)
+        await desk.say(ADA, "version 7", talk)
+        over = end_look_ups(desk, kind)
+        async with desk.bot():
+            await until(lambda: "catch_up_later" in desk.journal.actions(), "it waits")
+            over()
+            await until(lambda: "ada: version 7" in told(desk, "deploy")[-1].all_texts, "it is read")
+        desk.drop_undelivered()
+        await desk.edit(ADA, "deploy to PRODUCTION", talk, which=0)
+        desk.journal.records.clear()
+        over = end_look_ups(desk, kind)
+        async with desk.bot():
+            await until(lambda: "catch_up_later" in desk.journal.actions(), "it waits")
+            over()
+            await until(lambda: "PRODUCTION" in told(desk, "deploy")[-1].all_texts[-1], "the edit is read")
+    assert not any("6.6.6" in text for one in told(desk, "deploy") for text in one.all_texts)
+    assert not desk.journal.unexpected()
+
+
+@pytest.mark.only("discord", reason="a person who left a workspace of Slack is in none of its user groups")
+async def test_a_person_who_has_left_the_server_has_no_roles_and_nobody_waits_for_them(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests_of.allow(monkeypatch, groups=[RELEASE])
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.join_group(BEN)
+        desk.model.script(turn("To staging."), turn("I see."), when="deploy")
+        async with desk.bot():
+            talk = await desk.mention(ADA, "deploy to staging")
+            await line(desk, talk, "To staging.")
+        desk.drop_undelivered()
+        await desk.say(BEN, "deploy 6.6.6 instead", talk)
+        await desk.say(ADA, "version 7", talk)
+        del desk.guild.people[desk.actor(BEN).id]  # type: ignore[attr-defined]
+        async with desk.bot():
+            await until(lambda: "ada: version 7" in told(desk, "deploy")[-1].all_texts, "it is read")
+        assert {"catch_up_later", "no_roles"}.isdisjoint(desk.journal.actions())
     assert not any("6.6.6" in text for one in told(desk, "deploy") for text in one.all_texts)
     assert not desk.journal.unexpected()
 
