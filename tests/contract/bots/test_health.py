@@ -17,6 +17,7 @@ from askback.errors import OperatorError
 from askback.runtime import health
 from askback.runtime.app import running
 from askback.settings.core import Settings
+from askback.store.sqlite.database import SqliteDatabase
 
 from . import slack
 from .driver import Desk, until
@@ -105,6 +106,16 @@ async def test_parts_that_have_ended_and_a_loop_that_stood_still_are_named(desk:
     assert (await ask(desk, "/healthz"))[0] == 200
     whole._ticked -= 60
     assert whole.check_alive()["event loop"] == "was blocked for 60 s"
+
+
+@pytest.mark.only("slack", reason="it is the database's, on either")
+async def test_a_thread_of_the_database_that_has_ended_is_named_because_only_a_restart_helps(desk: Desk) -> None:
+    desk.journal.announce("askback.store", "askback.worker")
+    database = desk.host.store._database
+    assert isinstance(database, SqliteDatabase)
+    database._reads.put(None)
+    await database._reading.join()
+    assert await ask(desk, "/healthz") == (503, "database: askback-reader ended\n")
 
 
 @pytest.fixture

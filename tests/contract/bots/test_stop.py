@@ -314,6 +314,24 @@ async def test_after_a_restart_in_the_middle_the_text_goes_on_in_its_message_and
 
 
 @pytest.mark.only("discord", reason="Slack shows Stop by the session, not by a message")
+async def test_a_text_in_the_words_of_the_placeholder_is_kept_when_its_button_goes(
+    platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with discord.open_desk(tmp_path, monkeypatch) as desk:
+        desk.model.script(turn("Here."), when="hello")
+        talk = await desk.mention(ADA, "hello")
+        await line(desk, talk, "Here.")
+        shown = desk.host.connections["discord"].platform
+        assert isinstance(shown, DiscordPlatform)
+        placeholder = await shown.post_placeholder(desk.place(talk), "text:1")
+        text = await shown.write_text(desk.place(talk), "Working…", (), "text:2", being_written=True)
+        for messages in (placeholder, text):
+            await shown.remove_stop_button(messages, worded=None)
+        assert [one.text for one in desk.lines(talk) if one.bot] == ["Here.", "Working…"]
+        assert desk.stop_buttons(talk) == []
+
+
+@pytest.mark.only("discord", reason="Slack shows Stop by the session, not by a message")
 async def test_after_a_restart_one_message_is_left_of_those_whose_posting_was_not_confirmed(
     platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

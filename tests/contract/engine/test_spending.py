@@ -10,7 +10,7 @@ import pytest
 
 from askback.agent.budget import Budget
 from askback.internal.clock import utc_now
-from askback_sandbox.model.script import Fault, Usage, turn
+from askback_sandbox.model.script import Fault, ToolCall, Usage, turn
 from askback_sandbox.services import Services
 from support.engine import ANN, HERE, Board, Engine, engine, eventually
 
@@ -88,6 +88,19 @@ async def test_a_whole_answer_counts_what_the_service_says(tmp_path: Path, board
         await one.says("Hi.")
         await eventually(at_rest(one, board))
         assert await spent(one) == BILLED + 33
+
+
+async def test_a_call_whose_tool_input_cannot_be_read_counts_what_the_service_says(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    broken = ToolCall(tool="AskUserQuestion", input={}, raw='{"questions": [{"question": "Whi')
+    usage = USAGE.model_copy(update={"output_tokens": 33})
+    services.model.script(turn(broken, usage=usage), turn("I see.", usage=usage))
+    async with engine(tmp_path, board, services, budget=Budget(conversation=10_000, day=10_000)) as one:
+        await one.write("hello")
+        await one.says("I see.")
+        await eventually(at_rest(one, board))
+        assert await spent(one) == 2 * (BILLED + 33)
 
 
 async def test_conversations_at_the_same_time_cannot_use_up_more_than_the_budget_and_one_call(

@@ -371,6 +371,21 @@ async def test_reads_see_one_moment_and_cannot_write(database: PostgresDatabase,
     assert names(postgres_url) == {"meanwhile"}
 
 
+async def test_a_transaction_that_does_not_end_is_named_because_only_a_restart_helps(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(postgres_url, connections=1) as database:
+        gate = Gate()
+        running = asyncio.create_task(database.run(lambda _: gate.stand()))
+        await gate.reached()
+        assert database.find_defect() is None
+        monkeypatch.setattr("askback.store.postgres.database.STUCK_SECONDS", 0.0)
+        assert database.find_defect() == "a transaction has run for 0 s"
+        gate.open()
+        await running
+        assert database.find_defect() is None
+
+
 async def test_whoever_is_cancelled_drops_what_has_not_started_and_not_what_has(postgres_url: str) -> None:
     async with opened(postgres_url, connections=1) as database:
         gate = Gate()

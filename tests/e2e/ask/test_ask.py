@@ -386,7 +386,7 @@ async def test_a_question_that_nobody_could_answer_is_not_asked(office: Office) 
 
 async def test_details_are_read_from_a_file_and_shown_to_who_wants_them(office: Office) -> None:
     (office.folder / "diff.txt").write_text("- old\n+ new\n", encoding="utf-8")
-    asked = await office.ask("--details", "diff.txt", "--reason", "no")
+    asked = await office.ask("--details", "diff.txt", "--reasons", "no")
     card = await office.card()
     assert len(office.buttons(card)) > 2
     await office.click("ada", "Yes")

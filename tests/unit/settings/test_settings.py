@@ -71,6 +71,8 @@ def test_the_environment_sets_everything(monkeypatch: pytest.MonkeyPatch) -> Non
         "ASKBACK_DATABASE_URL": "sqlite:///other.db",
         "ASKBACK_LOG_LEVEL": " debug ",
         "ASKBACK_HEALTH": "8080",
+        "ASKBACK_OPEN_QUESTIONS": "3",
+        "ASKBACK_QUESTION_PACE": "0.5",
     }.items():
         monkeypatch.setenv(name, value)
     settings = load(Settings)
@@ -84,7 +86,10 @@ def test_the_environment_sets_everything(monkeypatch: pytest.MonkeyPatch) -> Non
         "database_url": "sqlite:///other.db",
         "log_level": "DEBUG",
         "health": "127.0.0.1:8080",
+        "open_questions": 3,
+        "question_pace": 0.5,
     }
+    assert (settings.limits.pending_per_place, settings.limits.seconds_between_asks) == (3, 0.5)
 
 
 def test_the_file_sets_the_same_and_belongs_to_all_parts(empty: Path) -> None:

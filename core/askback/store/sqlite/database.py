@@ -144,8 +144,9 @@ class SqliteDatabase:
     async def close(self) -> None:
         """Refuse new works, finish the queued ones, write the WAL back into the file and end the threads."""
         with self._lock:
-            closing, self._closed = not self._closed, True
-            self._is_closing = True
+            # A thread that crashed has closed the queues, but the other one still runs.
+            closing = not self._is_closing
+            self._closed = self._is_closing = True
         if closing:
             self._reads.put(None)
             self._writes.put(None)
