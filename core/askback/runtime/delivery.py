@@ -67,6 +67,9 @@ class Delivery:
         ask = await self._store.get(item.ask_id)
         if ask is None or ask.is_drawn:
             await self._store.delete_item(item)
+        else:
+            # It has changed while it was posted, so it is drawn again.
+            await self._store.release_lease(item.target, only_own=True)
         return is_called
 
     async def _end_if_late(self, ask_id: str) -> None:

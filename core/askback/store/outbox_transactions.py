@@ -88,9 +88,12 @@ class OutboxTransactions(Transactions):
         """Return the message with the newest text of a conversation that the platform confirmed."""
         return await self._database.read(lambda connection: conversations.get_last_text(connection, conversation_id))
 
-    async def release_lease(self, target: str) -> None:
-        """Release the lease of a row that its holder could not deliver. The row is due at once."""
-        await self._run(lambda connection: outbox_leases.release_lease(connection, target))
+    async def release_lease(self, target: str, *, only_own: bool = False) -> None:
+        """Release the lease of a row that its holder could not deliver. The row is due at once.
+
+        With `only_own`, another process that has leased the row meanwhile keeps it.
+        """
+        await self._run(lambda connection: outbox_leases.release_lease(connection, target, only_own=only_own))
 
     async def skip_unreadable(self, item: OutboxItem, error: UnreadableRow) -> None:
         """Leave a row to newer processes, because this release cannot read its ask or conversation."""

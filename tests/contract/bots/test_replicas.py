@@ -119,6 +119,27 @@ async def test_an_older_drawing_of_a_process_that_died_does_not_stay(office: Off
     await settled(desk, talk, "Cancelled")
 
 
+async def test_a_card_is_posted_once_if_somebody_asks_for_it_while_its_process_stands_still(
+    office: Office, desk: Desk
+) -> None:
+    """The platform executes the first process's call only after another process has been asked for the card."""
+    office.may_fail = True  # the server may close a connection that was suspended within a transaction
+    posting = await office.start()
+    desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("Enjoy it."), when="fruit")
+    is_called = desk.delay("post", seconds=8)  # shorter than a lease
+    talk = await desk.mention(ADA, "fruit, please")
+    await until(is_called, "the card is being posted")
+    posting.suspend()
+    await office.start()
+    await desk.say(ADA, "show the question", talk)
+    await until(lambda: is_recorded(office), "the second process has found the card", within=60)
+    posts = [body for name, body in desk.api_calls() if name in {"chat.postMessage", "create_message"}]
+    posting.resume()
+    assert len([body for body in posts if "Which fruit?" in str(body)]) == 1
+    await desk.press(ADA, await card(desk, talk, "Which fruit?"), "Pear")
+    await eaten(desk, talk, "Pear")
+
+
 async def test_a_text_field_opened_by_one_is_sent_to_the_other(office: Office, desk: Desk) -> None:
     first = await office.start()
     talk = await fruit(desk)

@@ -18,7 +18,21 @@ __all__ = [
 from datetime import datetime, timedelta
 from typing import Literal
 
-from sqlalchemy import BigInteger, BindParameter, Connection, and_, bindparam, case, func, insert, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Boolean,
+    Connection,
+    and_,
+    bindparam,
+    case,
+    func,
+    insert,
+    not_,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy import delete as delete_from
 
 from askback.domain.ask import Ask
@@ -38,17 +52,19 @@ MAX_ID = 2**63 - 1
 _NEWER: BindParameter[int] = bindparam("newer")
 _NOT_BEFORE: BindParameter[int] = bindparam("not_before", type_=BigInteger())
 _DUE_AT = case((_NOT_BEFORE > NOW, _NOT_BEFORE), else_=NOW)
+_UNPOSTED: BindParameter[bool] = bindparam("unposted", type_=Boolean())
+_IS_HELD = and_(outbox.c.leased_until > NOW, outbox.c.leased_by.is_distinct_from(HOLDER))
+"""SQL condition that is true while another process delivers the row."""
+_IS_BEING_POSTED = and_(_IS_HELD, _UNPOSTED)
+"""SQL condition that is true while another process may post the card. A second process would post it twice."""
 _UPDATE = Statement(
     update(outbox)
     .where(outbox.c.target == bindparam("of"))
     .values(
         revision=case((outbox.c.revision < _NEWER, _NEWER), else_=outbox.c.revision),
-        contested_until=case(
-            (and_(outbox.c.leased_until > NOW, outbox.c.leased_by.is_distinct_from(HOLDER)), outbox.c.leased_until),
-            else_=outbox.c.contested_until,
-        ),
-        leased_until=LEASED_UNTIL,
-        leased_by=HOLDER,
+        contested_until=case((and_(_IS_HELD, not_(_UNPOSTED)), outbox.c.leased_until), else_=outbox.c.contested_until),
+        leased_until=case((_IS_BEING_POSTED, outbox.c.leased_until), else_=LEASED_UNTIL),
+        leased_by=case((_IS_BEING_POSTED, outbox.c.leased_by), else_=HOLDER),
         due_at=_DUE_AT,
         noted_at=NOW,
     )
@@ -74,10 +90,11 @@ def enqueue_card(
 ) -> None:
     """Queue the drawing of a card.
 
-    `lease` is the time during which no worker takes the row, because the caller draws the card itself.
+    `lease` is the time during which no worker takes the row, because the caller draws the card itself. If the card
+    stands nowhere and another process may be posting it, that process keeps its lease and draws it once more.
     """
     target, revision, when = f"ask:{ask.id}", ask.interview.revision, _to_times(connection, not_before, lease)
-    if _UPDATE.change(connection, of=target, newer=revision, **when) == 0:
+    if _UPDATE.change(connection, of=target, newer=revision, unposted=not ask.messages, **when) == 0:
         _INSERT.change(
             connection,
             target=target,

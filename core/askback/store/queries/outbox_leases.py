@@ -226,9 +226,15 @@ def undo_lease(connection: Connection, item: OutboxItem) -> None:
     )
 
 
-def release_lease(connection: Connection, target: str) -> None:
-    """End the lease of a row that its holder could not deliver, and make it due at once."""
-    freed = update(outbox).where(outbox.c.target == target).values(leased_until=None, due_at=NOW, noted_at=NOW)
+def release_lease(connection: Connection, target: str, *, only_own: bool = False) -> None:
+    """End the lease of a row that its holder could not deliver, and make it due at once.
+
+    With `only_own`, another process that has leased the row meanwhile keeps it.
+    """
+    chosen = outbox.c.target == target
+    if only_own:
+        chosen = and_(chosen, outbox.c.leased_until.is_not(None), outbox.c.leased_by == get_holder())
+    freed = update(outbox).where(chosen).values(leased_until=None, due_at=NOW, noted_at=NOW)
     connection.execute(freed, {"now": get_now_parameter(connection)})
     record_event(WorkEnqueued())
 
