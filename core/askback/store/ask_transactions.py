@@ -256,7 +256,8 @@ class AskTransactions(Transactions):
             gone = card_messages.list_deleted(connection, ask_id)
             if not gone.isdisjoint(messages):
                 # Somebody deleted a message of the card while it was drawn.
-                _draw_in(connection, ask, (*ask.messages, *messages), gone)
+                card_messages.confirm(connection, ask_id, gone.intersection(messages))
+                _draw_in(connection, ask, (*ask.messages, *messages), gone, _compute_repost_time(connection, ask_id))
                 return True
             if revision < ask.drawn_revision:
                 others = tuple(message for message in messages if message not in ask.messages)
@@ -342,6 +343,14 @@ def _list_open_near(connection: Connection, place: Place) -> tuple[Ask, ...]:
     if place.thread is None:
         return found
     return (*asks.list_open(connection, place.evolve(thread=None)), *found)
+
+
+def _compute_repost_time(connection: Connection, ask_id: str) -> datetime | None:
+    """Return the time from which a card may be posted again after the newest deletion. None means now."""
+    deleted_at = card_messages.get_newest_deletion(connection, ask_id)
+    if deleted_at is None:
+        return None
+    return deleted_at + card_messages.compute_repost_delay(connection, ask_id, deleted_at)
 
 
 def _draw_in(

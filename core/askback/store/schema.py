@@ -200,6 +200,8 @@ card_messages = Table(
     Column("channel", Text, nullable=False),
     Column("message", Text, nullable=False),
     Column("gone_at", BigInteger),
+    # False for a deleted message that may have been the card's, while that was being posted.
+    Column("confirmed", Boolean, nullable=False, server_default=text("true")),
     PrimaryKeyConstraint("ask_id", "channel", "message"),
     Index(None, "channel", "message"),
 )

@@ -16,6 +16,7 @@ from . import slack
 from .driver import ADA, BEN, CY, RELEASE, Desk, PlatformTests, Talk, card, form_of, line, program_asks, told, until
 from .offers import known
 from .test_platform_faults import fruit
+from .test_status import at_rest
 
 LOOK_UPS = {"conversations.replies", "conversations.history", "list_messages"}
 
@@ -40,6 +41,12 @@ async def restart(desk: Desk, number: int) -> None:
         await line(desk, await desk.mention(CY, f"number {number}"), f"Here is {number}.")
 
 
+async def says(desk: Desk, talk: Talk, words: str) -> None:
+    """Wait until the bot has said this, and its turn has ended: a bot that ends earlier repeats the turn."""
+    await line(desk, talk, words)
+    await at_rest(desk, talk)
+
+
 def posts(desk: Desk, talk: Talk) -> int:
     return len([one for one in desk.lines(talk) if one.bot]) + len(desk.replies(BEN))
 
@@ -51,11 +58,11 @@ async def test_what_was_written_in_a_conversation_while_the_bot_was_away_is_read
         desk.model.script(turn("Good morning to you."), turn("It is noon."), when="hello")
         async with desk.bot():
             talk = await desk.mention(ADA, "hello")
-            await line(desk, talk, "Good morning to you.")
+            await says(desk, talk, "Good morning to you.")
         desk.drop_undelivered()
         await desk.say(ADA, "what time is it?", talk)
         async with desk.bot():
-            await line(desk, talk, "It is noon.")
+            await says(desk, talk, "It is noon.")
         await restart(desk, 1)  # it is told once
     assert [one.texts for one in told(desk, "hello")] == [["ada: hello"], ["ada: what time is it?"]]
     assert not desk.journal.unexpected()
@@ -69,7 +76,7 @@ async def test_what_was_written_meanwhile_is_read_once_the_platform_itself_answe
         desk.model.script(turn("Good morning to you."), turn("It is noon."), when="hello")
         async with desk.bot():
             talk = await desk.mention(ADA, "hello")
-            await line(desk, talk, "Good morning to you.")
+            await says(desk, talk, "Good morning to you.")
         desk.drop_undelivered()
         await desk.say(ADA, "what time is it?", talk)
         if desk.platform == "slack":
@@ -83,7 +90,7 @@ async def test_what_was_written_meanwhile_is_read_once_the_platform_itself_answe
             if desk.platform == "discord":
                 desk.guild.faults.add(DiscordFault(kind="no_resume"))  # type: ignore[attr-defined]
                 await desk.lose_connection()
-            await line(desk, talk, "It is noon.")
+            await says(desk, talk, "It is noon.")
     assert not desk.journal.unexpected()
 
 
@@ -96,7 +103,7 @@ async def test_what_members_of_an_allowed_group_wrote_or_edited_while_the_bot_wa
         desk.model.script(turn("To staging."), *[turn("I see.")] * 21, turn("To production."), when="deploy")
         async with desk.bot():
             talk = await desk.mention(ADA, "deploy to stagin")
-            await line(desk, talk, "To staging.")
+            await says(desk, talk, "To staging.")
         desk.drop_undelivered()
         await desk.say(BEN, "deploy 6.6.6 instead", talk)
         for number in range(20):
@@ -124,7 +131,7 @@ async def test_a_missed_message_waits_until_it_can_be_looked_up_whether_its_auth
         desk.model.script(turn("To staging."), turn("I see."), turn("To production."), when="deploy")
         async with desk.bot():
             talk = await desk.mention(ADA, "deploy to stagin")
-            await line(desk, talk, "To staging.")
+            await says(desk, talk, "To staging.")
         desk.drop_undelivered()
         await desk.say(BEN, "deploy 6.6.6 instead", talk)
         await desk.say(ADA, "version 7", talk)
@@ -155,7 +162,7 @@ async def test_a_person_who_has_left_the_server_has_no_roles_and_nobody_waits_fo
         desk.model.script(turn("To staging."), turn("I see."), when="deploy")
         async with desk.bot():
             talk = await desk.mention(ADA, "deploy to staging")
-            await line(desk, talk, "To staging.")
+            await says(desk, talk, "To staging.")
         desk.drop_undelivered()
         await desk.say(BEN, "deploy 6.6.6 instead", talk)
         await desk.say(ADA, "version 7", talk)
@@ -178,7 +185,7 @@ async def test_a_mention_while_the_bot_was_away_begins_a_conversation_in_a_chann
         desk.drop_undelivered()
         missed = await desk.mention(BEN, "what time is it?")
         async with desk.bot():
-            await line(desk, missed, "It is noon.")
+            await says(desk, missed, "It is noon.")
         await restart(desk, 1)
         lines = [one.text for one in desk.lines(missed) if one.bot]
     assert [one.texts for one in told(desk, "what time")] == [["ben: what time is it?"]]
@@ -193,12 +200,12 @@ async def test_a_direct_message_while_the_bot_was_away_is_read_afterwards(
         desk.model.script(turn("Good morning to you."), turn("It is noon."), turn("One."), when="hello")
         async with desk.bot():
             talk = await desk.direct(ADA, "hello")
-            await line(desk, talk, "Good morning to you.")
+            await says(desk, talk, "Good morning to you.")
         desk.drop_undelivered()
         await desk.say(ADA, "what time is it?", talk)
         await desk.say(ADA, "please", talk)
         async with desk.bot():
-            await line(desk, talk, "It is noon.")
+            await says(desk, talk, "It is noon.")
             await until(lambda: "ada: please" in told(desk, "hello")[-1].all_texts, "both are heard, in order")
     assert told(desk, "hello")[-1].all_texts == ["ada: hello", "ada: what time is it?", "ada: please"]
     assert not desk.journal.unexpected()
@@ -212,13 +219,13 @@ async def test_an_edit_while_the_bot_was_away_is_heard_afterwards(
         desk.model.script(turn("Where to?"), turn("To staging, then."), turn("To production, then."), when="deploy")
         async with desk.bot():
             talk = await desk.mention(ADA, "deploy it")
-            await line(desk, talk, "Where to?")
+            await says(desk, talk, "Where to?")
             await desk.say(ADA, "to stagin", talk)
-            await line(desk, talk, "To staging, then.")
+            await says(desk, talk, "To staging, then.")
         desk.drop_undelivered()
         await desk.edit(ADA, "deploy it to PRODUCTION", talk, which=which)
         async with desk.bot():
-            await line(desk, talk, "To production, then.")
+            await says(desk, talk, "To production, then.")
         await restart(desk, 1)  # it is told once
     (heard,) = told(desk, "deploy")[-1].texts
     assert ("deploy it”", "to stagin")[which] in heard
@@ -234,12 +241,12 @@ async def test_a_message_that_was_written_and_edited_while_the_bot_was_away_is_h
         desk.model.script(turn("Where to?"), turn("To production, then."), when="deploy")
         async with desk.bot():
             talk = await desk.mention(ADA, "deploy it")
-            await line(desk, talk, "Where to?")
+            await says(desk, talk, "Where to?")
         desk.drop_undelivered()
         await desk.say(ADA, "to stagin", talk)
         await desk.edit(ADA, "to PRODUCTION", talk)
         async with desk.bot():
-            await line(desk, talk, "To production, then.")
+            await says(desk, talk, "To production, then.")
         await restart(desk, 1)
     assert [one.texts for one in told(desk, "deploy")] == [["ada: deploy it"], ["ada: to PRODUCTION"]]
     assert not desk.journal.unexpected()
@@ -271,7 +278,7 @@ async def test_a_typed_answer_to_a_program_is_no_new_message_after_a_restart(
         desk.model.script(turn("Good morning to you."), when="hello")
         async with desk.bot():
             talk = await desk.mention(ADA, "hello")
-            await line(desk, talk, "Good morning to you.")
+            await says(desk, talk, "Good morning to you.")
             channel = Talk(talk.channel, None)
             async with program_asks(desk, channel, form_of("Which fruit?", ["Apple", "Pear"])) as asked:
                 await card(desk, channel)
@@ -294,7 +301,7 @@ async def test_what_was_written_before_the_mention_is_not_heard_again_after_a_re
             await desk.say(BEN, "since this morning", talk)
             await asyncio.sleep(0.01)  # Discord counts milliseconds
             await desk.mention_in(ADA, "what do you make of it?", talk)
-            await line(desk, talk, "Then revert it.")
+            await says(desk, talk, "Then revert it.")
         await restart(desk, 1)
     (first,) = told(desk, "the build is red")
     assert "since this morning" in first.texts[0]
@@ -314,7 +321,7 @@ async def test_without_the_permission_the_log_says_once_what_to_do(
         async with desk.bot():
             for _ in range(2):
                 talk = await desk.mention(ADA, "hello")
-                await line(desk, talk, "Good morning to you.")
+                await says(desk, talk, "Good morning to you.")
         desk.workspace.faults.fail("conversations.replies", "missing_scope", times=None)
         async with desk.bot():
             await until(lambda: "no_catch_up" in desk.journal.actions(), "it is logged")
@@ -332,12 +339,12 @@ async def test_a_look_up_that_is_refused_for_now_is_made_again(
         desk.model.script(turn("Good morning to you."), turn("It is noon."), when="hello")
         async with desk.bot():
             talk = await desk.mention(ADA, "hello")
-            await line(desk, talk, "Good morning to you.")
+            await says(desk, talk, "Good morning to you.")
         desk.drop_undelivered()
         await desk.say(ADA, "what time is it?", talk)
         desk.workspace.faults.ratelimit("conversations.replies", retry_after=1)
         async with desk.bot():
-            await line(desk, talk, "It is noon.")
+            await says(desk, talk, "It is noon.")
     assert [one.levelname for one in desk.journal.records if getattr(one, "action", "") == "catch_up_later"] == [
         "WARNING"
     ]
@@ -351,11 +358,11 @@ async def test_what_slack_gave_up_during_a_long_gap_is_read_afterwards(
     async with slack.open_desk(tmp_path, monkeypatch) as desk:
         desk.model.script(turn("Good morning to you."), turn("It is noon."), when="hello")
         talk = await desk.mention(ADA, "hello")
-        await line(desk, talk, "Good morning to you.")
+        await says(desk, talk, "Good morning to you.")
         desk.drop_undelivered()
         await desk.lose_connection()
         await desk.say(ADA, "what time is it?", talk)
-        await line(desk, talk, "It is noon.")
+        await says(desk, talk, "It is noon.")
     assert not desk.journal.unexpected()
 
 

@@ -116,6 +116,45 @@ async def test_a_card_that_is_deleted_before_it_is_known_where_it_stands_comes_b
         assert (await asyncio.wait_for(task, WITHIN))["tea"].labels == ("Yes",)
 
 
+async def test_a_card_that_is_deleted_again_before_its_place_is_recorded_comes_back_after_a_pause(
+    tmp_path: Path, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("askback.store.queries.card_messages.PAUSES", (0.0, 1.5))
+    async with engine(tmp_path, board) as one, tea(one) as (ask, first):
+        show = board.show
+
+        async def deleted_at_once(ask: Ask) -> Messages:
+            messages = await show(ask)
+            if board.calls.count("show") == 2:
+                await one.changes.handle_deletion(taken_away(board, messages[0]))
+            return messages
+
+        board.show = deleted_at_once  # type: ignore[method-assign]
+        await one.changes.handle_deletion(taken_away(board, first))
+        await stands_alone(one, ask, without=first)
+        shown = [at for at, call in zip(board.at, board.calls, strict=True) if call == "show"]
+        assert len(shown) == 3
+        assert shown[2] - shown[1] >= 1.4
+
+
+async def test_other_messages_that_are_deleted_while_a_card_is_posted_do_not_delay_its_return(
+    tmp_path: Path, board: Board
+) -> None:
+    async with engine(tmp_path, board) as one:
+        show = board.show
+
+        async def others_are_deleted(ask: Ask) -> Messages:
+            for number in "12":
+                message = MessageRef(channel=HERE.channel, id=f"other {number}")
+                await one.changes.handle_deletion(DeletedMessages(messages=(message,), keys=()))
+            return await show(ask)
+
+        board.show = others_are_deleted  # type: ignore[method-assign]
+        async with tea(one) as (ask, first):
+            await one.changes.handle_deletion(taken_away(board, first))
+            await stands_alone(one, ask, without=first)
+
+
 async def test_a_deletion_that_two_processes_hear_at_the_same_time_brings_one_card(
     tmp_path: Path, board: Board
 ) -> None:

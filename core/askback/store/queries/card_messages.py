@@ -7,8 +7,10 @@ __all__ = [
     "add",
     "add_deleted",
     "compute_repost_delay",
+    "confirm",
     "delete",
     "find_asks_by_messages",
+    "get_newest_deletion",
     "list_deleted",
     "mark_deleted",
 ]
@@ -21,7 +23,7 @@ from sqlalchemy import Connection, and_, bindparam, false, func, insert, or_, se
 from sqlalchemy import delete as delete_from
 
 from askback.domain.identity import MessageRef
-from askback.internal.clock import to_micros
+from askback.internal.clock import from_micros, to_micros
 from askback.store.schema import card_messages
 from askback.store.statement import Statement
 
@@ -47,12 +49,26 @@ def add(connection: Connection, ask_id: str, messages: Iterable[MessageRef]) -> 
 
 
 def add_deleted(connection: Connection, ask_id: str, messages: Iterable[MessageRef], now: datetime) -> None:
-    """Record the deletion of messages that may belong to a card that is being posted."""
+    """Record the deletion of messages that may belong to a card that is being posted.
+
+    They do not count as deletions of the card until `confirm` says so.
+    """
     known = {(row["channel"], row["message"]) for row in _KNOWN.rows(connection, of=ask_id)}
     for message in messages:
         if (message.channel, message.id) not in known:
             values = {"ask_id": ask_id, "channel": message.channel, "message": message.id, "gone_at": to_micros(now)}
-            connection.execute(insert(card_messages).values(**values))
+            connection.execute(insert(card_messages).values(**values, confirmed=False))
+
+
+def confirm(connection: Connection, ask_id: str, messages: Iterable[MessageRef]) -> None:
+    """Record that these deleted messages were indeed the card's."""
+    for message in messages:
+        chosen = (
+            card_messages.c.ask_id == ask_id,
+            card_messages.c.channel == message.channel,
+            card_messages.c.message == message.id,
+        )
+        connection.execute(update(card_messages).where(*chosen).values(confirmed=True))
 
 
 def find_asks_by_messages(connection: Connection, messages: Iterable[MessageRef]) -> tuple[str, ...]:
@@ -83,15 +99,25 @@ def list_deleted(connection: Connection, ask_id: str) -> frozenset[MessageRef]:
     return frozenset(MessageRef(channel=row["channel"], id=row["message"]) for row in _GONE.rows(connection, of=ask_id))
 
 
+def get_newest_deletion(connection: Connection, ask_id: str) -> datetime | None:
+    """Return the time at which a message of an ask was deleted last. None means never."""
+    query = select(func.max(card_messages.c.gone_at)).where(card_messages.c.ask_id == ask_id, card_messages.c.confirmed)
+    at = connection.execute(query).scalar_one()
+    return None if at is None else from_micros(at)
+
+
 def compute_repost_delay(connection: Connection, ask_id: str, now: datetime) -> timedelta:
-    """Return the pause before a card is posted again.
+    """Return the pause before a card is posted again after a deletion at the time `now`.
 
     It grows, so that the bot does not fight a person who keeps deleting it.
     """
     since = to_micros(now - COUNTED)
     # Messages that were deleted together count once.
     query = select(func.count(card_messages.c.gone_at.distinct())).where(
-        card_messages.c.ask_id == ask_id, card_messages.c.gone_at > since, card_messages.c.gone_at < to_micros(now)
+        card_messages.c.ask_id == ask_id,
+        card_messages.c.confirmed,
+        card_messages.c.gone_at > since,
+        card_messages.c.gone_at < to_micros(now),
     )
     before = connection.execute(query).scalar_one()
     return timedelta(seconds=PAUSES[min(before, len(PAUSES) - 1)])
