@@ -51,7 +51,10 @@ def run(runner: Runner, module: str, known: tuple[Equivalent, ...], line: int | 
         print(f"  {number}/{len(mutants)} survived: {survivors[-1]}", flush=True)
     killed = len(mutants) - len(survivors)
     score = killed / len(mutants) if mutants else 1.0
-    print(f"{module}: {killed} of {len(mutants)} killed ({score:.1%}), {unexplained} survivors without a reason\n")
+    print(
+        f"{module}: {killed} of {len(mutants)} killed ({score:.1%}), {runner.timeouts} of them by the timeout; "
+        f"{unexplained} survivors without a reason\n"
+    )
     return score >= LEAST and not unexplained
 
 

@@ -42,6 +42,8 @@ class Runner:
         loaded = [name for name in sys.modules if name.partition(".")[0] == "askback"]
         assert not loaded, f"These could not be mutated any more: {loaded}"
         gc.freeze()
+        self.timeouts = 0
+        """The number of mutants that were killed by the timeout alone. On a busy machine, that proves little."""
         self._seconds = 0.0
 
     def baseline(self, module: str, tests: Sequence[str]) -> float:
@@ -50,11 +52,14 @@ class Runner:
         if _run(None, tests, 3600) != 0:
             raise SystemExit(f"The tests of {module} fail without a mutant: python -m pytest {' '.join(tests)}")
         self._seconds = time.monotonic() - begun
+        self.timeouts = 0
         return self._seconds
 
     def kills(self, mutant: Mutant, tests: Sequence[str]) -> bool:
         """Return True if a test fails on the mutant, or never ends."""
-        return _run(mutant, tests, max(AT_LEAST, FACTOR * self._seconds)) != 0
+        code = _run(mutant, tests, max(AT_LEAST, FACTOR * self._seconds))
+        self.timeouts += code == -signal.SIGKILL
+        return code != 0
 
 
 def _run(mutant: Mutant | None, tests: Sequence[str], seconds: float) -> int:
