@@ -45,8 +45,15 @@ class ApprovalRules:
 
     def list_groups(self, platform: str) -> tuple[str, ...]:
         """Return the groups of a platform whose members decide, now or after an escalation."""
+        return tuple(dict.fromkeys(group for who in self._list_deciding(platform) for group in who.groups))
+
+    def list_people(self, platform: str) -> tuple[Actor, ...]:
+        """Return the people of a platform who are listed by name and decide, now or after an escalation."""
+        return deduplicate_accounts(person for who in self._list_deciding(platform) for person in who.people)
+
+    def _list_deciding(self, platform: str) -> tuple[Who, ...]:
         those = (who.get(platform) for who in (self.approvers, self.escalate_to))
-        return tuple(dict.fromkeys(group for who in those if who is not None for group in who.groups))
+        return tuple(who for who in those if who is not None)
 
     def build_policy(self, conversation: Conversation, requesters: tuple[Actor, ...], subject: str) -> Policy:
         """Return the policy for a call. Raises `CallerError` if the setting names no approvers on this platform."""

@@ -21,6 +21,8 @@ from askback.store.store import Store
 
 MAX_PAUSES = 8
 """Number of pauses in a row after which the agent asks people to continue."""
+MAX_LISTED = 20
+"""Maximum number of listed approvers whose groups are looked up, each with a call to the platform."""
 MAX_FAILED_TURNS = 5
 """Number of turns in a row with only failed tool calls after which the agent asks people to continue."""
 
@@ -71,16 +73,19 @@ class TurnEndBuilder:
     async def _list_members(
         self, place: Place, groups: tuple[str, ...], requesters: Mapping[str, tuple[Actor, ...]]
     ) -> Mapping[str, GroupMembers]:
-        """Return the members of the deciding groups. If a platform only counts them, requesters among them are named.
+        """Return the members of the deciding groups.
 
-        Nobody is looked up if a group is so large that enough others are left.
+        If a platform only counts them, the requesters and the listed approvers among them are named. So nobody who is
+        both listed and in a group counts twice. Nobody is looked up if a group is so large that enough others are left.
         """
         members = await self._access.list_members(place, groups)
         people = deduplicate_accounts(one for those in requesters.values() for one in those)
         enough = len(people) + max(self._approvals.quorum, self._approvals.refusals)
         if not any(0 < group.others < enough for group in members.values()):
             return members
-        return name_members(members, await self._access.refresh(place, people, groups))
+        listed = self._approvals.list_people(place.platform)[:MAX_LISTED]
+        known = deduplicate_accounts((*people, *listed))
+        return name_members(members, await self._access.refresh(place, known, groups))
 
     async def _resolve_addressees(self, turn: Turn, response: ModelResponse) -> Addressees:
         """Return the people who may answer the questions of a turn."""

@@ -13,6 +13,7 @@ from support.engine import eventually
 
 from .driver import ADA, BEN, CY, Card, Desk, PlatformTests, Talk, asks, card, line, notice, one, turn_of
 from .slack import SlackDesk
+from .test_audience import group_of, person_of
 from .test_tool_approval import Shed
 
 EXTRA = "tools_whose_requests_have_requesters"
@@ -143,6 +144,41 @@ async def test_where_all_approvers_wrote_it_people_hear_so_at_once_with_names_an
     assert "wrote what you act on" in result
     assert "was not run" in result
     assert shed.ran == []
+
+
+@pytest.fixture
+def listed_twice(platform: str, shed: Shed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let two people decide: ben, and the members of the group, in which he is as well."""
+    del shed  # it names the group alone
+    monkeypatch.setenv("ASKBACK_APPROVERS", f"{person_of(platform, BEN)},{group_of(platform)}")
+    monkeypatch.setenv("ASKBACK_APPROVAL_QUORUM", "2")
+
+
+async def test_an_approver_who_is_listed_and_in_the_group_counts_once(
+    listed_twice: None, desk: Desk, shed: Shed
+) -> None:
+    desk.join_group(ADA)
+    desk.join_group(BEN)
+    desk.model.script(turn(PRODUCTION), turn("Thanks."), when="release")
+    talk = await desk.mention(ADA, "release, please")
+    said = (await line(desk, talk, "2 people have to agree, but only 1 can.")).text
+    assert "ada asked for this" in said.casefold()
+    assert "only 1 can" in (await turn_of(desk, "release", 2)).result
+    assert not await desk.host.store.list_open(desk.place(talk))
+    assert shed.ran == []
+
+
+async def test_an_approver_who_is_listed_and_in_the_group_is_asked_if_others_are_left(
+    listed_twice: None, desk: Desk, shed: Shed
+) -> None:
+    for person in (ADA, BEN, CY):
+        desk.join_group(person)
+    desk.model.script(turn(PRODUCTION), turn("It is out."), when="release")
+    talk = await desk.mention(ADA, "release, please")
+    await desk.press(BEN, await card(desk, talk, "6.6.6"), "Approve")
+    await desk.press(CY, await card(desk, talk, "1 of 2 agree"), "Approve")
+    await line(desk, talk, "It is out.")
+    assert shed.ran == [("6.6.6", "production")]
 
 
 @pytest.fixture
