@@ -79,6 +79,9 @@ class DiscordPlatform:
         if message.gone:
             await self.remove(message.messages)
             return ()
+        if message.only_for is not None and message.direct:
+            await self._write_directly(message.only_for.id, place, message)
+            return ()  # it is not in the place, so nothing there refers to it
         messages = await self._post_text(place, message)
         self.search.remember_text(place, message.target, messages)
         return messages
@@ -98,6 +101,15 @@ class DiscordPlatform:
                 place, {**body, **answer_offers.reply_to(message.reply_to, to_channel_id(place))}, message.target, 0
             ),
         )
+
+    async def _write_directly(self, person: str, about: Place, message: OutgoingMessage) -> None:
+        """Send a person a direct message, with a link to the place that it is about."""
+        opened = await self._api.call("POST", "/users/@me/channels", {"recipient_id": person})
+        room = opened.get("id")
+        if not isinstance(room, str):
+            raise RetryableError("Discord did not say which direct message it opened.", in_doubt=True)
+        body = _build_text(f"<#{to_channel_id(about)}> {to_markdown(message)}")
+        await self.post_message(Place(platform=self.name, channel=room), body, message.target, 0)
 
     async def notify(self, message: MessageRef, text: str) -> None:
         """Reply to a person's message without a ping.

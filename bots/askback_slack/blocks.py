@@ -46,6 +46,11 @@ def usergroup(group_id: str) -> Block:
     return {"type": "usergroup", "usergroup_id": group_id}
 
 
+def channel(channel_id: str) -> Block:
+    """A link to a channel."""
+    return {"type": "channel", "channel_id": channel_id}
+
+
 def date(moment: datetime) -> Block:
     """A time in the reader's own time zone."""
     fallback = f"{moment:%Y-%m-%d %H:%M} {moment:%Z}".strip()

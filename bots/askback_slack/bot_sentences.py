@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["Remark", "for_one_person", "to_remark"]
+__all__ = ["Remark", "about_place", "for_one_person", "to_remark"]
 
 from dataclasses import dataclass
 
+from askback.domain.identity import Place
 from askback.domain.outgoing_message import OutgoingMessage
-from askback_slack.blocks import Block, date, link, rich_text, runs, section, text
+from askback_slack.blocks import Block, channel, date, link, rich_text, runs, section, text
 from askback_slack.card_parts import list_addressees
 from askback_slack.escaping import escape, to_literal
 
@@ -24,6 +25,12 @@ class Remark:
 def for_one_person(words: str) -> Remark:
     """Return a sentence for one person."""
     return Remark(text=escape(to_literal(words)), blocks=(rich_text([section(runs(words))]),))
+
+
+def about_place(words: str, place: Place) -> Remark:
+    """Return a sentence after a link to the place that it is about."""
+    line = [channel(place.channel), text(" "), *runs(words)]
+    return Remark(text=f"<#{place.channel}> {escape(to_literal(words))}", blocks=(rich_text([section(line)]),))
 
 
 def to_remark(outgoing: OutgoingMessage) -> Remark:

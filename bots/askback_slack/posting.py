@@ -64,6 +64,12 @@ class SlackPlatform:
             for one in message.messages:
                 await self._remove(one)
             return ()
+        if message.only_for is not None and message.direct:
+            # A person's id as the channel addresses the direct message with them.
+            words = bot_sentences.about_place(message.text, place)
+            direct = Place(platform=self.name, tenant=place.tenant, channel=message.only_for.id)
+            await self.post_message(direct, words.text, words.blocks, message.target, 0)
+            return ()  # it is not in the place, so nothing there refers to it
         if message.only_for is not None:
             words = bot_sentences.for_one_person(message.text)
             blocks = answer_offers.to_blocks(message) or words.blocks

@@ -6,6 +6,8 @@ __all__ = ["OFFER", "REMINDER", "TURN_TEXT", "Offer", "OfferResult", "OutgoingMe
 
 from datetime import datetime
 
+from pydantic import Field
+
 from askback.domain.ask_policy import Who
 from askback.domain.identity import Actor, MessageRef
 from askback.internal.values import Value
@@ -40,6 +42,10 @@ class OutgoingMessage(Value):
     """A deadline to show after the text, in the reader's own time zone."""
     link: str | None = None
     """A permalink to show after the text: the address of the message that it is about, from the platform."""
+    # Excluded if false, because an older process rejects a field that it does not know.
+    direct: bool = Field(default=False, exclude_if=lambda value: not value)
+    """True if it goes to the person in `only_for` as a direct message that names the place, where nothing can be
+    posted."""
     gone: bool = False
     """True if the text is withdrawn and its messages must be deleted."""
 

@@ -11,6 +11,7 @@ from datetime import timedelta
 from askback.domain.conversation import UnshownText
 from askback.domain.outgoing_message import TURN_TEXT, OutgoingMessage
 from askback.internal import clock
+from askback.internal.throttle import Throttle
 from askback.manager import QuestionManager
 from askback.store.queries.outbox_leases import MAX_PAUSE, OutboxItem
 from askback.store.store import Store
@@ -27,6 +28,11 @@ FIRST_PAUSE = 1.0
 MAX_BEGINNING = 80
 """Characters of a text by which the model recognises it."""
 MISSING = "I wrote something here that could not be shown, or not all of it: {}"
+UNSHOWN = "unshown:"
+"""Prefix of `OutgoingMessage.target` for the sentence that a text is missing. The text's target follows."""
+FORBIDDEN = "I cannot write there, so you do not see my answer: {}"
+FORBIDDEN_SECONDS = 86_400.0
+"""Seconds between two direct messages about the same conversation, however much cannot be shown in it."""
 TOLD_A_MINUTE = 6
 """Maximum log lines a minute about retried deliveries."""
 
@@ -48,6 +54,8 @@ class DeliveryRetries:
         """Start of the time during which a fault in askback keeps a target from being shown; monotonic."""
         self._logged: deque[float] = deque(maxlen=TOLD_A_MINUTE)
         """Times of the last log lines about retries."""
+        self._told: Throttle[str] = Throttle(FORBIDDEN_SECONDS)
+        """The conversations about which a direct message was queued."""
 
     def forget(self, item: OutboxItem) -> None:
         """Forget the failures of a delivery that succeeded."""
@@ -77,7 +85,8 @@ class DeliveryRetries:
     async def give_up(self, item: OutboxItem, reason: str) -> None:
         """Delete a delivery that cannot succeed, and notify the asker of a card that nobody saw, or the text's author.
 
-        People read that a text of the agent is missing, if the place accepts at least that sentence.
+        People read that a text of the agent is missing, if the place accepts at least that sentence. Otherwise, the
+        person who wrote last reads it in a direct message.
         """
         self.forget(item)
         log.error("Gave up on a delivery: %s", reason, extra={"action": "delivery_refused", "target": item.target})
@@ -88,10 +97,25 @@ class DeliveryRetries:
         text = item.outgoing
         if text is not None and text.target.startswith(TURN_TEXT) and not text.gone:
             unshown = UnshownText(beginning=fit_line(text.text, MAX_BEGINNING), reason=reason)
-            notice = OutgoingMessage(target=f"unshown:{text.target}", text=MISSING.format(reason), markdown=False)
+            notice = OutgoingMessage(target=f"{UNSHOWN}{text.target}", text=MISSING.format(reason), markdown=False)
             await self._store.give_up_text(item, unshown, notice)
         else:
+            if text is not None and text.target.startswith(UNSHOWN) and item.conversation_id is not None:
+                await self._write_directly(item.conversation_id, reason)
             await self._store.delete_item(item)
+
+    async def _write_directly(self, conversation_id: str, reason: str) -> None:
+        """Queue a direct message to the person who wrote last, unless one was queued lately."""
+        reader = await self._store.get_newest_author(conversation_id)
+        if reader is not None and self._told.try_allow(conversation_id):
+            outgoing = OutgoingMessage(
+                target=f"forbidden:{conversation_id}",
+                text=FORBIDDEN.format(reason),
+                markdown=False,
+                only_for=reader,
+                direct=True,
+            )
+            await self._store.enqueue_message(outgoing, conversation_id)
 
     async def _put_off(self, item: OutboxItem, error: str, seconds: float | None, pause: float | None = None) -> None:
         growing = self._first_pause * 2 ** min(item.attempts - 1, 16)

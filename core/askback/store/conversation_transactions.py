@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation, RecentConversation, StartedOver
-from askback.domain.identity import MessageRef, Place
+from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import IncomingMessage, Received, Step, TextReading
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.clock import utc_now
@@ -201,6 +201,10 @@ class ConversationTransactions(Transactions):
 
     async def find_conversation(self, place: Place) -> Conversation | None:
         return await self._database.read(lambda connection: conversations.find(connection, place))
+
+    async def get_newest_author(self, conversation_id: str) -> Actor | None:
+        """Return the author of the newest message in a conversation. None if nobody wrote in it."""
+        return await self._database.read(lambda connection: inbox.get_newest_author(connection, conversation_id))
 
     async def get_place(self, conversation_id: str) -> Place | None:
         """Return the place of a conversation. None if the conversation does not exist."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from askback.domain.form import Form, Option, Question
 from askback.store.errors import StoreUnavailable
+from askback_sandbox.discord.values import Permission
 from askback_sandbox.model.script import Fault, turn
 
+from .discord import DiscordDesk
 from .driver import (
     ADA,
     BEN,
+    GENERAL,
     Card,
     Desk,
     PlatformTests,
@@ -29,6 +33,7 @@ from .driver import (
     turn_of,
     until,
 )
+from .slack import SlackDesk
 
 STORY = "It begins here. " + "And then it goes on for a while. " * 14 + "Here it ends."
 
@@ -74,6 +79,47 @@ async def test_the_model_learns_that_its_text_was_refused(desk: Desk) -> None:
     heard = str((await turn_of(desk, "hello", 3)).texts)
     assert "could not see your text “All is well.”" in heard
     assert why in heard
+
+
+def forbid_writing(desk: Desk, talk: Talk) -> None:
+    """Forbid the bot to write in the channel of a conversation and in its threads. Direct messages stay open."""
+    if isinstance(desk, SlackDesk):
+        desk.workspace.put_channel(replace(desk.workspace.channels[talk.channel], bot_in=False))
+        return
+    assert isinstance(desk, DiscordDesk)
+    general = desk.guild.place(GENERAL)
+    assert general is not None
+    no = Permission.SEND_MESSAGES | Permission.SEND_MESSAGES_IN_THREADS
+    desk.guild.put_place(replace(general, denied=int(no)))
+
+
+def direct_messages(desk: Desk, person: str) -> list[str]:
+    """Return what the bot wrote to a person in direct messages."""
+    assert isinstance(desk, SlackDesk | DiscordDesk)
+    who = desk.actor(person).id
+    room = desk.workspace.dm(who) if isinstance(desk, SlackDesk) else desk.guild.dm(who)
+    assert room is not None
+    return [one.text for one in desk.lines(Talk(room.id, None)) if one.bot]
+
+
+async def test_who_wrote_where_the_bot_may_not_write_hears_so_once_in_a_direct_message(desk: Desk) -> None:
+    desk.journal.announce("delivery_refused")
+    desk.model.script(turn("Hello."), turn("All is well."), turn("Again: all is well."), when="hello")
+    talk = await desk.mention(ADA, "hello")
+    await line(desk, talk, "Hello.")
+    await desk.say(BEN, "how is it?", talk)
+    forbid_writing(desk, talk)
+    (said,) = await until(lambda: direct_messages(desk, BEN), "ben hears it")
+    assert "I cannot write there, so you do not see my answer" in said
+    assert talk.channel in said or (talk.thread or "") in said
+    assert {"slack": "I am not in that channel.", "discord": "I lack one of these permissions"}[desk.platform] in said
+    assert "All is well" not in said
+    before = desk.journal.actions().count("delivery_refused")
+    if desk.platform == "discord":  # Slack sends a bot nothing from a channel that it is not in
+        await desk.say(ADA, "well?", talk)
+        await until(lambda: desk.journal.actions().count("delivery_refused") >= before + 2, "it is refused again")
+    assert len(direct_messages(desk, BEN)) == 1
+    assert direct_messages(desk, ADA) == []
 
 
 async def test_a_program_hears_that_nobody_can_be_reached(desk: Desk) -> None:

@@ -112,19 +112,28 @@ async def test_a_refused_text_beside_a_question_is_told_with_the_answer(
 async def test_a_place_that_takes_nothing_is_not_told_again_and_again(
     tmp_path: Path, board: Board, services: Services
 ) -> None:
-    services.model.script(turn("All is well."), turn("Again: all is well."))
+    services.model.script(turn("All is well."), turn("Again: all is well."), turn("It is."))
     board.faults["finish"].append(DeliveryError("no"))
     board.faults["post"] += [DeliveryError("no")] * 2
     async with engine(tmp_path, board, services) as one:
-        await one.write("how is it?")
+        await one.write("how is it?", BEN)
 
         async def is_over() -> bool:
             return not board.faults["post"] and await one.store.get_time_until_due() is None
 
         await eventually(is_over)
+        (direct,) = [message for message in board.said if message.direct]
+        assert direct.only_for == BEN
+        assert direct.text == "I cannot write there, so you do not see my answer: no"
+        board.faults["finish"].append(DeliveryError("no"))
+        board.faults["post"] += [DeliveryError("no")] * 2
         await one.write("well?")
-        await one.says("Again: all is well.")
+        await eventually(is_over)
         assert "“All is well.”" in text_of(last_request(services)[-1])[0]
+        await one.write("and now?")
+        await one.says("It is.")
+        assert "“Again: all is well.”" in text_of(last_request(services)[-1])[0]
+    assert [message for message in board.said if message.direct] == [direct]
 
 
 @ONE_STORE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "add",
+    "get_newest_author",
     "has_unread",
     "is_before_all",
     "is_received",
@@ -103,6 +104,16 @@ def take(connection: Connection, conversation_id: str, seq: int) -> tuple[InboxM
             )
             for row in rows
         )
+
+
+def get_newest_author(connection: Connection, conversation_id: str) -> Actor | None:
+    """Return the author of the newest message of a person. None if there is no message."""
+    query = (
+        select(inbox.c.author).where(inbox.c.conversation_id == conversation_id).order_by(inbox.c.id.desc()).limit(1)
+    )
+    author = connection.execute(query).scalar_one_or_none()
+    with mark_unreadable(f"An author in the conversation {conversation_id}"):
+        return None if author is None else Actor.model_validate_json(author)
 
 
 def list_authors_by_seq(connection: Connection, conversation_id: str) -> dict[int, tuple[Actor, ...]]:
