@@ -135,8 +135,8 @@ class CardTextAnswers:
         if not options or self._typed == "off":
             return BY_CARD.format(question=quote_question(ask))
         labels = [quote_line(option.label, LABEL) for option in options[:LABELS]]
-        more = ["…"] if len(options) > LABELS else []
-        return BY_LABEL.format(question=quote_question(ask), labels=", ".join([*labels, *more]))
+        more = f" and {len(options) - LABELS} more" if len(options) > LABELS else ""
+        return BY_LABEL.format(question=quote_question(ask), labels=", ".join(labels) + more)
 
     def _limit_to_once(self, ask: Ask, incoming: IncomingMessage, words: str) -> str | None:
         """Return the words, or None if this person has received a notice about this question before."""
