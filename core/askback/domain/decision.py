@@ -55,12 +55,7 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
         asked = str(missing)
         return adopted, FieldErrors(message=asked, field=field) if asked else AskText(field=field)
     except Closed:
-        return adopted, Notice(
-            text=late_answers.get_late_text_notice(ask)
-            if late_answers.get_text(action)
-            else late_answers.get_closed_notice(ask),
-            card=ask.to_card(),
-        )
+        return adopted, Notice(text=_describe_closed(ask, action), card=ask.to_card())
     except PersonError as error:
         return adopted, Notice(text=str(error), card=ask.to_card())
     after = adopted.evolve(interview=interview)
@@ -91,8 +86,17 @@ def _find_refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -
             return None
         case _ if denied is None:
             return None
+        case _ if denied == "not_taking_part" and ask.outcome is not None:
+            # To take part would change nothing any more, so nobody is told to do it.
+            return Notice(text=_describe_closed(ask, action), denied=denied)
         case _:
             return Notice(text=ask.policy.format_denial(denied), denied=denied)
+
+
+def _describe_closed(ask: Ask, action: Action) -> str:
+    if late_answers.get_text(action):
+        return late_answers.get_late_text_notice(ask)
+    return late_answers.get_closed_notice(ask)
 
 
 def _build_details(ask: Ask) -> Response:

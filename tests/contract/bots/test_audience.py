@@ -103,6 +103,15 @@ async def test_who_has_written_in_the_thread_may_answer_also_after_the_card_came
         await answered(desk, talk)
 
 
+async def test_nobody_is_told_to_take_part_in_a_question_that_is_over(opened: Opened) -> None:
+    async with opened() as desk:
+        talk, shown = await fruit(desk)
+        await desk.press(ADA, shown, "Pear")
+        await answered(desk, talk)
+        await desk.press(BEN, shown, "Apple")
+        await notice(desk, BEN, "This question has already been answered. Your click changed nothing.")
+
+
 async def test_a_label_that_somebody_of_the_thread_types_is_the_answer(opened: Opened) -> None:
     async with opened() as desk:
         talk, _ = await fruit(desk)
@@ -235,7 +244,7 @@ async def test_whom_the_model_addresses_is_mentioned_and_answers_alone(opened: O
         assert len(desk.pings()) == 1
         assert desk.actor(BEN).id in desk.pings()[0]
         await desk.press(ADA, shown, "Apple")
-        await notice(desk, ADA, "Only @")
+        await notice(desk, ADA, "Only ben can answer")
         assert "ben" in desk.notices(ADA)[0].casefold()
         await desk.say(ADA, "pear", talk)
         await line(desk, talk, "I am waiting for ben's answer")
