@@ -27,7 +27,7 @@ FIRST_PAUSE = 1.0
 """Seconds before the first retry."""
 MAX_BEGINNING = 80
 """Characters of a text by which the model recognises it."""
-MISSING = "I wrote something here that could not be shown, or not all of it: {}"
+MISSING = "I wrote something here that could not be shown, or not all of it: {}. Please ask me for it again."
 UNSHOWN = "unshown:"
 """Prefix of `OutgoingMessage.target` for the sentence that a text is missing. The text's target follows."""
 FORBIDDEN = "I cannot write there, so you do not see my answer: {}"
@@ -97,7 +97,8 @@ class DeliveryRetries:
         text = item.outgoing
         if text is not None and text.target.startswith(TURN_TEXT) and not text.gone:
             unshown = UnshownText(beginning=fit_line(text.text, MAX_BEGINNING), reason=reason)
-            notice = OutgoingMessage(target=f"{UNSHOWN}{text.target}", text=MISSING.format(reason), markdown=False)
+            missing = MISSING.format(reason.rstrip(". "))
+            notice = OutgoingMessage(target=f"{UNSHOWN}{text.target}", text=missing, markdown=False)
             await self._store.give_up_text(item, unshown, notice)
         else:
             if text is not None and text.target.startswith(UNSHOWN) and item.conversation_id is not None:

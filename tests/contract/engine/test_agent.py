@@ -77,7 +77,10 @@ async def test_a_text_that_the_platform_refuses_is_told_to_people_at_once_and_to
     board.faults["post"].append(DeliveryError("Slack refused it (msg_too_long)."))
     async with engine(tmp_path, board, services) as one:
         await one.write("how is it?")
-        notice = "I wrote something here that could not be shown, or not all of it: Slack refused it (msg_too_long)."
+        notice = (
+            "I wrote something here that could not be shown, or not all of it: Slack refused it (msg_too_long). "
+            "Please ask me for it again."
+        )
         await board.until(lambda: notice in board.texts())
         await one.write("well?")
         await one.says("Again: all is well.")
