@@ -42,11 +42,11 @@ KEPT_SECONDS: Final = 600.0
 
 EventKind = Literal["message", "edit", "deletion"]
 
-_PROGRAM = "Slack gave it only to a process of this app that asks for a program."
+_OTHER = "Slack told only another process of this app."
 NOT_PASSED_ON: Final[dict[EventKind, str]] = {
-    "message": f"The agent may not have heard that: {_PROGRAM} If it does not react, please send it again.",
-    "edit": f"The agent may not have heard of your edit: {_PROGRAM} If it does not react, please write it again.",
-    "deletion": f"The agent may still act on what you deleted: {_PROGRAM} If that matters, please tell it.",
+    "message": f"The agent may not have heard that: {_OTHER} If the agent does not react, please send it again.",
+    "edit": f"The agent may not have heard of your edit: {_OTHER} If the agent does not react, please write it again.",
+    "deletion": f"The agent may still act on what you deleted: {_OTHER} If that matters, please tell the agent.",
 }
 
 
