@@ -73,6 +73,7 @@ def _message(message: Message) -> JsonObject:
         "text": message.text,
         "blocks": json_list([copied(block) for block in message.blocks]),
         "files": json_list(copied_all(list(message.files))),
+        "attachments": json_list(copied_all(list(message.attachments))),
         "edited": message.edited_ts is not None,
         "streaming": message.streaming,
         "ephemeral_to": message.ephemeral_to,

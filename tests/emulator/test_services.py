@@ -122,6 +122,7 @@ async def test_the_state_has_the_promised_keys(services, hands) -> None:
         "text",
         "blocks",
         "files",
+        "attachments",
         "edited",
         "streaming",
         "ephemeral_to",

@@ -55,6 +55,7 @@ def _post(guild: Guild, post: Post) -> JsonObject:
         "components": json_list(copied_all(list(post.components))),
         "embeds": json_list(copied_all(list(post.embeds))),
         "attachments": json_list(copied_all(list(post.attachments))),
+        "snapshots": json_list(copied_all(list(post.snapshots))),
         "flags": post.flags,
         "type": post.type,
         "edited": post.edited is not None,

@@ -102,7 +102,9 @@ function drawMessage({ m, replies }, old, at) {
   const blocks = [...(m.blocks ?? [])];
   if (m.markdown) blocks.unshift({ type: "markdown", text: m.markdown, block_id: "!markdown" });
   if (m.files?.length) blocks.push({ type: "files", block_id: "!files", files: m.files.map(({ name, size }) => ({ name, size })) });
-  if (!blocks.length) blocks.push({ type: "section", text: { type: "mrkdwn", text: m.text ?? "" }, block_id: "!text" });
+  const shared = (m.attachments ?? []).filter(({ is_share }) => is_share);
+  if (!blocks.length && (m.text || !shared.length)) blocks.push({ type: "section", text: { type: "mrkdwn", text: m.text ?? "" }, block_id: "!text" });
+  blocks.push(...shared.map(({ author_name, text }, i) => ({ type: "shared", block_id: `!shared ${i}`, author: author_name, text })));
   node.blocks = m.blocks;
   node.dismiss ??= site.api.dismiss?.bind(null, at.person.id, m);
   node.api ??= acting({ person: at.person.id, ...site.api.where(m) }, () => node.blocks);
@@ -288,7 +290,7 @@ function draw() {
   same = at.person.name;
   site.hash = location.hash || site.hash;
   for (const { id, name } of [...site.world.people, site.world.bot]) names.users.set(id, name);
-  for (const { id, name } of site.world.channels) names.channels.set(id, name);
+  for (const { id, name } of [...site.world.channels, ...(site.world.threads ?? [])]) names.channels.set(id, name);
   for (const { id, name } of site.world.groups ?? []) names.groups.set(id, name);
   for (const { id, name } of site.world.roles ?? []) names.roles.set(id, name);
   names.myRoles = at.person.roles ?? [];

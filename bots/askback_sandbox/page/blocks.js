@@ -2,7 +2,7 @@
 import { discordLine, discordText } from "./discord_text.js";
 import { h, newId, reconcile } from "./dom.js";
 import { element, picture } from "./elements.js";
-import { markdown, names, plainText, richText, scrolled, textObject } from "./text.js";
+import { markdown, mrkdwn, names, plainText, richText, scrolled, textObject } from "./text.js";
 
 function input(block, ctx) {
   const hint = block.hint && h("div", { class: "hint", id: newId() }, textObject(block.hint));
@@ -61,6 +61,8 @@ const KINDS = {
   rich_text: (block) => h("div", {}, richText(block)),
   files: (block) => h("ul", { "aria-label": "Files" }, block.files.map(({ name, size }) =>
     h("li", {}, h("span", { "aria-hidden": "true" }, "📎"), h("bdi", {}, name), h("span", { class: "hint" }, readable(size))))),
+  shared: (block) => h("blockquote", {}, h("b", { dir: "auto" }, block.author), mrkdwn(block.text ?? "")),
+  discord_forwarded: (block) => h("blockquote", {}, h("div", { class: "hint" }, "↱ Forwarded"), discordText(block.content)),
   discord_text: (block) => h("div", {}, discordText(block.content)),
   discord_reply: (block) => h("div", { dir: "auto" }, h("span", { "aria-hidden": "true" }, "↪ "), h("b", {}, block.name), " ", discordLine(block.content)),
   discord_gap: () => h("div"),

@@ -96,6 +96,7 @@ function message(m, state, channels) {
     answered && { type: "discord_reply", block_id: "reply", name: answered.name, content: answered.content.split("\n")[0].slice(0, 120) },
     m.flags & FLAG.loading && { type: "discord_text", block_id: "loading", content: `-# ${m.name} is thinking…` },
     m.content && { type: "discord_text", block_id: "content", content: m.content },
+    ...m.snapshots.map(({ content }, i) => ({ type: "discord_forwarded", block_id: `forwarded ${i}`, content: content ?? "" })),
     ...m.embeds.map(embed),
     m.attachments.length && { type: "files", block_id: "files", files: m.attachments.map(({ filename, size }) => ({ name: filename, size })) },
     ...blocks(m.components, state),
@@ -121,6 +122,7 @@ function world(state) {
   return {
     bot: state.bot, people: state.people, roles: state.roles,
     channels: state.channels.filter((one) => one.kind !== "thread"),
+    threads: state.channels.filter((one) => one.kind === "thread"),
     messages: messages.sort((a, b) => (a.ts < b.ts ? -1 : 1)),
     views: state.modals.map(({ person, modal }) => ({ person, errors: {}, view: { id: modal.custom_id, title: plain(modal.title), submit: plain("Submit"),
       close: plain("Cancel"), blocks: blocks(modal.components, state) } })),

@@ -44,6 +44,7 @@ const RULES = [
   [/\*(?![\s*])((?:[^*]|\*\*[^*]+\*\*)*?[^\s*])\*(?!\*)/y, false, styled("i")],
   [/_(?![\s_])([^_]*[^\s_])_(?![\p{L}\p{N}_])/uy, true, styled("i")],
   [/~~(?!\s)([^]*?\S)~~/y, false, styled("s")],
+  [/https:\/\/discord\.com\/channels\/(?:\d+|@me)\/(\d+)\/\d+/y, true, (m) => link(m[0], chip(`#${names.channels.get(m[1]) ?? "unknown"} › 💬`))],
   [/https?:\/\/[^\s<>]*[^\s<>.,;:!?)'"*_~|\]]/y, true, (m) => link(m[0], m[0])],
 ];
 

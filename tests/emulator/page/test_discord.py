@@ -9,6 +9,7 @@ from typing import Any
 import discord
 import pytest
 
+from askback_sandbox.discord.values import Post
 from support.browser import Opener, browsing
 from support.discord_client import (
     ADA,
@@ -46,6 +47,26 @@ async def open_page(services) -> AsyncIterator[Opener]:
 
 async def post(bot: Any, content: str = "", path: str = MESSAGES, **more: Any) -> dict[str, Any]:
     return await bot.request("POST", path, content=content, **more)
+
+
+async def test_the_address_of_a_message_is_drawn_as_the_name_of_its_channel(discord_bot, open_page) -> None:
+    address = f"https://discord.com/channels/1100000000000000001/{GENERAL}/1200000000000000001"
+    await post(discord_bot, f"The question is here: {address}")
+    page = await open_page()
+    link = page.locator(".message .text a")
+    await expect(link).to_have_text("#general › 💬")
+    await expect(link).to_have_attribute("href", address)
+
+
+async def test_a_forwarded_message_is_drawn_as_one(services, open_page) -> None:
+    guild = services.discord.guild
+    snapshot = {"content": "**Deploy** 6.6.6", "embeds": [], "attachments": [], "type": 0}
+    sent = {"channel": GENERAL, "sent": guild.clock.time(), "snapshots": (snapshot,)}
+    services.discord.posting.post(Post(id=guild.next_id(), author=ADA, **sent))
+    page = await open_page()
+    quoted = page.locator(".message blockquote")
+    await expect(quoted).to_contain_text("Forwarded")
+    await expect(quoted.locator("b")).to_have_text("Deploy")
 
 
 async def test_discords_markdown_is_drawn_and_nothing_else(discord_bot, open_page) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from askback_sandbox.slack.values import Message
+
 from .parts import OPTIONS, button, mrkdwn, option, plain
 
 expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
@@ -213,6 +215,19 @@ async def test_hostile_text_is_only_text(client, open_page, hands) -> None:
         assert await place.locator("script, img, .mention").count() == 0
     assert await page.evaluate("window.hacked") is None
     assert await page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+async def test_a_shared_message_is_drawn_with_its_author(services, open_page) -> None:
+    shared = {"author_name": "ben", "is_share": True, "text": "*Deploy* 6.6.6"}
+    workspace = services.workspace
+    services.posting.post(
+        Message(channel="C0GENERAL", ts=workspace.next_ts(), user="U0LOCALADA", text="", attachments=(shared,))
+    )
+    page = await open_page()
+    quoted = page.locator(".message blockquote")
+    await expect(quoted).to_contain_text("ben")
+    await expect(quoted.locator("b").last).to_have_text("Deploy")
+    await expect(page.locator(".message .section")).to_have_count(0)
 
 
 async def test_streams_edits_and_narrow_screens(client, hands, open_page) -> None:
