@@ -13,12 +13,11 @@ import discord
 
 from askback.agent.thread_history import MAX_MESSAGES, select_newest
 from askback.domain.identity import Actor, Place
-from askback.domain.incoming_message import HistoryMessage
+from askback.domain.incoming_message import FORWARDED, HistoryMessage
 from askback.ports.platform import DeliveryError, MessageNotFound
 from askback.text.literal import to_single_line
 from askback_discord.api_calls import DiscordApi, DiscordRefusal, Json
 from askback_discord.limits import COMPONENTS_V2
-from askback_discord.payloads import FORWARDED
 from askback_discord.stop_button import is_placeholder
 
 PLATFORM = "discord"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 __all__ = [
-    "FORWARDED",
     "Click",
     "dedupe_key",
     "list_file_names",
@@ -22,12 +21,11 @@ from typing import cast
 import discord
 
 from askback.domain.identity import Actor, MessageRef
+from askback.domain.incoming_message import FORWARDED
 from askback.text.literal import to_single_line
 from askback_discord import control_ids
 
 PLATFORM = "discord"
-FORWARDED = "a forwarded message"
-"""Stands for a message that a person forwarded. Discord does not say who wrote it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ from html import unescape
 
 from askback.agent.thread_history import MAX_MESSAGES, select_newest
 from askback.domain.identity import Actor, Place
-from askback.domain.incoming_message import HistoryMessage, Quote
+from askback.domain.incoming_message import SHARED, HistoryMessage, Quote
 from askback.domain.outgoing_message import TURN_TEXT
 from askback.ports.platform import DeliveryError
 from askback_slack import control_ids
 from askback_slack.api_calls import SlackApi, SlackRefusal
 from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import get_list, get_text, get_value
-from askback_slack.message_events import SHARED, dedupe_key, is_share, list_file_names, to_datetime, to_visible_text
+from askback_slack.message_events import dedupe_key, is_share, list_file_names, to_datetime, to_visible_text
 from askback_slack.user_names import UserNames
 
 PAGE = 200

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 __all__ = [
-    "SHARED",
     "DeletionEvent",
     "EditEvent",
     "UserMessage",
@@ -28,14 +27,12 @@ from datetime import UTC, datetime
 from html import unescape
 
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.incoming_message import NO_TEXT
+from askback.domain.incoming_message import NO_TEXT, SHARED
 from askback.internal.clock import utc_now
 from askback_slack import id_patterns
 from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import Json, get_list, get_object, get_text, get_value
 
-SHARED = "a shared message"
-"""Stands for a message of somebody else that a person shared, whose words are not those of this person."""
 _ENTITY = re.compile(r"<([^<>]*)>")
 
 

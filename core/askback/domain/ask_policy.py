@@ -392,4 +392,4 @@ def _format_only(who: Who) -> str:
     names = [person.display_name for person in who.distinct if person.name.strip()]
     if who.groups or not (names and len(names) == len(who.distinct) <= NAMED):
         return NOT_ASKED
-    return f"Only {' or '.join(f'@{name}' for name in names)} can answer this."
+    return f"Only {' or '.join(names)} can answer this."

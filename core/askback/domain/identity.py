@@ -11,7 +11,7 @@ from urllib.parse import quote
 from pydantic import Field, field_validator
 
 from askback.internal.values import PersonText, Value
-from askback.text.literal import fit_line
+from askback.text.literal import quote_name
 
 LONGEST_CALLED = 80
 """Maximum number of characters of a name in a sentence. The platforms' own limits for names are lower."""
@@ -40,8 +40,8 @@ class Actor(Value):
 
     @property
     def display_name(self) -> str:
-        """The name, or else the id, for a sentence. The name is one line that cannot reorder or hide other text."""
-        return fit_line(self.name, LONGEST_CALLED) or self.id
+        """The name, or else the id, for a sentence. Nothing in the name can be taken for a part of the sentence."""
+        return quote_name(self.name, LONGEST_CALLED) if self.name.strip() else self.id
 
     def is_same_person(self, other: Actor) -> bool:
         """Return True if platform and id are equal and the tenants do not contradict each other.

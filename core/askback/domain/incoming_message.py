@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 __all__ = [
+    "FORWARDED",
     "NO_TEXT",
+    "SHARED",
+    "SHARED_MESSAGES",
     "STOP_KEY_PREFIX",
     "DeletedMessages",
     "EditResult",
@@ -30,6 +33,10 @@ from askback.internal.values import PersonText, Value
 
 NO_TEXT = "(mentioned you without a text)"
 """Text of a message that contains nothing but a mention."""
+
+SHARED, FORWARDED = "a shared message", "a forwarded message"
+"""Stand among `IncomingMessage.files` for somebody's message that a person passed on, whose words are not theirs."""
+SHARED_MESSAGES = frozenset({SHARED, FORWARDED})
 
 STOP_KEY_PREFIX = "stop:"
 """Prefix of the key of a stop by a button, which has no message."""

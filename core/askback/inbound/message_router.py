@@ -10,7 +10,13 @@ from collections.abc import Mapping
 from askback.agent.loop import Agent
 from askback.domain.conversation import Conversation, StopRefusal
 from askback.domain.identity import Actor, Place
-from askback.domain.incoming_message import STOP_KEY_PREFIX, IncomingMessage, MessageResult, Received
+from askback.domain.incoming_message import (
+    SHARED_MESSAGES,
+    STOP_KEY_PREFIX,
+    IncomingMessage,
+    MessageResult,
+    Received,
+)
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.card_recovery import CardRecovery
@@ -22,7 +28,7 @@ from askback.manager import QuestionManager
 from askback.observability import telemetry
 from askback.ports.platform import Platform
 from askback.store.store import Store
-from askback.text.literal import fit_line
+from askback.text.literal import quote_name
 
 log = logging.getLogger("askback.reception")
 
@@ -170,7 +176,9 @@ class MessageRouter:
         return refusal
 
     async def _notify_about_files(self, conversation: Conversation, incoming: IncomingMessage) -> None:
-        names = ", ".join(fit_line(name, LONGEST_FILE) for name in incoming.files[:NAMED])
+        names = ", ".join(
+            name if name in SHARED_MESSAGES else quote_name(name, LONGEST_FILE) for name in incoming.files[:NAMED]
+        )
         more = f" and {len(incoming.files) - NAMED} more" if len(incoming.files) > NAMED else ""
         outgoing = OutgoingMessage(
             target=f"files:{incoming.dedupe_key}", text=FILES.format(names=names + more), markdown=False

@@ -10,6 +10,7 @@ __all__ = [
     "fit_line",
     "isolate_direction",
     "quote_line",
+    "quote_name",
     "replace_controls",
     "split_text",
     "to_literal",
@@ -31,6 +32,8 @@ _EMBEDDINGS: Final = frozenset("\u202a\u202b\u202d\u202e")
 _ISOLATES: Final = frozenset("\u2066\u2067\u2068")
 MAX_QUOTED: Final = 100
 """Maximum number of characters of a text that a sentence quotes."""
+_WORD: Final = re.compile(r"[^\W_](?:[\w'’.-]*\w)?")
+_QUOTATION_MARKS: Final = dict.fromkeys(map(ord, '“”„‟❝❞〝〞〟＂"'), "'")
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
 
@@ -92,6 +95,15 @@ def fit_line(text: str, longest: int) -> str:
 def quote_line(text: str, longest: int = MAX_QUOTED) -> str:
     """Return a text in quotation marks, on one line, shortened to `longest` UTF-16 units."""
     return f"“{fit_line(text, longest)}”"
+
+
+def quote_name(name: str, longest: int) -> str:
+    """Return a name that its owner chose, for a sentence: in quotation marks unless it is a single word.
+
+    Otherwise a name could continue the sentence, or add one that looks like ours. No quotation mark in it ends it.
+    """
+    line = fit_line(name.translate(_QUOTATION_MARKS), longest)
+    return line if _WORD.fullmatch(line) else f"“{line}”"
 
 
 def split_text(text: str, longest: int) -> Iterator[str]:

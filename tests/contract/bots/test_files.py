@@ -50,7 +50,7 @@ async def test_the_name_of_a_file_is_shown_as_it_is_and_pings_nobody(desk: Desk)
     name = "*plan* @everyone <!here> <@U0LOCALBEN>.pdf"
     await desk.attach(ADA, "at this", talk, name)
     said = await line(desk, talk, CANNOT)
-    assert name in said.text
+    assert f"“{name}”" in said.text
     assert not desk.pings()
 
 
@@ -62,7 +62,15 @@ async def test_names_of_files_turn_nothing_around_and_are_told_however_long_and_
     await desk.attach(ADA, "at this", talk, *names)
     said = await line(desk, talk, CANNOT)
     assert "in\u202efdp.exe\u202c" in said.text, "the direction ends with the name"
-    assert f"8{'_' * 78}… and 2 more. If it matters" in said.text
+    assert f"“8{'_' * 78}…” and 2 more. If it matters" in said.text
+
+
+async def test_the_name_of_a_file_cannot_be_taken_for_the_words_of_the_bot(desk: Desk) -> None:
+    desk.model.script(turn("What is it about?"), turn("I shall not guess."), when="look")
+    talk = await desk.mention(ADA, "look")
+    await line(desk, talk, "What is it about?")
+    await desk.attach(ADA, "at this", talk, "it. Ben approved the release.pdf", "plan.pdf")
+    await line(desk, talk, f"{CANNOT} “it. Ben approved the release.pdf”, plan.pdf. If it matters")
 
 
 @pytest.mark.only("discord", reason="Slack has no stickers")
@@ -77,7 +85,7 @@ async def test_a_sticker_is_named(desk: DiscordDesk) -> None:
         "sticker_items": [{"id": "749054660769218631", "name": "Wave", "format_type": 3}],
     }
     desk.gateway.dispatch_in(desk.guild.places[talk.channel], "MESSAGE_CREATE", message)
-    await line(desk, talk, f"{CANNOT} the sticker Wave")
+    await line(desk, talk, f"{CANNOT} “the sticker Wave”")
     assert (await turn_of(desk, "look", 2)).texts == ["ada:  [attachments that you cannot read: the sticker Wave]"]
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
 from askback.domain.ask_policy import Approval
 from askback_sandbox.model.script import call, turn
 
+from .discord import DiscordDesk
 from .driver import (
     ADA,
     BEN,
@@ -23,12 +25,16 @@ from .driver import (
     form_of,
     line,
     notice,
+    one,
     program_asks,
     settled,
     told,
     turn_of,
     until,
 )
+from .offers import known
+from .offers import told as is_told
+from .slack import SlackDesk
 
 HOSTILE = {
     "everyone": "@everyone @here @channel",
@@ -52,6 +58,17 @@ def seen(text: str) -> str:
     kept = (one for one in text if one == "\n" or unicodedata.category(one) not in ("Cf", "Cc"))
     pictures = str.maketrans(dict.fromkeys(range(9216, 9250)))
     return " ".join("".join(kept).translate(pictures).split())
+
+
+def rename(desk: Desk, person: str, name: str) -> str:
+    """Give a person another display name. Return their id, which names them at the desk from now on."""
+    who = desk.actor(person).id
+    if isinstance(desk, SlackDesk):
+        desk.workspace.people[who] = replace(desk.workspace.people[who], name=name, real_name=name)
+    else:
+        guild = cast("DiscordDesk", desk).guild
+        guild.people[who] = replace(guild.people[who], global_name=name)
+    return who
 
 
 def pinged(desk: Desk) -> list[str]:
@@ -195,3 +212,27 @@ async def test_in_notices_to_one_person(desk: Desk, name: str) -> None:
     assert seen(label).replace(" ", "") in seen(said).replace(" ", "")
     people = {desk.actor(one).id for one in (ADA, BEN)}
     assert [ping for ping in desk.pings() if not any(one in ping for one in people)] == []
+
+
+async def test_a_name_that_is_a_sentence_stands_in_quotation_marks_in_those_of_the_bot(desk: Desk) -> None:
+    ben = rename(desk, BEN, "ada approved it.” Everybody")
+    desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), when="fruit")
+    talk = await desk.mention(ben, "fruit, please")
+    await card(desk, talk)
+    await desk.say(ADA, "stop", talk)
+    await is_told(
+        desk, talk, ADA, "Only “ada approved it.' Everybody”, who began this, or an administrator may stop it."
+    )
+    await desk.say(ben, "stop", talk)
+    await line(desk, talk, "Stopped by “ada approved it.' Everybody”.")
+
+
+async def test_of_many_options_whoever_types_reads_some_and_how_many_more_there_are(desk: Desk) -> None:
+    talk = await desk.thread(ADA, "just talking")
+    async with program_asks(desk, talk, form_of("Which fruit?", ["Apple", "Pear", "Plum", "Fig", "Kiwi"])):
+        await card(desk, talk)
+        await known(desk)
+        await desk.say(ADA, "what is in it?", talk)
+        await until(lambda: desk.notices(ADA) or desk.replies(ADA), "ada is told how to answer")
+        (said,) = desk.notices(ADA) or desk.replies(ADA)
+        assert said.endswith("or write one of its options here: “Apple”, “Pear”, “Plum” and 2 more.")

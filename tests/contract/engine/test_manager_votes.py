@@ -105,9 +105,9 @@ async def test_the_own_request_and_strangers_are_refused_and_nothing_but_a_vote_
         before = await one.manager.get(card.id)
         for who, operation, words in (
             (CID, YES, OWN_REQUEST),
-            (DEE, YES, "Only @Ann or @Ben can answer this."),
-            (DEE, ShowDetails(), "Only @Ann or @Ben can answer this."),
-            (DEE, Cancel(), "Only @Ann or @Ben can answer this."),
+            (DEE, YES, "Only Ann or Ben can answer this."),
+            (DEE, ShowDetails(), "Only Ann or Ben can answer this."),
+            (DEE, Cancel(), "Only Ann or Ben can answer this."),
             (ANN, Cancel(), NOT_TO_CANCEL),
             (ANN, Decline(), "Please vote by choosing one of the options."),
             (ANN, OpenDecline(), "Please vote by choosing one of the options."),

@@ -472,3 +472,12 @@ async def test_who_wrote_into_a_form_is_known_though_another_person_hands_it_in(
         assert over.outcome.by == ANN
         wrote = await one.store._database.read(lambda connection: asks.list_text_authors(connection, ask.id))
         assert find_authors(over, wrote) == (ANN, BEN, CID)
+
+
+def test_a_name_that_is_a_sentence_is_no_sentence_of_a_shortage() -> None:
+    ben = BEN.evolve(name="Ann agreed. Nobody")
+    short = shortage_of(Policy(who=Who.only(ben), approval=Approval(requesters=(ben,))), ANN, {})
+    assert short is not None
+    assert (
+        short.describe("I act on") == f"no approver is left to decide. “Ann agreed. Nobody” wrote what I act on. {OWN}"
+    )

@@ -111,7 +111,7 @@ def test_a_name_that_somebody_had_before_still_is_theirs():
 
 
 def test_who_takes_the_name_of_another_makes_it_mean_nobody():
-    with pytest.raises(ModelError, match=r"could be several people: Ada Lovelace \(U1\), ada lovelace \(U2\)"):
+    with pytest.raises(ModelError, match=r"could be several people: “Ada Lovelace” \(U1\), “ada lovelace” \(U2\)"):
         find_people(["Ada Lovelace"], (ADA, person(2, "ada lovelace")))
 
 

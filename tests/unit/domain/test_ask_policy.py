@@ -44,7 +44,7 @@ def test_nobody_may_answer_unless_it_is_said_who():
 def test_the_people_who_are_named_may_answer_and_nobody_else():
     policy = Policy(who=Who.only(ANN))
     assert policy.find_refusal(ANN) is None
-    assert policy.find_refusal(BEN) == "Only @Ann can answer this."
+    assert policy.find_refusal(BEN) == "Only Ann can answer this."
 
 
 def test_a_display_name_carries_no_authority():
@@ -116,7 +116,7 @@ def test_a_question_that_is_open_to_more_people_is_answered_by_those_who_may_tal
     words = {
         "not_admitted": NOT_ADMITTED,
         "not_taking_part": NOT_TAKING_PART,
-        "not_asked": "Only @Ann can answer this.",
+        "not_asked": "Only Ann can answer this.",
     }
     assert policy.find_refusal(actor, (BEN,), admitted=admitted) == (denied and words[denied])
 
@@ -158,7 +158,7 @@ def test_whoever_may_answer_as_one_of_many_is_not_asked_by_name():
 
 def test_a_refusal_names_few_people_whose_names_are_known_and_nobody_else():
     some = (ANN, BEN, CID)
-    assert Policy(who=Who.only(*some)).find_refusal(DEE) == "Only @Ann or @Ben or @Cid can answer this."
+    assert Policy(who=Who.only(*some)).find_refusal(DEE) == "Only Ann or Ben or Cid can answer this."
     assert Policy(who=Who.only(*some, DEE)).find_refusal(DEE.evolve(id="U5")) == NOT_ASKED
     assert Policy(who=Who.only(ANN, BEN.evolve(name=" "))).find_refusal(DEE) == NOT_ASKED
     assert Policy(who=Who.only(ANN.evolve(name=""))).find_refusal(DEE) == NOT_ASKED
@@ -284,8 +284,8 @@ def test_all_times_of_a_policy_become_later_together_and_never_earlier():
 
 
 def test_those_who_decide_are_named_without_whoever_asked_for_it():
-    assert deciding(requesters=(ANN,)).find_refusal(CID) == "Only @Ben can answer this."
-    assert deciding(requesters=(ANN,), own=True).find_refusal(CID) == "Only @Ann or @Ben can answer this."
+    assert deciding(requesters=(ANN,)).find_refusal(CID) == "Only Ben can answer this."
+    assert deciding(requesters=(ANN,), own=True).find_refusal(CID) == "Only Ann or Ben can answer this."
     assert deciding(requesters=(ANN, BEN)).deciders == Who.only(ANN, BEN), "somebody has to be named"
     assert Policy(who=Who.only(ANN)).deciders == Who.only(ANN)
 

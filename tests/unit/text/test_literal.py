@@ -10,6 +10,7 @@ from askback.text.literal import (
     find_break,
     fit_line,
     isolate_direction,
+    quote_name,
     replace_controls,
     split_text,
     to_literal,
@@ -48,6 +49,34 @@ def test_pieces_lose_nothing(text: str, longest: int) -> None:
     made = list(split_text(text, longest))
     assert "".join(made) == text
     assert all(0 < utf16_length(piece) <= longest for piece in made)
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        ("ada", "ada"),
+        ("Zoë-Ann.o'neil_7", "Zoë-Ann.o'neil_7"),
+        ("李雷", "李雷"),
+        ("plan.pdf", "plan.pdf"),
+        ("Ada Lovelace", "“Ada Lovelace”"),
+        ("Nobody.", "“Nobody.”"),
+        ("my operator: stop", "“my operator: stop”"),
+        ("x” agreed. “y", "“x' agreed. 'y”"),
+        ("Ada\napproved", "“Ada approved”"),
+        ("a\u202eb", "“\u2068a\u202eb\u202c\u2069”"),
+        ("`rm`", "“`rm`”"),
+    ],
+)
+def test_a_name_of_more_than_a_word_cannot_be_taken_for_the_sentence_around_it(name: str, called: str) -> None:
+    assert quote_name(name, 80) == called
+
+
+@given(WILD | TURNED)
+def test_a_name_stays_on_one_line_in_its_quotation_marks(name: str) -> None:
+    made = quote_name(name, 40)
+    assert "\n" not in made
+    assert "”" not in made[:-1]
+    assert utf16_length(made) <= 42
 
 
 def test_a_text_breaks_at_lines_and_words_where_it_can() -> None:
