@@ -1,7 +1,5 @@
 """Type aliases for JSON, and readers that never raise."""
 
-import copy
-
 from pydantic import JsonValue
 
 JsonObject = dict[str, JsonValue]
@@ -40,9 +38,18 @@ def json_list(values: list[JsonObject]) -> JsonList:
 
 def copied(value: JsonObject) -> JsonObject:
     """Return a deep copy, so that callers cannot change the workspace's state."""
-    return copy.deepcopy(value)
+    return {name: _copied_value(inner) for name, inner in value.items()}
 
 
 def copied_all(values: list[JsonObject]) -> list[JsonObject]:
     """Return deep copies of several objects."""
-    return copy.deepcopy(values)
+    return [copied(value) for value in values]
+
+
+def _copied_value(value: JsonValue) -> JsonValue:
+    # `copy.deepcopy` takes six times as long, since it also looks for values that occur twice.
+    if isinstance(value, dict):
+        return {name: _copied_value(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_copied_value(inner) for inner in value]
+    return value

@@ -291,8 +291,8 @@ def test_ordinary_text_ids_and_hashes_stay(text: str) -> None:
 )  # fmt: skip
 def test_a_hostile_text_takes_time_in_proportion(part: str) -> None:
     began = time.process_time()
-    redact((part * 1_000_000)[:1_000_000])
-    assert time.process_time() - began < 3, "its square would take hours"
+    redact((part * 200_000)[:200_000])
+    assert time.process_time() - began < 1, "its square would take minutes"
 
 
 def test_a_line_of_a_megabyte_takes_less_than_a_second() -> None:
