@@ -16,15 +16,16 @@ PLATFORMS = ("slack", "discord")
 
 LAYERS = (
     "errors", "internal", "text", "domain", "tools", "ports", "user_tools", "store", "observability", "manager",
-    "agent", "inbound", "settings", "network", "runtime", "client", "cli",
+    "agent", "inbound", "settings", "network", "runtime", "client", "doors", "cli",
 )  # fmt: skip
 """The packages of the core, from the bottom up: each imports only from those before it."""
-ABOVE_BOTS = ("runtime", "client", "cli")
+ABOVE_BOTS = ("runtime", "client", "doors", "cli")
 """The layers that run the bots. A bot imports only from the layers below."""
 PURE = {
     "errors", "domain", "tools",
     "agent.model_response", "agent.audience", "agent.budget", "agent.compaction", "agent.thread_history", "agent.names",
     "agent.prompt", "agent.approver_shortage",
+    "doors.json_answers", "doors.json_schema", "doors.schema_choices",
     "inbound.commands", "inbound.answer_parser", "internal.values", "ports.clock_check", "ports.findings",
     "settings.address", "settings.approvers", "settings.durations", "settings.id_list",
     "text.bodies", "text.literal", "text.markdown",

@@ -234,7 +234,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
             Tab(
                 index=index,
                 header=interview.form.get_header(index),
-                answered=interview.drafts[index].is_answer,
+                answered=interview.is_answered(index),
                 current=asking and index == interview.current,
             )
             for index in visible

@@ -35,7 +35,6 @@ from pydantic import (
 from pydantic_core import ErrorDetails, InitErrorDetails
 
 from askback.domain.form_limits import (
-    MAX_ANSWER,
     MAX_DESCRIPTION,
     MAX_DETAILS,
     MAX_HEADER,
@@ -50,6 +49,7 @@ from askback.domain.form_limits import (
     MAX_VALUE,
 )
 from askback.domain.identity import Actor
+from askback.domain.text_rules import TextRules
 from askback.internal.values import PersonText, Value
 
 DEFAULT_PLACEHOLDER = "Enter your answer…"
@@ -100,47 +100,6 @@ class Option(Value):
         return "(recommended)" in self.label.lower()
 
 
-class TextRules(Value):
-    """The rules for a written answer. Lengths are in characters, after trimming."""
-
-    min_length: int = Field(default=1, ge=1, le=MAX_ANSWER)
-    max_length: int = Field(default=MAX_ANSWER, ge=1, le=MAX_ANSWER)
-    pattern: str | None = Field(default=None, min_length=1)
-    """A regular expression that the whole text must match. From trusted code only, never from a model."""
-    hint: str | None = None
-    """The sentence for a person whose text does not match the pattern."""
-
-    @field_validator("max_length")
-    @classmethod
-    def _check_max_length(cls, value: int, info: ValidationInfo) -> int:
-        least = cast("int", info.data.get("min_length", 1))
-        if least > value:
-            raise ValueError(f"is smaller than min_length ({least}): swap the two")
-        return value
-
-    @field_validator("pattern")
-    @classmethod
-    def _check_pattern(cls, value: str | None) -> str | None:
-        try:
-            re.compile(value or "")
-        except (re.error, OverflowError, RecursionError) as error:
-            raise ValueError(f"is not a regular expression ({error}): correct it") from error
-        return value
-
-    def find_problem(self, text: str) -> str | None:
-        """Return the reason why this text is not a valid answer, in words for the person. None means it is valid."""
-        size = len(text.strip())
-        if size < self.min_length:
-            if self.min_length == 1:
-                return "Please write an answer: it is empty."
-            return f"Please write at least {self.min_length} characters; it has {size}."
-        if size > self.max_length:
-            return f"Please shorten it to {self.max_length:,} characters; it has {size:,}."
-        if self.pattern is not None and not re.fullmatch(self.pattern, text.strip()):
-            return self.hint or "This does not have the requested format."
-        return None
-
-
 class Condition(Value):
     """Show a question only after certain answers to an earlier one."""
 
@@ -163,6 +122,10 @@ class Question(Value):
     default: tuple[str, ...] = ()
     """The values that are chosen at the start."""
     show_if: Condition | None = None
+    # Both are excluded by default, because an older process rejects a field that it does not know.
+    min_choices: int = Field(default=1, ge=1, exclude_if=lambda value: value == 1)
+    """The smallest number of options to choose, if several can be chosen."""
+    max_choices: int | None = Field(default=None, ge=1, validate_default=True, exclude_if=lambda value: value is None)
     details: Annotated[str, _limit_text("the details", MAX_DETAILS)] | None = None
     """The full text of what the prompt is about, such as a tool's arguments. Shown to anyone who asks to see it."""
 
@@ -196,6 +159,31 @@ class Question(Value):
         if problems:
             raise ValueError("; ".join(problems))
         return value
+
+    @field_validator("max_choices")
+    @classmethod
+    def _check_max_choices(cls, value: int | None, info: ValidationInfo) -> int | None:
+        least = cast("int", info.data.get("min_choices", 1))
+        options = cast("tuple[Option, ...] | None", info.data.get("options"))
+        if (value is not None or least > 1) and info.data.get("multi_select") is False:
+            raise ValueError("needs a question with multi_select: set it, or leave out min_choices and max_choices")
+        if value is not None and least > value:
+            raise ValueError(f"is smaller than min_choices ({least}): swap the two")
+        if options is not None and least > max(len(options), 1):
+            raise ValueError(f"fits no answer: the question has {len(options)} options, and min_choices is {least}")
+        return value
+
+    def find_count_problem(self, count: int) -> str | None:
+        """Return what to do if this number of chosen options is no answer, such as "choose at least 2 options"."""
+        if not self.multi_select or (self.min_choices == 1 and self.max_choices is None):
+            return None
+        if self.min_choices <= count <= (self.max_choices or count):
+            return None
+        if self.max_choices is None:
+            return f"choose at least {self.min_choices} options"
+        if self.min_choices == self.max_choices:
+            return f"choose exactly {self.max_choices} option{'s' if self.max_choices > 1 else ''}"
+        return f"choose {self.min_choices} to {self.max_choices} options"
 
 
 class Form(Value):

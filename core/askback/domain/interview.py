@@ -151,12 +151,21 @@ class Interview(Value):
     @property
     def missing(self) -> tuple[int, ...]:
         """The indexes of the visible questions without an answer."""
-        return tuple(index for index in self.visible if not self.drafts[index].is_answer)
+        return tuple(index for index in self.visible if not self.is_answered(index))
 
     @property
     def answers(self) -> tuple[Answer, ...]:
         """The answers so far, of visible questions only."""
         return tuple(self.answer(index) for index in self.visible if self.drafts[index].is_answer)
+
+    def is_answered(self, index: int) -> bool:
+        """Return True if a question has an answer, with as many chosen options as it asks for."""
+        return self.drafts[index].is_answer and self.find_count_problem(index) is None
+
+    def find_count_problem(self, index: int) -> str | None:
+        """Return what to do if too few or too many options of a question are chosen. A written answer is enough."""
+        draft = self.drafts[index]
+        return None if draft.text is not None else self.form.questions[index].find_count_problem(len(draft.chosen))
 
     def answer(self, index: int) -> Answer:
         """Return the answer to one question so far. Raises `InvalidValue` if there is none."""
@@ -351,11 +360,17 @@ def _submit(interview: Interview, action: Action) -> Interview:
     missing = interview.missing
     if missing and interview.form.is_single:
         also = ", or write an answer" if interview.question.allow_custom else ""
-        raise Incomplete(f"Please choose at least one option{also}, then submit.")
+        needed = interview.find_count_problem(0) or "choose at least one option"
+        raise Incomplete(f"Please {needed}{also}, then submit.")
     if missing:
-        names = ", ".join(interview.form.get_header(index) for index in missing)
+        names = ", ".join(_name_missing(interview, index) for index in missing)
         raise Incomplete(f"Not answered yet: {names}. Please answer, then submit.")
     return settle(interview, Outcome(status="answered", at=action.at, by=action.actor, answers=interview.answers))
+
+
+def _name_missing(interview: Interview, index: int) -> str:
+    needed, header = interview.find_count_problem(index), interview.form.get_header(index)
+    return header if needed is None else f"{header} ({needed})"
 
 
 def _advance(interview: Interview, action: Action) -> Interview:

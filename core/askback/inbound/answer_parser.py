@@ -17,6 +17,7 @@ from typing import Final, Literal, TypeAlias
 from askback.domain.actions import Choose, Decline, Next, Operation, Select, Submit, SubmitText
 from askback.domain.form import Option
 from askback.domain.interview import LONGEST_REASON, Interview
+from askback.domain.text_kinds import is_numeric
 
 TypedReplies: TypeAlias = Literal["answer", "offer", "off"]
 """The handling of a message to an open question. `answer` takes any text as the answer, `offer` asks the author if it
@@ -51,6 +52,9 @@ def parse_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
     if interview.phase == "reviewing":
         return (Submit(),) if _strip_extras(text) == "submit" else _parse_postponement(text, later=True)
     question = interview.question
+    if question.allow_custom and is_numeric(question.rules.kind) and question.rules.find_problem(text) is None:
+        # A number is the answer itself here, and not the position of an option.
+        return parse_written_answer(interview, text)
     if question.options:
         names = _LabelIndex.of(question.options)
         chosen = names.find_all(text) if question.multi_select else names.find(text)

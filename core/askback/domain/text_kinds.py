@@ -1,0 +1,102 @@
+"""Kinds of written answers, such as numbers, dates and addresses.
+
+Each check takes time linear in the text, so it is safe for texts of strangers. It accepts a little less than the
+standard of its kind, so that every program accepts what it lets through.
+"""
+
+from __future__ import annotations
+
+__all__ = ["TextKind", "find_kind_problem", "is_numeric", "parse_number"]
+
+import math
+import re
+from datetime import date, datetime
+from typing import Final, Literal
+
+TextKind = Literal["text", "integer", "number", "boolean", "email", "uri", "date", "date-time"]
+"""The kind of an answer. `boolean` is for options with the values `true` and `false`, since nobody writes them."""
+
+MAX_INTEGER: Final = 2**53 - 1
+"""Largest whole number that every program reads exactly."""
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,16}")
+_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})?")
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DATE_TIME: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})"
+)
+_LABEL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_EMAIL: Final = re.compile(rf"(?P<local>[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*)@(?P<host>{_LABEL}(?:\.{_LABEL})+)")
+_ESCAPED: Final = r"%[0-9A-Fa-f]{2}"
+_PATH: Final = rf"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|{_ESCAPED})*"
+_REST: Final = rf"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|{_ESCAPED})*"
+_URI: Final = re.compile(
+    rf"[A-Za-z][A-Za-z0-9+.-]*:(?://(?P<host>{_LABEL}(?:\.{_LABEL})*)(?::(?P<port>[0-9]{{1,5}}))?(?:/{_PATH})?"
+    rf"|[A-Za-z0-9]{_PATH})(?:\?{_REST})?(?:#{_REST})?"
+)
+
+
+def is_numeric(kind: TextKind) -> bool:
+    """Return True if an answer of this kind is a number."""
+    return kind in ("integer", "number")
+
+
+def parse_number(kind: TextKind, text: str) -> int | float | None:
+    """Return the number that a text is; None if it is none of this kind."""
+    text = text.strip()
+    if _INTEGER.fullmatch(text) and abs(int(text)) <= MAX_INTEGER:
+        return int(text)
+    if kind != "number" or not _NUMBER.fullmatch(text) or not math.isfinite(value := float(text)):
+        return None
+    return value
+
+
+def find_kind_problem(kind: TextKind, text: str, minimum: float | None, maximum: float | None) -> str | None:
+    """Return the reason why a text is no answer of this kind, in words for the person. None means it is one."""
+    match kind:
+        case "text" | "boolean":
+            return None
+        case "integer" | "number":
+            return _find_number_problem(kind, text, minimum, maximum)
+        case "email":
+            found = _EMAIL.fullmatch(text)
+            valid = found is not None and len(found["local"]) <= 64 and len(found["host"]) <= 250
+            return None if valid else "Please write an email address, such as ada@example.com."
+        case "uri":
+            found = _URI.fullmatch(text)
+            valid = found is not None and len(found["host"] or "") <= 250 and int(found["port"] or 0) <= 65535
+            return None if valid else "Please write a full address, such as https://example.com/page."
+        case "date":
+            return None if _DATE.fullmatch(text) and _is_date(text) else "Please write a date, such as 2026-11-24."
+        case "date-time":
+            valid = _DATE_TIME.fullmatch(text) and _is_date_time(text)
+            return None if valid else "Please write a date and a time, such as 2026-11-24T16:30:00Z."
+
+
+def _find_number_problem(kind: TextKind, text: str, minimum: float | None, maximum: float | None) -> str | None:
+    value = parse_number(kind, text)
+    if value is None:
+        return (
+            "Please write a whole number, such as 42." if kind == "integer" else "Please write a number, such as 4.2."
+        )
+    if minimum is not None and value < minimum:
+        return f"Please write a number of at least {minimum:.15g}."
+    if maximum is not None and value > maximum:
+        return f"Please write a number of at most {maximum:.15g}."
+    return None
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_date_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

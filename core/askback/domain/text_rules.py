@@ -1,0 +1,69 @@
+"""The rules for a written answer."""
+
+from __future__ import annotations
+
+__all__ = ["TextRules"]
+
+import re
+from typing import cast
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from askback.domain.form_limits import MAX_ANSWER
+from askback.domain.text_kinds import TextKind, find_kind_problem
+from askback.internal.values import Value
+
+
+class TextRules(Value):
+    """The rules for a written answer. Lengths are in characters, after trimming."""
+
+    min_length: int = Field(default=1, ge=1, le=MAX_ANSWER)
+    max_length: int = Field(default=MAX_ANSWER, ge=1, le=MAX_ANSWER)
+    pattern: str | None = Field(default=None, min_length=1)
+    """A regular expression that the whole text must match. From trusted code only, never from a model."""
+    hint: str | None = None
+    """The sentence for a person whose text does not match the pattern."""
+    # The next three are excluded by default, because an older process rejects a field that it does not know.
+    kind: TextKind = Field(default="text", exclude_if=lambda value: value == "text")
+    """The kind of the answer. It also says how a program reads the values of the options, such as "2" as a number."""
+    minimum: float | None = Field(default=None, allow_inf_nan=False, exclude_if=lambda value: value is None)
+    """The smallest number, for the kinds `integer` and `number`."""
+    maximum: float | None = Field(default=None, allow_inf_nan=False, exclude_if=lambda value: value is None)
+
+    @field_validator("max_length")
+    @classmethod
+    def _check_max_length(cls, value: int, info: ValidationInfo) -> int:
+        least = cast("int", info.data.get("min_length", 1))
+        if least > value:
+            raise ValueError(f"is smaller than min_length ({least}): swap the two")
+        return value
+
+    @field_validator("pattern")
+    @classmethod
+    def _check_pattern(cls, value: str | None) -> str | None:
+        try:
+            re.compile(value or "")
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(f"is not a regular expression ({error}): correct it") from error
+        return value
+
+    @field_validator("maximum")
+    @classmethod
+    def _check_maximum(cls, value: float | None, info: ValidationInfo) -> float | None:
+        least = cast("float | None", info.data.get("minimum"))
+        if value is not None and least is not None and least > value:
+            raise ValueError(f"is smaller than minimum ({least:g}): swap the two")
+        return value
+
+    def find_problem(self, text: str) -> str | None:
+        """Return the reason why this text is not a valid answer, in words for the person. None means it is valid."""
+        size = len(text.strip())
+        if size < self.min_length:
+            if self.min_length == 1:
+                return "Please write an answer: it is empty."
+            return f"Please write at least {self.min_length} characters; it has {size}."
+        if size > self.max_length:
+            return f"Please shorten it to {self.max_length:,} characters; it has {size:,}."
+        if self.pattern is not None and not re.fullmatch(self.pattern, text.strip()):
+            return self.hint or "This does not have the requested format."
+        return find_kind_problem(self.kind, text.strip(), self.minimum, self.maximum)

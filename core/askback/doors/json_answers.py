@@ -1,0 +1,30 @@
+"""Writes the answers to a form as a JSON instance of its schema. Pure."""
+
+from __future__ import annotations
+
+__all__ = ["build_instance"]
+
+from pydantic import JsonValue
+
+from askback.domain.form import Answer, Form, Outcome, Question
+from askback.doors.schema_choices import NO_ANSWER, NONE_OF_THESE, to_instance_value
+
+
+def build_instance(form: Form, outcome: Outcome) -> dict[str, JsonValue]:
+    """Return the answers by the ids of their questions. A question without an answer is left out."""
+    instance: dict[str, JsonValue] = {}
+    for question in form.questions:
+        answer = outcome.get(question.id)
+        if answer is None or (all(choice.value == NO_ANSWER for choice in answer.choices) and answer.text is None):
+            continue
+        instance[question.id] = _write_several(question, answer) if question.multi_select else _write(question, answer)
+    return instance
+
+
+def _write(question: Question, answer: Answer) -> JsonValue:
+    return to_instance_value(question.rules.kind, answer.text or answer.choices[0].value)
+
+
+def _write_several(question: Question, answer: Answer) -> JsonValue:
+    values = [choice.value for choice in answer.choices if choice.value not in (NO_ANSWER, NONE_OF_THESE)]
+    return [to_instance_value(question.rules.kind, value) for value in (*values, *filter(None, (answer.text,)))]

@@ -1,0 +1,95 @@
+"""Kinds of written answers, and the number of options to choose."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from askback.domain.actions import Action, Next, Review, Select, Submit
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor
+from askback.domain.interview import Incomplete, apply_action, start_interview
+from askback.domain.text_rules import TextRules
+from askback.errors import InvalidValue
+from askback.inbound.answer_parser import parse_answer
+from askback.internal.clock import utc_now
+
+ANN = Actor(platform="chat", id="U1")
+ABC = tuple(Option(value=one, label=one) for one in "ABC")
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        ("integer", ["0", " -12 ", "+7"], ["", "1.0", "1e3", "٣", "9" * 17, "0x1", "1_000"]),
+        ("number", ["0", "-1.5", "1e3", "1.5E-3"], ["nan", "inf", "1e999", "1,5", ".5", "٣"]),
+        ("email", ["ada@example.com"], ["ada", "@example.com", "ada@example", "a@-x.com", "a b@x.com"]),
+        ("uri", ["https://example.com/a?b#c"], ["example.com", "https://", "https://a b", "javascript:", "/a"]),
+        ("date", ["2026-11-24"], ["2026-11-31", "20261124", "٢٠٢٦-11-24"]),
+        ("date-time", ["2026-11-24T00:00:00Z"], ["2026-11-24T00:00:00", "2026-11-24 00:00:00Z"]),
+    ],
+)
+def test_a_kind_accepts_its_texts_only(kind: str, good: list[str], bad: list[str]) -> None:
+    rules = TextRules.parse({"kind": kind})
+    assert [text for text in good if rules.find_problem(text)] == []
+    assert [text for text in bad if not rules.find_problem(text)] == []
+
+
+@pytest.mark.parametrize("kind", ["integer", "number", "email", "uri", "date", "date-time"])
+def test_no_text_takes_long_to_check(kind: str) -> None:
+    rules = TextRules.parse({"kind": kind})
+    began = time.process_time()
+    for part in ("a.", "a@a-", "1e1", "x:a%20", "a-a.a@", "//a."):
+        rules.find_problem((part * 1000)[:1000])
+    assert time.process_time() - began < 1.0
+
+
+def test_limits_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(InvalidValue, match="maximum: is smaller than minimum"):
+        TextRules(kind="integer", minimum=3, maximum=2)
+    with pytest.raises(InvalidValue, match="max_choices: is smaller than min_choices"):
+        Question(id="q", prompt="?", options=ABC, multi_select=True, min_choices=3, max_choices=2)
+    with pytest.raises(InvalidValue, match="needs a question with multi_select"):
+        Question(id="q", prompt="?", options=ABC, min_choices=2)
+    with pytest.raises(InvalidValue, match="fits no answer"):
+        Question(id="q", prompt="?", options=ABC, multi_select=True, min_choices=4)
+
+
+def test_a_process_of_the_previous_release_reads_forms_without_limits() -> None:
+    written = Form(questions=(Question(id="q", prompt="?"),)).model_dump_json()
+    assert not {"kind", "minimum", "min_choices", "max_choices"} & set(written.replace('"', " ").split())
+
+
+def act(operation: Submit | Select | Next | Review, turn: int = 0) -> Action:
+    return Action(ask_id="a", actor=ANN, operation=operation, turn=turn, at=utc_now())
+
+
+def test_too_few_or_too_many_options_are_no_answer() -> None:
+    question = Question(
+        id="q", prompt="?", options=ABC, multi_select=True, allow_custom=False, min_choices=2, max_choices=2
+    )
+    begun = start_interview(Form(questions=(question,)))
+    for chosen in ((), (0,), (0, 1, 2)):
+        with pytest.raises(Incomplete, match=r"^Please choose exactly 2 options, then submit\.$"):
+            apply_action(apply_action(begun, act(Select(chosen=chosen))), act(Submit()))
+    settled = apply_action(apply_action(begun, act(Select(chosen=(0, 2)))), act(Submit()))
+    assert settled.outcome is not None
+    assert settled.outcome["q"].labels == ("A", "C")
+
+
+def test_a_form_names_the_question_with_too_few_options() -> None:
+    few = Question(id="q", prompt="?", header="Regions", options=ABC, multi_select=True, min_choices=2)
+    other = Question(id="r", prompt="?", options=ABC, default=("A",))
+    begun = apply_action(start_interview(Form(questions=(few, other))), act(Select(chosen=(1,))))
+    reviewed = apply_action(begun, act(Review()))
+    with pytest.raises(Incomplete, match=r"Not answered yet: Regions \(choose at least 2 options\)\."):
+        apply_action(reviewed, act(Submit(), reviewed.turn))
+
+
+def test_a_typed_number_is_the_number_and_not_the_position_of_an_option() -> None:
+    options = (Option(value="x", label="(no answer)"),)
+    question = Question(id="q", prompt="How many?", options=options, rules=TextRules(kind="integer", maximum=9))
+    begun = start_interview(Form(questions=(question,)))
+    assert [one.kind for one in parse_answer(begun, "1")] == ["write"]
+    assert [one.kind for one in parse_answer(begun, "(no answer)")] == ["choose"]
