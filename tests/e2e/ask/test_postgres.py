@@ -11,7 +11,7 @@ from support.processes import Launcher
 from .office import OFFICES, OPTIONS, WITHIN, Office
 
 SELDOM = f"""
-import askback.client.ask_and_wait as waiting
+import askback.client.session as waiting
 from askback.cli.main import main
 
 waiting.LOOK_SECONDS = {2 * WITHIN}

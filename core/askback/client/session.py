@@ -1,0 +1,371 @@
+"""Serves the asks of this process: next to a bot on the same database, or with a bot of its own.
+
+One session serves any number of asks on one platform. It changes over when a bot starts or ends.
+"""
+
+from __future__ import annotations
+
+__all__ = ["LOOK_SECONDS", "AskSession", "open_session"]
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from askback.domain.ask import Ask
+from askback.errors import OperatorError
+from askback.manager import QuestionManager
+from askback.manager.callers import Callers
+from askback.ports.bot import Bot
+from askback.ports.installed_bots import get_bot, load_bots
+from askback.runtime.app import running
+from askback.runtime.shutdown import end_tasks
+from askback.runtime.wakeup import wake_worker
+from askback.settings.core import Settings
+from askback.store.external_access import (
+    DatabaseLocation,
+    DatabaseNotFound,
+    DatabaseNotReady,
+    find_worker_pid,
+    list_worker_platforms,
+    open_for_writing,
+    read_snapshot,
+)
+from askback.store.notifications import LISTENING_BESIDE, Signal
+from askback.store.postgres.address import PostgresAddress
+from askback.store.queries import asks
+from askback.store.sqlite.lockfile import ASKING, DatabaseInUse
+from askback.store.store import Store
+from askback.store.transaction_events import AskSettled, Event
+
+T = TypeVar("T")
+
+LOOK_SECONDS = 0.5
+"""Seconds between two checks for answers or votes, if the database sends no notifications."""
+WATCH_SECONDS = 2.0
+"""Seconds between two checks that a bot runs, or has ended."""
+GRACE_SECONDS = 5.0
+"""Seconds without a bot before this process runs one. Until then, a bot that restarts finds the database free."""
+READY_SECONDS = 10.0
+"""Seconds that another process may take to create the database."""
+DRAW_SECONDS = 30.0
+"""Seconds that the card of a settled question may take to show it."""
+
+
+@asynccontextmanager
+async def open_session(
+    settings: Settings, where: DatabaseLocation, platform: str, note: Callable[[str], None]
+) -> AsyncGenerator[AskSession]:
+    """Serve asks on a platform until the block ends. `note` receives a sentence about each change-over.
+
+    The methods of the session raise the `OperatorError` that prevents it from serving.
+    """
+    session = AskSession(settings, where, platform, note)
+    session.start()
+    try:
+        yield session
+        await session.finish()
+    finally:
+        await session.end()
+
+
+class _Mode(Protocol):
+    """Access to the asks while the session serves them in one way."""
+
+    async def submit(self, build: Callable[[], Ask]) -> Ask: ...
+
+    async def get(self, ask_id: str) -> Ask | None: ...
+
+    async def cancel(self, ask_id: str, reason: str | None) -> bool: ...
+
+
+class AskSession:
+    """Stores asks, and waits for their outcomes."""
+
+    def __init__(self, settings: Settings, where: DatabaseLocation, platform: str, note: Callable[[str], None]) -> None:
+        # Health checks and retention are for the bot to handle.
+        self._settings = settings.model_copy(update={"health": None, "retention": None})
+        self._where = where
+        self._platform = platform
+        self._note = note
+        self._mode: _Mode | None = None
+        self._entered = asyncio.Event()
+        """Set while `_mode` may be used."""
+        self._uses = 0
+        self._unused = asyncio.Event()
+        self._unused.set()
+        self._finishing = asyncio.Event()
+        self._callers = Callers()
+        self._serving: asyncio.Task[None] | None = None
+
+    # Asks
+
+    async def submit(self, build: Callable[[], Ask]) -> Ask:
+        """Store the ask that `build` returns, or return the one that was asked with the same key.
+
+        Its times count from the call of `build`, which may come late: first, this waits until the ask can be served.
+        """
+        return await self._use(lambda mode: mode.submit(build))
+
+    async def get(self, ask_id: str) -> Ask | None:
+        """Return one ask, open or settled; None if no ask has that id."""
+        return await self._use(lambda mode: mode.get(ask_id))
+
+    async def cancel(self, ask_id: str, reason: str | None = None) -> bool:
+        """End an ask without an answer. Return False if it has ended already or does not exist."""
+        return await self._use(lambda mode: mode.cancel(ask_id, reason))
+
+    async def wait(self, ask_id: str, on_change: Callable[[Ask], None] | None = None) -> Ask:
+        """Return the ask once it is settled. `on_change` receives every state that someone may have changed."""
+        with self._callers.register(ask_id) as changed:
+            while True:
+                changed.clear()
+                ask = await self.get(ask_id)
+                if ask is None:
+                    raise OperatorError(f"The question {ask_id} was deleted from the database.")
+                if on_change is not None:
+                    on_change(ask)
+                if ask.outcome is not None:
+                    return ask
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await self._guard(changed.wait())
+
+    async def wait_until_drawn(self, ask: Ask) -> None:
+        """Wait until the card shows the outcome, up to `DRAW_SECONDS`, if a bot of this process draws it."""
+        until = time.monotonic() + DRAW_SECONDS
+        newest: Ask | None = ask
+        while isinstance(self._mode, _OwnBot) and newest is not None and not newest.is_drawn and newest.messages:
+            if time.monotonic() > until:
+                self._note("The card does not show the outcome yet. The next bot on this database updates it.")
+                return
+            await asyncio.sleep(LOOK_SECONDS / 5)
+            newest = await self.get(ask.id)
+
+    # Serving
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self._serving = asyncio.create_task(self._serve(), name="askback session")
+
+    async def finish(self) -> None:
+        """Show what was settled last, and stop serving. Raises the error that ended it."""
+        self._finishing.set()
+        if self._serving is not None:
+            await self._serving
+
+    async def end(self) -> None:
+        """Stop serving at once."""
+        if self._serving is not None:
+            await end_tasks([self._serving])
+            if not self._serving.cancelled():
+                self._serving.exception()  # whoever used the session has received it
+
+    async def _use(self, work: Callable[[_Mode], Awaitable[T]]) -> T:
+        """Run `work` as soon as the asks are served. A change-over waits for it."""
+        while (mode := self._mode) is None:
+            await self._guard(self._entered.wait())
+        self._uses += 1
+        self._unused.clear()
+        try:
+            return await self._guard(work(mode))
+        finally:
+            self._uses -= 1
+            if not self._uses:
+                self._unused.set()
+
+    async def _guard(self, work: Awaitable[T]) -> T:
+        """Wait for `work`. Raises the error that ends the serving meanwhile."""
+        assert self._serving is not None
+        doing = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({doing, self._serving}, return_when=asyncio.FIRST_COMPLETED)
+            if not doing.done():
+                self._serving.result()
+                raise OperatorError("askback stopped serving questions in this process. Ask again.")
+            return doing.result()
+        finally:
+            if not doing.done():
+                await end_tasks([doing])
+
+    async def _serve(self) -> None:
+        beside = await asyncio.to_thread(self._is_served)
+        while not self._finishing.is_set():
+            await (self._work_beside() if beside else self._run_bot())
+            beside = not beside
+
+    @asynccontextmanager
+    async def _offer(self, mode: _Mode) -> AsyncGenerator[None]:
+        """Let the asks be used in this way until the block ends, and until each use has ended."""
+        self._mode = mode
+        self._entered.set()
+        try:
+            yield
+        finally:
+            self._mode = None
+            self._entered.clear()
+        await self._unused.wait()
+
+    async def _stay_until(self, given_up: Callable[[], Awaitable[bool]]) -> bool:
+        """Return True as soon as `given_up` returns True. Return False if the session finishes first."""
+        while not self._finishing.is_set():
+            try:
+                async with asyncio.timeout(WATCH_SECONDS):
+                    await self._finishing.wait()
+            except TimeoutError:
+                if await given_up():
+                    return True
+        return False
+
+    def _is_served(self, *, surely: bool = False) -> bool:
+        """Return True if another process can deliver the questions and receive their answers.
+
+        On PostgreSQL, that process must serve the platform. With `surely`, one that has not announced its platforms
+        does not count. Raises `OperatorError` if the only process that may open the file serves other platforms.
+        """
+        if not isinstance(self._where, PostgresAddress):
+            return find_worker_pid(self._where) is not None and self._is_platform_served(self._where)
+        from askback.store.postgres.external_access import list_processes
+
+        try:
+            there = read_snapshot(self._where, list_processes)
+        except OperatorError:
+            return False  # nothing exists yet, or opening the database reports the error
+        return there.serve(self._platform) if surely else there.may_serve(self._platform)
+
+    def _is_platform_served(self, path: Path) -> bool:
+        served = list_worker_platforms(path)
+        if served is None or self._platform in served:
+            return True
+        if not served:
+            raise OperatorError(
+                f"Another process uses this SQLite database and runs no bot. Let that process run the {self._platform} "
+                "bot (the first argument of `running`), or use PostgreSQL, where several processes can work."
+            )
+        raise OperatorError(
+            f"The process that uses this SQLite database serves {' and '.join(sorted(served))}, not {self._platform}. "
+            "Run both bots in one process (`askback run`), or use PostgreSQL."
+        )
+
+    # Without another process
+
+    async def _run_bot(self) -> None:
+        """Run the bot here until the session finishes, or another process takes over."""
+        bot = get_bot(self._platform)
+        bot.check()
+        serving = [bot]
+        if not isinstance(self._where, PostgresAddress):
+            # While this process holds the file, no other can serve it. So serve the other platforms' questions, too.
+            serving += [other for other in load_bots().values() if other.name != bot.name and _is_whole(other)]
+        try:
+            async with running(serving, self._settings, agent=False, holder=ASKING) as host:
+                host.store.subscribe(self._on_event)
+                async with self._offer(_OwnBot(host.manager)):
+                    if await self._stay_until(self._has_company):
+                        self._note("A bot has started on this database, and takes over the question.")
+        except DatabaseInUse:
+            return  # another process was faster
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, AskSettled):
+            self._callers.wake(event.ask.id)
+
+    async def _has_company(self) -> bool:
+        """Return True if another bot has started (PostgreSQL only). Two bots would split people's messages."""
+        return isinstance(self._where, PostgresAddress) and await asyncio.to_thread(self._is_served, surely=True)
+
+    # With another process
+
+    async def _work_beside(self) -> None:
+        """Let another process serve the asks until the session finishes, or no process serves them any more."""
+        await self._wait_until_ready()
+        alone_since: float | None = None
+
+        async def is_unserved() -> bool:
+            nonlocal alone_since
+            if await asyncio.to_thread(self._is_served):
+                alone_since = None
+                return False
+            if alone_since is None:
+                alone_since = time.monotonic()
+                self._note("The bot has stopped. Unless one starts within seconds, this command replaces it.")
+            return time.monotonic() - alone_since >= GRACE_SECONDS
+
+        async with self._listen_for_signals(), self._offer(_OtherProcess(self._settings, self._where)):
+            await self._stay_until(is_unserved)
+
+    @asynccontextmanager
+    async def _listen_for_signals(self) -> AsyncGenerator[None]:
+        """Receive signals about answers until the block ends, if the database sends any."""
+        if not isinstance(self._where, PostgresAddress):
+            yield
+            return
+        from askback.runtime.postgres_backend import listen
+
+        def on_signal(signal: Signal) -> None:
+            self._callers.wake(None if signal.kind == "look" else signal.id)
+
+        async with listen(self._where, on_signal, LISTENING_BESIDE):
+            yield
+
+    async def _wait_until_ready(self) -> None:
+        """Wait until the database can be read: another process may just be creating it."""
+        until = time.monotonic() + READY_SECONDS
+        while True:
+            try:
+                return await asyncio.to_thread(read_snapshot, self._where, lambda _: None)
+            except (DatabaseNotFound, DatabaseNotReady):
+                if time.monotonic() > until:
+                    raise
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+class _OwnBot:
+    """The asks that a bot of this process serves."""
+
+    def __init__(self, manager: QuestionManager) -> None:
+        self._manager = manager
+
+    async def submit(self, build: Callable[[], Ask]) -> Ask:
+        return await self._manager.submit(build())
+
+    async def get(self, ask_id: str) -> Ask | None:
+        return await self._manager.get(ask_id)
+
+    async def cancel(self, ask_id: str, reason: str | None) -> bool:
+        return await self._manager.cancel(ask_id, reason=reason)
+
+
+class _OtherProcess:
+    """The asks that another process serves."""
+
+    def __init__(self, settings: Settings, where: DatabaseLocation) -> None:
+        self._settings = settings
+        self._where = where
+
+    async def submit(self, build: Callable[[], Ask]) -> Ask:
+        return await self._write(lambda manager: manager.submit(build()))
+
+    async def get(self, ask_id: str) -> Ask | None:
+        return await asyncio.to_thread(read_snapshot, self._where, lambda connection: asks.get(connection, ask_id))
+
+    async def cancel(self, ask_id: str, reason: str | None) -> bool:
+        return await self._write(lambda manager: manager.cancel(ask_id, reason=reason))
+
+    async def _write(self, work: Callable[[QuestionManager], Awaitable[T]]) -> T:
+        async with open_for_writing(self._where) as database:
+            done = await work(QuestionManager(Store(database), self._settings.limits))
+        if not isinstance(self._where, PostgresAddress):
+            wake_worker(self._where)
+        return done
+
+
+def _is_whole(bot: Bot) -> bool:
+    """Return True if the bot has all its settings, so that questions on its platform can be served."""
+    try:
+        bot.check()
+    except OperatorError:
+        return False
+    return bot.is_configured()
