@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["log_in", "use_addresses"]
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import aiohttp
 import discord
@@ -23,15 +23,36 @@ NOT_DISCORD = (
 )
 
 
-@contextmanager
-def use_addresses(settings: DiscordSettings) -> Generator[None]:
-    """Point discord.py at the configured addresses, and restore its own afterwards, since its classes hold them."""
-    before = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
-    Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = settings.api_url, yarl.URL(settings.gateway_url)
-    try:
-        yield
-    finally:
-        Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = before
+class _Addresses:
+    """The addresses of discord.py, whose classes hold them, so that all clients of a process share them."""
+
+    def __init__(self) -> None:
+        self._users = 0
+        self._before = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
+
+    @contextmanager
+    def use(self, settings: DiscordSettings) -> Generator[None]:
+        if not self._users:
+            self._before = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
+        self._users += 1
+        Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = settings.api_url, yarl.URL(settings.gateway_url)
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = self._before
+
+
+_ADDRESSES = _Addresses()
+
+
+def use_addresses(settings: DiscordSettings) -> AbstractContextManager[None]:
+    """Point discord.py at the configured addresses. Restore its own when the last of several users ends.
+
+    The users may end in any order: a directory may be open while a bot starts.
+    """
+    return _ADDRESSES.use(settings)
 
 
 async def log_in(client: discord.Client, settings: DiscordSettings) -> None:

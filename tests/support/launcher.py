@@ -28,6 +28,7 @@ from anthropic import AsyncAnthropic
 
 import askback_slack.app  # noqa: F401
 from askback.cli import main as cli
+from askback.doors import caller_asks, mcp_door, mcp_stdio  # noqa: F401
 from askback.ports.installed_bots import list_entries
 from askback.runtime import serve, worker  # noqa: F401
 from askback.store.postgres import database, prepare  # noqa: F401

@@ -25,7 +25,7 @@ PURE = {
     "errors", "domain", "tools",
     "agent.model_response", "agent.audience", "agent.budget", "agent.compaction", "agent.thread_history", "agent.names",
     "agent.prompt", "agent.approver_shortage",
-    "doors.json_answers", "doors.json_schema", "doors.schema_choices",
+    "doors.json_answers", "doors.json_schema", "doors.permission", "doors.results", "doors.schema_choices",
     "inbound.commands", "inbound.answer_parser", "internal.values", "ports.clock_check", "ports.findings",
     "settings.address", "settings.approvers", "settings.durations", "settings.id_list",
     "text.bodies", "text.literal", "text.markdown",

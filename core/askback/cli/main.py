@@ -17,6 +17,7 @@ import typer
 
 from askback.cli.admin.cli import commands
 from askback.cli.ask import commands as asking
+from askback.cli.mcp import commands as serving_mcp
 from askback.errors import AskbackError, CallerError
 from askback.internal.collector import pause_collector
 from askback.ports.installed_bots import list_bot_names
@@ -242,6 +243,7 @@ async def _print_invitation(name: str) -> int:
 
 
 app.add_typer(asking)
+app.add_typer(serving_mcp)
 app.add_typer(commands)
 
 

@@ -8,9 +8,10 @@ import asyncio
 import logging
 import secrets
 
+from askback.client.addressing import parse_address
 from askback.client.key_check import check_names, check_question, format_other_wait, has_other_wait
 from askback.client.parameter_names import PYTHON, Terms
-from askback.client.request import AskRequest, Prepared, parse_address, prepare
+from askback.client.request import AskRequest, Prepared, prepare
 from askback.client.result import AskOutcome, get_outcome
 from askback.client.session import AskSession, open_session
 from askback.domain.ask import Ask

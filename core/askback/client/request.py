@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-__all__ = ["NO", "AskRequest", "Prepared", "parse_address", "prepare"]
+__all__ = ["NO", "QUESTION_ID", "AskRequest", "Prepared", "prepare"]
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 from pydantic import Field
 
+from askback.client.addressing import add_name_to_errors, build_who, check_possible, format_names, look_up_names
 from askback.client.parameter_names import PYTHON, Terms
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Policy, Reasons, Who
+from askback.domain.ask_policy import Approval, Reasons, Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.errors import CallerError
 from askback.internal.values import Value
-from askback.ports.directory import ANYONE, Directory, Found, Named, normalize_name
-from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
+from askback.ports.directory import Directory, Found, Named, normalize_name
 from askback.text.redaction import contains_known_secret
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 NO: Final = frozenset({"no", "nope", "deny", "reject", "refuse", "decline", "veto", "abort"})
 """Options that count as "no" if the caller names none, in upper or lower case."""
@@ -185,23 +181,6 @@ class Prepared:
         return build_ask(self.form, to=self.found.place, policy=policy, key=self.key)
 
 
-def parse_address(to: str, platforms: Sequence[str], terms: Terms = PYTHON) -> tuple[str | None, str]:
-    """Return the platform, or None if none is given, and the name of the place. Raises `CallerError`."""
-    platform, colon, name = to.partition(":")
-    if colon and platform.casefold() in platforms:
-        platform = platform.casefold()
-        if not name.strip():
-            raise CallerError(
-                f"{terms.format_parameter('to', to)} has no place: use {platform}:#channel or {platform}:@person."
-            )
-        return platform, name.strip()
-    if colon and platform.isalpha():
-        raise CallerError(f"There is no platform {platform!r}: write one of {', '.join(sorted(platforms))}.")
-    if not to.strip():
-        raise CallerError(f"{terms.name('to')} is empty: say where to ask.")
-    return None, to.strip()
-
-
 async def prepare(request: AskRequest, place: str, directory: Directory, key: str, *, again: bool = False) -> Prepared:
     """Look up the names of a request. `place` is its address without the platform.
 
@@ -210,126 +189,31 @@ async def prepare(request: AskRequest, place: str, directory: Directory, key: st
     Raises `UnknownName`, `CallerError` if no one could decide it, `DeliveryError` and `RetryableError`.
     """
     form = request.build_form()
-    with _add_name_to_errors(place):
+    with add_name_to_errors(place):
         found = await directory.find_place(place)
-    approvers = await _look_up_names(request.approvers, found, directory)
+    approvers = await look_up_names(request.approvers, found, directory)
     if not request.approvers and found.person is not None:
         approvers = [Named(name=found.name, person=found.person)]
     elif not request.approvers:
         examples = [request.terms.format_parameter("approvers", name) for name in ("@release", "@ada", "anyone")]
         raise CallerError(f"Say who may answer: {examples[0]}, {examples[1]}, or {examples[2]}.")
-    requesters = await _look_up_names(request.requested_by, found, directory)
+    requesters = await look_up_names(request.requested_by, found, directory)
     people = [one.person for one in requesters if one is not None and one.person is not None]
     if len(people) < len(requesters):
         raise CallerError(f"{request.terms.name('requested_by')} names a group: requesters must be people.")
-    later = {after: await _look_up_names(names, found, directory) for after, names in request.escalate.items()}
+    later = {after: await look_up_names(names, found, directory) for after, names in request.escalate.items()}
     everybody = [*approvers, *(one for names in later.values() for one in names)]
     approval = request.build_approval(tuple(people))
     if not again:
-        _check_possible(everybody, approval, found, request.terms)
+        check_possible(everybody, approval, found, request.terms)
     return Prepared(
         form=form,
         found=found,
-        who=_build_who(approvers),
+        who=build_who(approvers),
         approval=approval,
         wait=request.wait,
         remind=request.remind,
-        escalate={after: _build_who(names) for after, names in later.items()},
+        escalate={after: build_who(names) for after, names in later.items()},
         key=key,
-        asked=_format_names(approvers),
+        asked=format_names(approvers),
     )
-
-
-async def _look_up_names(names: Iterable[str], found: Found, directory: Directory) -> list[Named | None]:
-    """Look up the names; None means anyone. A name may have the platform's prefix, as in settings."""
-    named: list[Named | None] = []
-    for given in names:
-        name = given.strip().removeprefix(f"{found.place.platform}:").strip()
-        if not name:
-            raise CallerError("The name of a person or group is empty: write a name such as @ada, or leave it out.")
-        with _add_name_to_errors(name):
-            named.append(None if normalize_name(name) == ANYONE else await directory.find_addressee(name, found.place))
-    return named
-
-
-@contextmanager
-def _add_name_to_errors(name: str) -> Generator[None]:
-    """Add the name to the errors that its look-up raises."""
-    try:
-        yield
-    except (MessageNotFound, RetryableError) as error:
-        raise RetryableError(f"Could not look up {name}: {error}") from error
-    except DeliveryError as error:
-        raise DeliveryError(f"Could not look up {name}: {error}") from error
-
-
-def _build_who(named: Iterable[Named | None]) -> Who:
-    listed = list(named)
-    known = [one for one in listed if one is not None]
-    return Who(
-        people=tuple({one.person.id: one.person for one in known if one.person is not None}.values()),
-        groups=tuple(dict.fromkeys(one.group for one in known if one.group is not None)),
-        anyone=None in listed,
-    )
-
-
-def _format_names(named: Iterable[Named | None]) -> str:
-    return ", ".join(ANYONE if one is None else one.name for one in named)
-
-
-def _check_possible(named: Sequence[Named | None], approval: Approval | None, found: Found, terms: Terms) -> None:
-    """Raise `CallerError` if these people could never decide."""
-    if approval is None and _count_possible_voters(named, ()) == 0:
-        raise CallerError(f"There is nobody in {_format_names(named)}: name other people or groups who may answer.")
-    if approval is not None:
-        _check_numbers(named, approval)
-    if found.person is not None:
-        _check_alone(named, approval, found.person, found.name, terms)
-
-
-def _check_numbers(named: Sequence[Named | None], approval: Approval) -> None:
-    """Raise `CallerError` if too few could vote. Groups are counted here; the policy counts only people."""
-    count = _count_possible_voters(named, () if approval.own else approval.requesters)
-    if count is None:
-        return
-    own = "" if approval.own or not approval.requesters else " (requesters do not count)"
-    for number, what in ((approval.quorum, "agree"), (approval.refusals, "refuse")):
-        if number > count:
-            only = "nobody is" if count == 0 else "only 1 person is" if count == 1 else f"only {count} people are"
-            have = "person has" if number == 1 else "people have"
-            raise CallerError(
-                f"{number} {have} to {what}, but {only} in {_format_names(named)}{own}: name more approvers, or lower "
-                "the number."
-            )
-
-
-def _check_alone(
-    named: Sequence[Named | None], approval: Approval | None, person: Actor, name: str, terms: Terms
-) -> None:
-    """Raise `CallerError` unless this person could decide alone: only they see the question."""
-    groups = (one.group for one in named if one is not None and person.id in (one.members or ()))
-    person = person.evolve(groups=tuple(group for group in groups if group is not None))
-    why = Policy(who=_build_who(named), approval=approval).find_refusal_alone(person)
-    if why is not None:
-        raise CallerError(
-            f"Nobody could decide this: {why}. Use {terms.name('to')} to ask in a channel that they can see, or let "
-            f"{name} decide alone."
-        )
-
-
-def _count_possible_voters(named: Sequence[Named | None], requesters: Sequence[Actor]) -> int | None:
-    """Return the maximum number of people who could decide; None if it is unknown."""
-    people: set[str] = set()
-    others = 0
-    for one in named:
-        if one is None:
-            return None
-        if one.person is not None:
-            people.add(one.person.id)
-        elif one.members is not None:
-            people.update(one.members)
-        elif one.count is not None:
-            others += one.count
-        else:
-            return None
-    return len(people - {person.id for person in requesters}) + others

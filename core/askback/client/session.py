@@ -14,6 +14,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from sqlalchemy import Connection
+
 from askback.domain.ask import Ask
 from askback.errors import OperatorError
 from askback.manager import QuestionManager
@@ -113,6 +115,10 @@ class AskSession:
         """Return one ask, open or settled; None if no ask has that id."""
         return await self._use(lambda mode: mode.get(ask_id))
 
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` on a snapshot of the database, which exists and is up to date by then."""
+        return await self._use(lambda _: asyncio.to_thread(read_snapshot, self._where, work))
+
     async def cancel(self, ask_id: str, reason: str | None = None) -> bool:
         """End an ask without an answer. Return False if it has ended already or does not exist."""
         return await self._use(lambda mode: mode.cancel(ask_id, reason))
@@ -145,6 +151,11 @@ class AskSession:
             newest = await self.get(ask.id)
 
     # Serving
+
+    @property
+    def is_over(self) -> bool:
+        """True if it has stopped serving, by itself or because of an error."""
+        return self._serving is not None and self._serving.done()
 
     def start(self) -> None:
         """Begin to serve."""

@@ -193,6 +193,10 @@ class Settings(TomlSettings):
     """The least severe log records to write: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`."""
     log_format: Literal["text", "json"] = Field(default="text", description="Give text or json.")
     """The format of log lines. `json` writes one object per line."""
+    mcp_tokens: SecretStr | None = Field(
+        default=None, description="Give NAME:TOKEN for each agent, separated by commas."
+    )
+    """The tokens of `askback mcp --http`, each with the name of its agent. `--tokens` takes precedence."""
     health: str | None = Field(
         default=None, description="Give the HOST:PORT for /healthz and /readyz, such as 127.0.0.1:8080."
     )

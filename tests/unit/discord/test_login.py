@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 from aiohttp import web
+from discord.http import Route
+from pydantic import SecretStr
 
 from askback.errors import OperatorError
+from askback_discord.login import use_addresses
+from askback_discord.settings import DiscordSettings
 from askback_discord.setup import DiscordSetup
 
 
@@ -39,3 +45,14 @@ async def test_what_is_not_discord(monkeypatch: pytest.MonkeyPatch, status: int,
             await DiscordSetup().get_invitation()
     finally:
         await runner.cleanup()
+
+
+def test_a_client_that_ends_leaves_the_address_to_the_others() -> None:
+    settings = DiscordSettings(token=SecretStr("secret"), api_url="http://127.0.0.1:9/api/v10")
+    before = Route.BASE
+    with ExitStack() as directory, ExitStack() as bot:
+        directory.enter_context(use_addresses(settings))
+        bot.enter_context(use_addresses(settings))
+        directory.close()
+        assert settings.api_url == Route.BASE
+    assert before == Route.BASE

@@ -16,6 +16,7 @@ __all__ = [
     "list_newest_posted",
     "list_open",
     "list_open_of",
+    "list_open_with_key",
     "list_text_authors",
     "log_action",
     "save",
@@ -134,6 +135,17 @@ def list_open(connection: Connection, place: Place | None = None, left: SkippedR
     if place is not None:
         query = query.where(asks.c.place_key == place.key)
     return tuple(_skip_unreadable(connection.execute(query).mappings(), left))
+
+
+def list_open_with_key(connection: Connection, beginning: str) -> tuple[Ask, ...]:
+    """Return the open asks whose key begins with a text, oldest first, without those of a newer release."""
+    query = (
+        select(asks)
+        .where(asks.c.status == "open", asks.c.key.startswith(beginning, autoescape=True))
+        .order_by(asks.c.created_at, asks.c.id)
+    )
+    found = _skip_unreadable(connection.execute(query).mappings(), SkippedRows())
+    return tuple(ask for ask in found if ask.key is not None and ask.key.startswith(beginning))
 
 
 def _skip_unreadable(rows: Iterable[RowMapping], left: SkippedRows | None) -> Iterator[Ask]:

@@ -1,0 +1,286 @@
+"""The command `askback mcp`."""
+
+from __future__ import annotations
+
+__all__ = ["commands"]
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from askback.errors import AskbackError, CallerError, OperatorError
+from askback.internal.extras import import_extra
+from askback.runtime.process import run_to_end
+from askback.settings.config_option import Config, report_unread
+
+if TYPE_CHECKING:
+    from askback.doors.caller_asks import CallerAsks
+    from askback.doors.mcp_tokens import Tokens
+    from askback.doors.rules import DoorRules
+    from askback.settings.address import Address
+    from askback.settings.core import Settings
+
+commands = typer.Typer(rich_markup_mode="rich")
+
+TOKEN_BYTES = 100_000
+"""Largest size of the file with tokens."""
+
+
+def _join_lines(*lines: str) -> str:
+    return "\n".join(lines)
+
+
+@commands.command(
+    name="mcp",
+    epilog=_join_lines(
+        "Examples:",
+        "  [bold]claude mcp add askback -- askback mcp --to slack:@ada[/]",
+        "  [bold]askback mcp --to slack:#agents --who @team --wait 1d[/]",
+        "  [bold]askback mcp --to discord:#agents --who anyone --permit --approvers @leads[/]",
+        "  [bold]askback mcp --to slack:#agents --who @team --http 8765 --tokens tokens.txt[/]",
+        "",
+        "The client starts the command, and talks to it over standard input and",
+        "output. Its agent gets the tools ask, AskUserQuestion, wait, cancel and",
+        "pending. It cannot change where questions go, or who may answer them:",
+        "these options decide that.",
+        "",
+        "With --permit, Claude Code can let people approve the calls of its tools:",
+        "  [bold]claude --permission-prompt-tool mcp__askback__permit[/]",
+    ),
+)
+def mcp(
+    to: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PLACE",
+            help="Where to ask: slack:#agents, discord:Server/#agents, slack:@ada for a direct message. Give several "
+            "to let the agent choose; the first is the default.",
+        ),
+    ] = None,
+    who: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who may answer: a group or role (@team), a person (@ada), an id, or anyone. Not needed for a direct "
+            "message.",
+        ),
+    ] = None,
+    wait: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="How long a question stays open: 30m, 8h, 3d, or forever. Default: the setting timeout, or forever.",
+        ),
+    ] = None,
+    remind: Annotated[
+        list[str] | None, typer.Option(metavar="TIME", help="Remind people who have not answered, after this time.")
+    ] = None,
+    permit: Annotated[
+        bool, typer.Option("--permit", help="Offer the tool permit, with which Claude Code asks before it runs others.")
+    ] = False,
+    approvers: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who may approve with --permit. Default: the setting approvers. The settings approval_… say how many "
+            "have to agree, and for how long.",
+        ),
+    ] = None,
+    requested_by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A person for whom the agent works, who may not approve its calls."),
+    ] = None,
+    call_wait: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="How long one call waits for an answer before it returns the id of the open question: 25s, or "
+            "forever. Default: 25s, or as long as it takes for Claude Code.",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The name of this agent. Agents with different names cannot see each other's questions. Default: your "
+            "user name and this machine.",
+        ),
+    ] = None,
+    http: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Serve streamable HTTP at this address, under /mcp. A port alone listens on this machine only.",
+        ),
+    ] = None,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --http: a file with a line NAME:TOKEN for each agent. Default: ASKBACK_MCP_TOKENS.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="With --http: a host name by which clients reach it from elsewhere."),
+    ] = None,
+    config: Config = None,
+) -> None:
+    """Let the agent of any MCP client ask people in Slack or Discord: Claude Code, Cursor, and others.
+
+    Works with a running bot on the same database, or without one. It needs the platform's tokens, and no API key for a model. Like `askback ask`, it trusts nothing in the working directory.
+    """  # noqa: E501 - typer keeps line breaks
+    with import_extra("mcp", "`askback mcp`"):
+        import mcp as _  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
+    from askback.observability.logs import configure_logging
+    from askback.settings.environment import load_settings
+
+    report_unread("askback mcp")
+    settings = load_settings()
+    configure_logging(settings.log_level, settings.log_format)
+    rules = _build_rules(settings, to, who, wait, remind, approvers, requested_by)
+    if http is None and (tokens is not None or allow_host):
+        raise CallerError("--tokens and --allow-host need --http: add --http PORT, or leave them out.")
+    if http is not None and name is not None:
+        raise CallerError("With --http, the token names the agent: leave out --name.")
+    limit = None if call_wait is None else _parse_wait("call-wait", call_wait)
+    raise typer.Exit(
+        run_to_end(
+            _serve(
+                settings,
+                rules,
+                permit=permit,
+                call_wait=limit,
+                name=name,
+                address=_parse_address(http),
+                tokens=tokens,
+                hosts=tuple(allow_host or ()),
+            )
+        )
+    )
+
+
+async def _serve(
+    settings: Settings,
+    rules: DoorRules,
+    *,
+    permit: bool,
+    call_wait: float | None,
+    name: str | None,
+    address: Address | None,
+    tokens: Path | None,
+    hosts: tuple[str, ...],
+) -> int:
+    from askback import __version__
+    from askback.doors.caller_asks import CallerAsks
+    from askback.doors.mcp_door import McpDoor
+    from askback.internal.collector import resume_collector
+    from askback.store.url import parse_database_url
+
+    asks = CallerAsks(settings, parse_database_url(settings.database_url))
+    try:
+        if address is None:
+            from askback.doors.mcp_stdio import build_stdio_principal, serve_stdio
+
+            principal = build_stdio_principal(name)
+            door = McpDoor(rules, asks, lambda _: principal, call_wait=call_wait, permit=permit)
+            await _resume(asks, (principal,))
+            resume_collector()
+            await serve_stdio(door.create_server(__version__))
+        else:
+            from askback.doors.mcp_http import build_http_principal, find_http_principal, serve_http
+
+            known = _read_tokens(settings, tokens)
+            door = McpDoor(rules, asks, find_http_principal, call_wait=call_wait, permit=permit)
+            await _resume(asks, tuple(map(build_http_principal, known.digests)))
+            resume_collector()
+            await serve_http(door.create_server(__version__), address, known, hosts)
+    finally:
+        await asks.close()
+    return 0
+
+
+async def _resume(asks: CallerAsks, principals: tuple[str, ...]) -> None:
+    """Serve the open questions of an earlier process. If that fails, each later call reports the reason."""
+    from logging import getLogger
+
+    try:
+        await asks.resume(principals)
+    except AskbackError as error:
+        getLogger("askback.door").warning("Could not look for open questions: %s", error, extra={"action": "resume"})
+
+
+def _build_rules(
+    settings: Settings,
+    to: list[str] | None,
+    who: list[str] | None,
+    wait: str | None,
+    remind: list[str] | None,
+    approvers: list[str] | None,
+    requested_by: list[str] | None,
+) -> DoorRules:
+    from askback.doors.rules import DoorRules
+
+    limit = settings.timeout if wait is None else _parse_wait("wait", wait)
+    rules = DoorRules(
+        places=tuple(to or ()),
+        answerers=tuple(who or ()),
+        approvers=tuple(approvers or ()),
+        requesters=tuple(requested_by or ()),
+        wait=None if limit == math.inf else limit,
+        remind=tuple(_parse_time("remind", one) for one in remind or ()),
+        approvals=settings.approvals,
+    )
+    rules.check()
+    return rules
+
+
+def _parse_wait(option: str, text: str) -> float:
+    return math.inf if text.strip().casefold() in {"forever", "never"} else _parse_time(option, text)
+
+
+def _parse_time(option: str, text: str) -> float:
+    from askback.domain.ask_policy import LONGEST_WAIT
+    from askback.settings.durations import parse_duration
+
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise CallerError(f"--{option} {text} {error}.") from None
+    if not 0 < seconds <= LONGEST_WAIT:
+        raise CallerError(f"--{option} {text} is out of range: use more than 0 seconds, at most ten years, or forever.")
+    return seconds
+
+
+def _parse_address(http: str | None) -> Address | None:
+    from askback.settings.address import Address
+
+    try:
+        return None if http is None else Address.read(http)
+    except ValueError:
+        raise CallerError(f"--http {http} is not an address. Give HOST:PORT, such as 127.0.0.1:8765.") from None
+
+
+def _read_tokens(settings: Settings, file: Path | None) -> Tokens:
+    from askback.doors.mcp_tokens import read_tokens
+
+    if file is None and settings.mcp_tokens is None:
+        raise OperatorError(
+            "--http needs a token for each agent. Put lines NAME:TOKEN into a file and name it with --tokens, or set "
+            "ASKBACK_MCP_TOKENS. Make a token with: openssl rand -hex 24"
+        )
+    if file is None:
+        assert settings.mcp_tokens is not None
+        return read_tokens(settings.mcp_tokens.get_secret_value(), "ASKBACK_MCP_TOKENS")
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(TOKEN_BYTES + 1).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise OperatorError(f"Could not read the tokens in {file}: {why}.") from None
+    if len(text) > TOKEN_BYTES:
+        raise OperatorError(f"The file {file} is too large for tokens: give at most {TOKEN_BYTES:,} bytes.")
+    return read_tokens(text, str(file))

@@ -1,0 +1,377 @@
+"""The tools of `askback mcp`: any MCP client's agent asks people with them."""
+
+from __future__ import annotations
+
+__all__ = ["McpDoor"]
+
+import json
+import logging
+import math
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+from pydantic import JsonValue
+
+from askback.domain import approval
+from askback.domain.ask import Ask
+from askback.domain.ask_policy import Approval, Policy
+from askback.domain.form import Form
+from askback.doors.caller_asks import CallerAsks, CallKind, NewAsk, parse_kind
+from askback.doors.permission import QUESTIONS, answer_questions, answer_request, deny, deny_undecided
+from askback.doors.results import describe_open, to_result
+from askback.doors.rules import AddressBook, Addressees, DoorRules
+from askback.doors.tool_inputs import (
+    AskInput,
+    CancelInput,
+    NoInput,
+    PermitInput,
+    WaitInput,
+    build_question,
+    check_secrets,
+    parse_input,
+    repair_texts,
+)
+from askback.errors import AskbackError, CallerError, ModelError
+from askback.tools import get_tool
+from askback.tools.lenient_parser import build_schema
+
+log = logging.getLogger("askback.door")
+
+UNKNOWN_SECONDS: Final = 25.0
+"""Seconds that a call of an unknown client waits. No known client gives up earlier."""
+PATIENT: Final = frozenset({"claude-code"})
+"""Clients whose calls may take as long as they like while they receive progress."""
+SILENT_SECONDS: Final = 240.0
+"""Seconds that a call of such a client waits if it receives no progress."""
+PROGRESS_SECONDS: Final = 10.0
+LONGEST_CALL_ID: Final = 500
+
+INSTRUCTIONS: Final = (
+    "These tools ask people in a team chat, who answer in minutes or hours. Ask for decisions, preferences and facts "
+    "that only people have, and not for what you can find out or decide yourself. If the status of a result is “open”, "
+    "nobody has answered yet: end your turn, and call `wait` with its id later. “timed_out” means that nobody "
+    "answered, which is neither a yes nor a no."
+)
+_ASK: Final = (
+    "Ask people in the team chat one question, and wait for the answer. Give options for people to choose from, or a "
+    "form for several answers, or neither for a written answer. If the result says that the question is open, nobody "
+    "has answered yet: end your turn, and call `wait` with its id later."
+)
+_QUESTIONS: Final = (
+    "Ask people in the team chat 1-4 multiple-choice questions, and wait for their answers. People can always write "
+    'their own answer instead. If you recommend an option, put it first and end its label with "(Recommended)". If the '
+    "result says that the questions are open, end your turn, and call `wait` with the id later."
+)
+_WAIT: Final = "Wait for the answer to a question that is still open. Call it later, not at once: people take hours."
+_CANCEL: Final = "Withdraw an open question of yours. People then see that it was cancelled."
+_PENDING: Final = "List your open questions, with their ids."
+_PERMIT: Final = "Ask approvers in the team chat if a call of a tool may run. For --permission-prompt-tool."
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call of a tool, and its caller."""
+
+    principal: str
+    client: str
+    id: str | None
+    """The client's own id of the call, which is the same when the call is repeated."""
+    has_progress: bool
+    report: Callable[[int, str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _ToolEntry:
+    tool: Tool
+    run: Callable[[_Call, Mapping[str, JsonValue]], Awaitable[CallToolResult]]
+
+
+class McpDoor:
+    """Answers the calls of MCP clients."""
+
+    def __init__(
+        self,
+        rules: DoorRules,
+        asks: CallerAsks,
+        find_principal: Callable[[object], str],
+        *,
+        call_wait: float | None = None,
+        permit: bool = False,
+    ) -> None:
+        self._rules = rules
+        self._asks = asks
+        self._find_principal = find_principal
+        """Return the principal of a call from its HTTP request, which is None over stdio."""
+        self._call_wait = call_wait
+        """The longest time that one call waits, in seconds. None means that it depends on the client."""
+        self._book = AddressBook(rules)
+        self._tools = self._list_tools(permit=permit)
+
+    def create_server(self, version: str) -> Server[dict[str, Any]]:
+        """Return the MCP server of this door."""
+        return Server(
+            "askback",
+            version=version,
+            title="askback",
+            instructions=INSTRUCTIONS,
+            on_list_tools=self._on_list_tools,
+            on_call_tool=self._on_call_tool,
+        )
+
+    def _list_tools(self, *, permit: bool) -> dict[str, _ToolEntry]:
+        tool = get_tool(QUESTIONS)
+        questions = dict(tool.input_schema)
+        # People come from the operator's rules, not from the model.
+        questions["properties"] = {
+            k: v for k, v in cast("Mapping[str, JsonValue]", questions["properties"]).items() if k != "to"
+        }
+        ask = build_schema(AskInput)
+        properties = cast("dict[str, JsonValue]", ask["properties"])
+        if len(self._rules.places) > 1:
+            cast("dict[str, JsonValue]", properties["place"])["description"] = (
+                f"Where to ask: {', '.join(self._rules.places)}. The default is the first."
+            )
+        else:
+            del properties["place"]
+        found = [
+            _describe("ask", "Ask people", _ASK, ask, self._ask),
+            _describe(QUESTIONS, "Ask people several questions", _QUESTIONS, questions, self._ask_questions),
+            _describe("wait", "Wait for an answer", _WAIT, build_schema(WaitInput), self._wait_for),
+            _describe("cancel", "Cancel a question", _CANCEL, build_schema(CancelInput), self._cancel),
+            _describe(
+                "pending", "List open questions", _PENDING, build_schema(NoInput), self._list_pending, reads=True
+            ),
+        ]
+        if permit:
+            found.append(_describe("permit", "Ask for permission", _PERMIT, build_schema(PermitInput), self._permit))
+        return {entry.tool.name: entry for entry in found}
+
+    async def _on_list_tools(
+        self, context: ServerRequestContext[dict[str, Any]], params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        return ListToolsResult(tools=[entry.tool for entry in self._tools.values()])
+
+    async def _on_call_tool(
+        self, context: ServerRequestContext[dict[str, Any]], params: CallToolRequestParams
+    ) -> CallToolResult:
+        entry = self._tools.get(params.name)
+        if entry is None:
+            return _build_error(f"There is no tool {params.name!r}: use {', '.join(self._tools)}.")
+        given = cast("Mapping[str, JsonValue]", repair_texts(params.arguments or {}))
+        try:
+            return await entry.run(self._read_call(context), given)
+        except (CallerError, ModelError) as error:
+            return _build_error(str(error))
+        except AskbackError as error:
+            log.warning("A call of %s failed: %s", params.name, error, extra={"action": "call_failed"})
+            return _build_error(
+                f"askback could not do this: {error} Tell the operator of askback; asking again now does not help."
+            )
+
+    def _read_call(self, context: ServerRequestContext[dict[str, Any]]) -> _Call:
+        meta = cast("Mapping[str, object]", context.meta or {})
+        named = meta.get("claudecode/toolUseId")
+        client = context.session.client_params
+
+        async def report(number: int, text: str) -> None:
+            await context.session.report_progress(number, None, text)
+
+        return _Call(
+            principal=self._find_principal(context.request),
+            client="" if client is None else client.client_info.name,
+            id=named if isinstance(named, str) and 0 < len(named) <= LONGEST_CALL_ID else None,
+            has_progress="progress_token" in meta or "progressToken" in meta,
+            report=report,
+        )
+
+    # Tools
+
+    async def _ask(self, call: _Call, given: Mapping[str, JsonValue]) -> CallToolResult:
+        parsed = parse_input("ask", AskInput, given)
+        form, vote = build_question(parsed)
+        place = self._rules.find_place(parsed.place)
+        return await self._ask_people(call, "ask" if parsed.form is None else "form", place, form, vote)
+
+    async def _ask_questions(self, call: _Call, given: Mapping[str, JsonValue]) -> CallToolResult:
+        return await self._ask_people(call, "questions", self._rules.places[0], get_tool(QUESTIONS).parse(given), None)
+
+    async def _ask_people(
+        self, call: _Call, kind: CallKind, place: str, form: Form, vote: Approval | None
+    ) -> CallToolResult:
+        people = await self._book.look_up(place)
+        ask = await self._submit(call, kind, people, form, vote)
+        newest = await self._wait(call, ask, people.asked)
+        return self._build_result(call, newest, people.asked)
+
+    async def _wait_for(self, call: _Call, given: Mapping[str, JsonValue]) -> CallToolResult:
+        ask = await self._find(call, "wait", parse_input("wait", WaitInput, given).id)
+        asked = "the people who were asked"
+        return self._build_result(call, await self._wait(call, ask, asked), asked)
+
+    async def _cancel(self, call: _Call, given: Mapping[str, JsonValue]) -> CallToolResult:
+        parsed = parse_input("cancel", CancelInput, given)
+        ask = await self._find(call, "cancel", parsed.id)
+        reason = " ".join((parsed.reason or "").split())[:500]
+        newest = await self._asks.cancel(ask, f"The agent withdrew it{f': {reason}' if reason else '.'}")
+        return self._build_result(call, newest, "the people who were asked")
+
+    async def _list_pending(self, call: _Call, given: Mapping[str, JsonValue]) -> CallToolResult:
+        parse_input("pending", NoInput, given)
+        found: list[JsonValue] = [
+            {
+                "id": ask.id,
+                "question": ask.interview.form.questions[0].prompt,
+                "where": self._name_place(ask),
+                "since": ask.created_at.isoformat(),
+                "deadline": None if ask.policy.deadline is None else ask.policy.deadline.isoformat(),
+            }
+            for ask in await self._asks.list_pending(call.principal)
+        ]
+        text = (
+            f"{len(found)} open questions: {json.dumps(found, ensure_ascii=False)}" if found else "No open questions."
+        )
+        return _build_answer({"pending": found, "message": text})
+
+    async def _permit(self, call: _Call, given: Mapping[str, JsonValue]) -> CallToolResult:
+        try:
+            answer = await self._decide(call, parse_input("permit", PermitInput, given))
+        except (CallerError, ModelError) as error:
+            answer = deny(f"Nobody was asked, so it was not run: {error}")
+        except AskbackError as error:
+            log.warning("A request for permission failed: %s", error, extra={"action": "call_failed"})
+            answer = deny(f"askback could not ask for permission, so it was not run. Nobody denied it: {error}")
+        # Claude Code accepts one text block, and no structured content.
+        return CallToolResult(content=[TextContent(text=json.dumps(answer, ensure_ascii=False))])
+
+    async def _decide(self, call: _Call, given: PermitInput) -> dict[str, JsonValue]:
+        people = await self._book.look_up(self._rules.places[0])
+        call_id = given.tool_use_id if given.tool_use_id is not None else call.id
+        # The same id may also name the call of a tool here.
+        call_id = None if call_id is None else f"permit:{call_id[:LONGEST_CALL_ID]}"
+        call = _Call(call.principal, call.client, call_id, call.has_progress, call.report)
+        if given.tool_name == QUESTIONS:
+            ask = await self._submit(call, "questions", people, get_tool(QUESTIONS).parse(given.input), None)
+            newest = await self._wait(call, ask, people.asked)
+            if newest.outcome is None:
+                return deny(str(describe_open(newest, people.asked, people.found.name)["message"]))
+            self._asks.claim(newest, call.id)
+            return answer_questions(given.input, newest, newest.outcome)
+        form = approval.build_form(given.tool_name, given.input)
+        subject = approval.compute_digest(given.tool_name, given.input)
+        ask = await self._submit(call, "permit", people, form, None, subject=subject)
+        newest = await self._wait(call, ask, "approvers")
+        if newest.outcome is None:
+            return deny_undecided(given.tool_name, newest)
+        if not self._asks.claim(newest, call.id):
+            return deny("The approval was given to an earlier call that is the same. Make the call again to ask anew.")
+        return answer_request(given.tool_name, given.input, newest, newest.outcome)
+
+    # What they share
+
+    async def _submit(
+        self,
+        call: _Call,
+        kind: CallKind,
+        people: Addressees,
+        form: Form,
+        vote: Approval | None,
+        *,
+        subject: str | None = None,
+    ) -> Ask:
+        check_secrets(form)
+
+        def build_policy() -> Policy:
+            if subject is not None:
+                return people.build_approval_policy(self._rules.approvals, subject)
+            return people.build_policy(self._rules, vote)
+
+        policy = build_policy()
+        policy.check(form)
+        who = policy.model_dump(mode="json", include={"who", "approval"})
+        new = NewAsk(kind, form, people.found.place, build_policy, who, call.id)
+        return await self._asks.ask(call.principal, new)
+
+    async def _find(self, call: _Call, tool: str, ask_id: str) -> Ask:
+        ask = await self._asks.find(call.principal, ask_id.strip())
+        if ask is None:
+            raise CallerError(
+                f"You have no question with the id {ask_id[:60]!r}, so `{tool}` changed nothing: use an id that `ask` "
+                "returned, or call `pending` for the open ones."
+            )
+        return ask
+
+    async def _wait(self, call: _Call, ask: Ask, asked: str) -> Ask:
+        """Return the ask once it is settled, or as it is when this call must end. Report progress meanwhile."""
+        until = time.monotonic() + self._find_limit(call)
+        number = 0
+        while True:
+            left = until - time.monotonic()
+            ask = await self._asks.wait(ask, max(min(left, PROGRESS_SECONDS), 0.0))
+            if ask.outcome is not None or left <= PROGRESS_SECONDS:
+                return ask
+            number += 1
+            await call.report(number, f"Waiting for {asked} in {self._name_place(ask)}.")
+
+    def _find_limit(self, call: _Call) -> float:
+        if self._call_wait is not None:
+            return self._call_wait
+        if call.client not in PATIENT:
+            return UNKNOWN_SECONDS
+        return math.inf if call.has_progress else SILENT_SECONDS
+
+    def _build_result(self, call: _Call, ask: Ask, asked: str) -> CallToolResult:
+        where = self._name_place(ask)
+        if ask.outcome is None:
+            return _build_answer(describe_open(ask, asked, where))
+        kind = parse_kind(ask) or "ask"
+        if kind != "permit":  # an approval is for the call that asked for it
+            self._asks.claim(ask, call.id)
+        return _build_answer(to_result(ask, ask.outcome, kind, where))
+
+    def _name_place(self, ask: Ask) -> str:
+        return self._book.get_name(ask.place.key) or f"{ask.place.platform}:{ask.place.channel}"
+
+
+def _describe(
+    name: str,
+    title: str,
+    description: str,
+    schema: dict[str, JsonValue],
+    run: Callable[[_Call, Mapping[str, JsonValue]], Awaitable[CallToolResult]],
+    *,
+    reads: bool = False,
+) -> _ToolEntry:
+    tool = Tool(
+        name=name,
+        title=title,
+        description=description,
+        input_schema=cast("dict[str, Any]", schema),
+        annotations=ToolAnnotations(
+            read_only_hint=reads or name == "wait", destructive_hint=False, idempotent_hint=True, open_world_hint=True
+        ),
+        # Claude Code hides tools behind a search otherwise.
+        _meta={"anthropic/alwaysLoad": True},
+    )
+    return _ToolEntry(tool, run)
+
+
+def _build_answer(data: dict[str, JsonValue]) -> CallToolResult:
+    # Some clients show the model only the text, others only the data. Both say everything.
+    return CallToolResult(content=[TextContent(text=str(data["message"]))], structured_content=data)
+
+
+def _build_error(text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=text)], is_error=True)

@@ -1,0 +1,78 @@
+"""Answers of `permit`, the tool that Claude Code asks before it runs another tool. Pure.
+
+A denial by people and the lack of a decision both stop the call, so the message says which of them it was.
+"""
+
+from __future__ import annotations
+
+__all__ = ["QUESTIONS", "allow", "answer_questions", "answer_request", "deny", "deny_undecided"]
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import JsonValue
+
+from askback.domain import approval
+from askback.domain.ask import Ask
+from askback.domain.form import Answer, Outcome, Question
+from askback.domain.identity import Actor
+from askback.tools.base import describe_unanswered
+
+QUESTIONS: Final = "AskUserQuestion"
+"""The tool that is answered instead of approved."""
+
+Answering = dict[str, JsonValue]
+
+
+def allow(given: Mapping[str, JsonValue]) -> Answering:
+    """Return the answer that lets a tool run with these arguments."""
+    return {"behavior": "allow", "updatedInput": dict(given)}
+
+
+def deny(message: str) -> Answering:
+    """Return the answer that stops a call. The model reads the message."""
+    return {"behavior": "deny", "message": message}
+
+
+def deny_undecided(tool: str, ask: Ask) -> Answering:
+    """Return the answer for a call about which nobody has decided yet."""
+    return deny(
+        f"Nobody has decided yet whether {tool} may run, so it was not run. This is not a denial: the request "
+        f"{ask.id} stays open. Tell your user, end your turn, and make the same call again later."
+    )
+
+
+def answer_request(tool: str, given: dict[str, JsonValue], ask: Ask, outcome: Outcome) -> Answering:
+    """Return the answer of people who were asked to approve a call. The call must be the one that they saw."""
+    if approval.is_allowed(ask, tool, given, own=True):
+        return allow(given)
+    if approval.is_approved(ask):
+        return deny(f"People approved {tool} with other arguments, so it was not run. Make the call again.")
+    note = "" if outcome.status == "answered" else " Nobody denied it."
+    return deny(approval.describe_refusal(tool, outcome, _format_name) + note)
+
+
+def answer_questions(given: dict[str, JsonValue], ask: Ask, outcome: Outcome) -> Answering:
+    """Return the answers to the questions of `AskUserQuestion`, keyed by the question's text."""
+    if outcome.status != "answered":
+        return deny(describe_unanswered(outcome))
+    answers: dict[str, JsonValue] = {
+        question.prompt: _join(question, answer)
+        for question in ask.interview.form.questions
+        if (answer := outcome.get(question.id)) is not None
+    }
+    return allow({**given, "answers": answers})
+
+
+def _join(question: Question, answer: Answer) -> str:
+    """Return the answer as one text. Several labels are joined by commas; a label with a comma is written as JSON."""
+    if not question.multi_select:
+        return answer.labels[0]
+    return ", ".join(
+        json.dumps(label, ensure_ascii=False) if ", " in label or '"' in label else label for label in answer.labels
+    )
+
+
+def _format_name(person: Actor) -> str:
+    return f"{person.display_name} ({person.id})"

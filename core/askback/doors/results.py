@@ -1,0 +1,102 @@
+"""The result of a door's call for a model, as data and in words: who answered, where, and when. Pure.
+
+A timeout, a refusal, “not now” and a cancellation are four different results.
+"""
+
+from __future__ import annotations
+
+__all__ = ["describe_open", "to_result"]
+
+import json
+from typing import Literal
+
+from pydantic import JsonValue
+
+from askback.domain.ask import Ask
+from askback.domain.form import Form, Outcome
+from askback.doors.json_answers import build_instance
+from askback.text.bodies import indent_body
+from askback.tools import get_tool
+from askback.tools.base import describe_unanswered
+
+PATIENCE = (
+    "People often take hours. Nothing is gained by asking again, or by waiting again at once. Tell your user, end your "
+    "turn, and call `wait` with this id later."
+)
+
+Kind = Literal["ask", "form", "questions", "permit"]
+
+
+def describe_open(ask: Ask, asked: str, where: str) -> dict[str, JsonValue]:
+    """Return the result for a question that nobody has answered yet. `asked` names the people."""
+    return {
+        "status": "open",
+        "id": ask.id,
+        "question": ask.interview.form.questions[0].prompt,
+        "where": where,
+        "message": f"Nobody has answered yet. The question stays open for {asked} in {where}. Its id is {ask.id}. "
+        f"{PATIENCE}",
+    }
+
+
+def to_result(ask: Ask, outcome: Outcome, kind: Kind, where: str) -> dict[str, JsonValue]:
+    """Return the outcome of an ask as data. Its `message` says the same in words."""
+    form = ask.interview.form
+    status = "refused" if outcome.refused else outcome.status
+    found: dict[str, JsonValue] = {"status": status, "id": ask.id}
+    if outcome.status == "answered":
+        if kind == "form":
+            found["values"] = build_instance(form, outcome)
+        elif kind == "questions":
+            found["answers"] = dict(get_tool("AskUserQuestion").result(_rebuild_input(form), outcome).data)
+        else:
+            found["answer"] = ", ".join(outcome.answers[0].labels)
+    if outcome.by is not None:
+        found |= {"by": outcome.by.display_name, "by_id": outcome.by.id}
+    if len(outcome.votes) > 1:
+        found["votes"] = [
+            {"by": vote.by.display_name, "by_id": vote.by.id, "choice": vote.choice.label, "reason": vote.reason}
+            for vote in outcome.votes
+        ]
+    found |= {"where": where, "at": outcome.at.isoformat()}
+    if outcome.reason is not None:
+        found["reason"] = outcome.reason
+    found["message"] = _describe(ask, outcome, found, kind, where)
+    return found
+
+
+def _describe(ask: Ask, outcome: Outcome, found: dict[str, JsonValue], kind: Kind, where: str) -> str:
+    by = "" if outcome.by is None else f" by {outcome.by.display_name} ({outcome.by.id})"
+    stamp = f"{by} in {where} at {outcome.at:%Y-%m-%d %H:%M} UTC"
+    if outcome.status != "answered":
+        if outcome.status == "timed_out" and not ask.messages:
+            return "The question could not be posted in time, so nobody was asked. This is not an answer."
+        ended = {"declined": "Put off", "cancelled": "Cancelled"}.get(outcome.status)
+        return describe_unanswered(outcome) if ended is None else f"{ended}{stamp}. {describe_unanswered(outcome)}"
+    if kind == "questions":
+        text = get_tool("AskUserQuestion").result(_rebuild_input(ask.interview.form), outcome).text
+        return f"{text} Answered{stamp}."
+    if kind == "form":
+        return f"Answered{stamp}: {json.dumps(found['values'], ensure_ascii=False)}"
+    reasons = "".join(
+        f" {vote.by.display_name} wrote: {indent_body(vote.reason)}" for vote in outcome.votes if vote.reason
+    )
+    answer = indent_body(str(found["answer"]))
+    return f"{'Refused' if outcome.refused else 'Answered'}{stamp}: {answer}{'.' if reasons else ''}{reasons}"
+
+
+def _rebuild_input(form: Form) -> dict[str, object]:
+    """Return the input of `AskUserQuestion` that asks this form."""
+    return {
+        "questions": [
+            {
+                "question": question.prompt,
+                "header": question.header or "",
+                "multiSelect": question.multi_select,
+                "options": [
+                    {"label": option.label, "description": option.description or ""} for option in question.options
+                ],
+            }
+            for question in form.questions
+        ]
+    }

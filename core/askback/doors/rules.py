@@ -1,0 +1,189 @@
+"""The operator's rules for a door: where it asks, whom, and for how long. No caller can widen them."""
+
+from __future__ import annotations
+
+__all__ = ["AddressBook", "Addressees", "DoorRules"]
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from askback.agent.approvals import ApprovalRules
+from askback.client.addressing import (
+    add_name_to_errors,
+    build_who,
+    check_possible,
+    format_names,
+    look_up_names,
+    parse_address,
+)
+from askback.client.parameter_names import SHELL
+from askback.domain.approval import APPROVE, DENY
+from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.identity import Actor
+from askback.errors import CallerError, OperatorError
+from askback.manager import build_policy
+from askback.ports.directory import Directory, Found, Named, normalize_name
+from askback.ports.installed_bots import get_bot, list_bot_names, load_bots
+
+
+@dataclass(frozen=True, slots=True)
+class DoorRules:
+    """The operator's rules, in the operator's words."""
+
+    places: tuple[str, ...]
+    """The places where callers may ask, such as `#deploys` after its platform and a colon. The first is the default."""
+    answerers: tuple[str, ...] = ()
+    """The people and groups who may answer questions. Empty in a direct message means its person."""
+    approvers: tuple[str, ...] = ()
+    """The people and groups who may approve calls of tools. Empty means those of `approvals`."""
+    requesters: tuple[str, ...] = ()
+    """The people for whom the agent works. They may not approve its calls, unless `approvals` lets them."""
+    wait: float | None = None
+    """Seconds until a question times out. None means no deadline."""
+    remind: tuple[float, ...] = ()
+    approvals: ApprovalRules = field(default_factory=ApprovalRules)
+    """The rules for approvals. Only they apply to approvals, so `wait` and `remind` do not."""
+
+    def check(self) -> None:
+        """Raise `CallerError` if the rules name no place, an unknown platform, or nobody to ask."""
+        if not self.places:
+            raise CallerError("Say where to ask: --to PLATFORM:#channel, or --to PLATFORM:@person.")
+        for place in self.places:
+            _, name = parse_address(place, list_bot_names(), SHELL)
+            if not self.answerers and not name.startswith("@"):
+                raise CallerError(f"Say who may answer in {place}: --who @group, --who @person, or --who anyone.")
+
+    def find_place(self, name: str | None) -> str:
+        """Return the place that a caller names, or the default. Raises `CallerError` for any other."""
+        if name is None or not name.strip():
+            return self.places[0]
+        for place in self.places:
+            if _simplify(name) in (_simplify(place), _simplify(place.partition(":")[2])):
+                return place
+        raise CallerError(
+            f"The operator does not let you ask in {name!r}: leave `place` out, or use {', '.join(self.places)}."
+        )
+
+
+def _simplify(name: str) -> str:
+    platform, colon, rest = name.strip().partition(":")
+    return f"{platform.casefold()}:{normalize_name(rest)}" if colon else normalize_name(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Addressees:
+    """One place and its people, with every name looked up."""
+
+    found: Found
+    answerers: tuple[Named | None, ...]
+    approvers: tuple[Named | None, ...]
+    requesters: tuple[Actor, ...]
+
+    @property
+    def asked(self) -> str:
+        """The people who may answer questions, in words."""
+        return format_names(self.answerers)
+
+    def build_policy(self, rules: DoorRules, approval: Approval | None) -> Policy:
+        """Return the policy of a question. Raises `CallerError` if these people could never decide it."""
+        check_possible(self.answerers, approval, self.found, SHELL)
+        return build_policy(build_who(self.answerers), rules.wait, approval=approval, remind=rules.remind)
+
+    def build_approval_policy(self, rules: ApprovalRules, subject: str) -> Policy:
+        """Return the policy for a call with this digest. Raises `CallerError` if nobody could approve it."""
+        platform = self.found.place.platform
+        approval = Approval(
+            quorum=rules.quorum,
+            refusing=(DENY,),
+            refusals=rules.refusals,
+            approving=(APPROVE,),
+            reasons=rules.reasons,
+            requesters=self.requesters,
+            own=rules.allow_self_approval,
+            subject=subject,
+        )
+        later = None if rules.escalate_after is None else rules.escalate_to.get(platform)
+        return build_policy(
+            self._find_approvers(rules, approval),
+            rules.timeout,
+            approval=approval,
+            remind=rules.reminder_delays,
+            escalate=None if later is None or rules.escalate_after is None else {rules.escalate_after: later},
+        )
+
+    def _find_approvers(self, rules: ApprovalRules, approval: Approval) -> Who:
+        if self.approvers:
+            check_possible(self.approvers, approval, self.found, SHELL)
+            return build_who(self.approvers)
+        listed = rules.approvers.get(self.found.place.platform)
+        if listed is not None:
+            return listed
+        if self.found.person is None or rules.approvers:
+            raise CallerError(
+                "no approvers are set for this place. The operator names them with --approvers, or with the setting "
+                "“approvers”"
+            )
+        person = (Named(name=self.found.name, person=self.found.person),)
+        check_possible(person, approval, self.found, SHELL)
+        return build_who(person)
+
+
+class AddressBook:
+    """Looks up each place once, and keeps the ids: a person who takes another's name later gains nothing."""
+
+    def __init__(self, rules: DoorRules) -> None:
+        self._rules = rules
+        self._known: dict[str, Addressees] = {}
+        self._looking = asyncio.Lock()
+
+    async def look_up(self, place: str) -> Addressees:
+        """Return one of the operator's places with its people.
+
+        Raises `CallerError`, `OperatorError`, `DeliveryError` or `RetryableError`.
+        """
+        async with self._looking:
+            if place not in self._known:
+                self._known[place] = await self._look_up(place)
+            return self._known[place]
+
+    def get_name(self, place_key: str) -> str | None:
+        """Return the name of a place that was looked up; None if it was not."""
+        return next((one.found.name for one in self._known.values() if one.found.place.key == place_key), None)
+
+    async def _look_up(self, place: str) -> Addressees:
+        platform, name = parse_address(place, list_bot_names(), SHELL)
+        bot = get_bot(platform if platform is not None else _find_only_platform())
+        async with bot.open_directory() as directory:
+            with add_name_to_errors(name):
+                found = await directory.find_place(name)
+            answerers = await self._look_up_names(self._rules.answerers, found, directory)
+            if not answerers and found.person is not None:
+                answerers = (Named(name=found.name, person=found.person),)
+            if not answerers:
+                raise OperatorError(f"Nobody may answer in {place}: name people with --who.")
+            approvers = await self._look_up_names(self._rules.approvers, found, directory)
+            requesters = await self._look_up_names(self._rules.requesters, found, directory)
+        people = tuple(one.person for one in requesters if one is not None and one.person is not None)
+        if len(people) < len(requesters):
+            raise OperatorError("--requested-by names a group: requesters must be people.")
+        return Addressees(found, answerers, approvers, people)
+
+    async def _look_up_names(
+        self, names: Sequence[str], found: Found, directory: Directory
+    ) -> tuple[Named | None, ...]:
+        here = [name for name in names if not _is_elsewhere(name, found.place.platform)]
+        return tuple(await look_up_names(here, found, directory))
+
+
+def _is_elsewhere(name: str, platform: str) -> bool:
+    """Return True if a name belongs to another platform."""
+    prefix, colon, _ = name.strip().partition(":")
+    return bool(colon) and prefix != platform and prefix in list_bot_names()
+
+
+def _find_only_platform() -> str:
+    configured = [bot.name for bot in load_bots().values() if bot.is_configured()]
+    if len(configured) != 1:
+        raise OperatorError("Not exactly one platform has a token, so name the platform: --to PLATFORM:#channel.")
+    return configured[0]

@@ -1,0 +1,162 @@
+"""The inputs of a door's tools, as a model writes them. Nothing in these hostile texts changes who decides."""
+
+from __future__ import annotations
+
+__all__ = [
+    "AskInput",
+    "CancelInput",
+    "NoInput",
+    "PermitInput",
+    "WaitInput",
+    "build_question",
+    "check_secrets",
+    "parse_input",
+    "repair_texts",
+]
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeVar, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
+
+from askback.client.request import QUESTION_ID, AskRequest
+from askback.domain.ask_policy import Approval
+from askback.domain.form import Form, Option, Question
+from askback.domain.form_limits import MAX_DETAILS, MAX_LABEL, MAX_OPTIONS, MAX_PROMPT
+from askback.doors.json_schema import read_form
+from askback.errors import CallerError, ModelError, to_problems
+from askback.internal.values import repair_surrogates
+from askback.text.redaction import contains_known_secret
+from askback.tools.lenient_parser import LenientText, as_list, decode_json, length_limits, none_if_blank
+
+Input = TypeVar("Input", bound=BaseModel)
+
+
+class _Input(BaseModel):
+    """The base class of the inputs. An unknown field is an error, so that no caller believes that it had an effect."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class OptionInput(_Input):
+    """One option with an explanation."""
+
+    label: LenientText = Field(
+        min_length=1, description="The text that people choose.", json_schema_extra=length_limits(MAX_LABEL)
+    )
+    description: LenientText | None = Field(default=None, description="What choosing it means.")
+
+
+def _read_option(value: object) -> object:
+    return {"label": value} if isinstance(value, str) else value
+
+
+class AskInput(_Input):
+    """The input of `ask`."""
+
+    question: LenientText = Field(
+        description="The complete question, for people who do not see your conversation. It is shown literally.",
+        json_schema_extra=length_limits(MAX_PROMPT, least=1),
+    )
+    options: Annotated[list[Annotated[OptionInput, BeforeValidator(_read_option)]], BeforeValidator(as_list)] = Field(
+        default_factory=list[OptionInput],
+        description="The choices, as texts or as {label, description}. Leave it out if people write their answer. If "
+        "one of them is a “no” (No, Deny, Reject), people decide by choosing; otherwise they can also write another "
+        "answer.",
+        json_schema_extra={
+            "maxItems": MAX_OPTIONS,
+            "items": {"anyOf": [{"type": "string"}, {"type": "object", "required": ["label"]}]},
+        },
+    )
+    form: Annotated[dict[str, JsonValue] | None, BeforeValidator(decode_json)] = Field(
+        default=None,
+        description="Instead of options: a JSON Schema for several answers, which come back in `values`. An object of "
+        "flat properties: string (minLength, maxLength, format email, uri, date or date-time), number, integer, "
+        "boolean, enum, oneOf of const and title, and arrays of enum.",
+    )
+    details: LenientText | None = Field(
+        default=None,
+        description="A long text behind “Show everything”, such as a diff.",
+        json_schema_extra=length_limits(MAX_DETAILS),
+    )
+    place: LenientText | None = Field(default=None, description="Where to ask. Leave it out for the usual place.")
+
+
+class WaitInput(_Input):
+    """The input of `wait`."""
+
+    id: LenientText = Field(description="The id that `ask` returned with the status “open”.")
+
+
+class CancelInput(_Input):
+    """The input of `cancel`."""
+
+    id: LenientText = Field(description="The id of your open question.")
+    reason: LenientText | None = Field(default=None, description="Why, for the people who were asked.")
+
+
+class NoInput(_Input):
+    """The input of `pending`."""
+
+
+class PermitInput(BaseModel):
+    """The input of `permit`, as Claude Code calls it. Further fields are for others."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    tool_name: LenientText = Field(min_length=1, description="The tool that is to run.")
+    input: dict[str, JsonValue] = Field(description="Its arguments.")
+    tool_use_id: LenientText | None = Field(default=None, description="The id of the call.")
+
+
+def parse_input(tool: str, kind: type[Input], data: object) -> Input:
+    """Return the typed input of a tool. Raises `ModelError`, which says how to call the tool."""
+    try:
+        return kind.model_validate(data if data is not None else {})
+    except ValidationError as error:
+        problems = "; ".join(map(str, to_problems(error)[:10]))
+        raise ModelError(f"The input of {tool} is invalid, so nothing was done: {problems}. Correct it.") from None
+
+
+def build_question(given: AskInput) -> tuple[Form, Approval | None]:
+    """Return the form that the model asks for, with the rules of its vote. None means that the first answer decides.
+
+    Raises `CallerError`.
+    """
+    details = none_if_blank(given.details)
+    if given.form is not None:
+        if given.options:
+            raise CallerError("There are both `options` and a `form`: put the options into the form, or leave it out.")
+        return read_form(given.form, message=none_if_blank(given.question), details=details), None
+    labels = tuple(option.label for option in given.options)
+    request = AskRequest(question=given.question, to="", options=labels, details=details)
+    (question,) = request.build_form().questions
+    options = tuple(
+        Option(value=option.label, label=option.label, description=none_if_blank(option.description))
+        for option in given.options
+    )
+    decides = bool(options) and bool(request.list_refusing_options())
+    form = Form(questions=(question.evolve(id=QUESTION_ID, options=options, allow_custom=not decides),))
+    return form, request.build_approval() if decides else None
+
+
+def check_secrets(form: Form) -> None:
+    """Raise `CallerError` if people would read a secret that askback knows. The error does not show it."""
+    if any(contains_known_secret(text) for question in form.questions for text in _list_texts(question)):
+        raise CallerError("The text contains a secret of askback's process, which people would read: take it out.")
+
+
+def _list_texts(question: Question) -> list[str]:
+    options = [text for one in question.options for text in (one.value, one.label, one.description, one.preview)]
+    return [text for text in (question.id, question.header, question.prompt, question.details, *options) if text]
+
+
+def repair_texts(value: JsonValue) -> JsonValue:
+    """Return a JSON value in which each half of a surrogate pair is repaired: neither people nor JSON can have it."""
+    if isinstance(value, str):
+        return repair_surrogates(value)
+    if isinstance(value, Mapping):
+        return {repair_surrogates(key): repair_texts(one) for key, one in value.items()}
+    if isinstance(value, Sequence):
+        return [repair_texts(one) for one in cast("Sequence[JsonValue]", value)]
+    return value

@@ -1,0 +1,203 @@
+"""An agent asks people through `askback mcp`, over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+from contextlib import suppress
+
+import pytest
+
+from e2e.ask.office import Office
+
+from .client import agent
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_agent_learns_what_was_answered_by_whom_where_and_when(stored_office: Office, mode: str) -> None:
+    office = stored_office
+    async with agent(office, mode=mode) as one:
+        asking = asyncio.create_task(one.deploy())
+        await office.click("ada", "Yes")
+        answer = await asking
+    assert (answer["status"], answer["answer"]) == ("answered", "Yes")
+    assert re.fullmatch(
+        rf"Answered by {answer['by']} \({answer['by_id']}\) in {re.escape(answer['where'])} at "
+        r"\d{4}-\d\d-\d\d \d\d:\d\d UTC: Yes",
+        answer["message"],
+    )
+    assert "deploys" in answer["where"]
+    assert await office.settled("Deploy 1.4.2?", "Yes")
+
+
+async def test_a_refusal_is_no_error_and_no_answer_for_yes(office: Office) -> None:
+    async with agent(office) as one:
+        asking = asyncio.create_task(one.deploy())
+        await office.click("ada", "No")
+        answer = await asking
+    assert (answer["status"], answer["answer"]) == ("refused", "No")
+    assert answer["message"].startswith("Refused by ")
+
+
+async def test_nobody_answered_is_neither_a_yes_nor_a_no(office: Office) -> None:
+    async with agent(office, "--wait", "1s") as one:
+        answer = await one.deploy()
+    assert answer["status"] == "timed_out"
+    assert "answer" not in answer
+    assert "Nobody answered in time" in answer["message"]
+
+
+async def test_an_open_question_can_be_waited_for_listed_and_withdrawn(office: Office) -> None:
+    async with agent(office, "--call-wait", "1s") as one:
+        first = await one.deploy()
+        assert first["status"] == "open"
+        assert "People often take hours" in first["message"]
+        assert first["id"] in first["message"]
+        assert [entry["id"] for entry in (await one.call("pending"))["pending"]] == [first["id"]]
+        assert (await one.deploy())["id"] == first["id"]
+        await office.click("ada", "Yes")
+        assert (await one.call("wait", id=first["id"]))["answer"] == "Yes"
+        second = await one.deploy()
+        assert second["id"] != first["id"]
+        ended = await one.call("cancel", id=second["id"], reason="It is done.")
+        assert ended["status"] == "cancelled"
+        assert "It is done." in ended["message"]
+        assert (await one.call("pending"))["pending"] == []
+    assert await office.settled("Deploy 1.4.2?", "Yes")
+
+
+async def test_a_killed_server_asks_once_and_gives_the_answer_once(stored_office: Office) -> None:
+    office = stored_office
+    with suppress(BaseExceptionGroup, Exception):
+        async with agent(office) as one:
+            asking = asyncio.create_task(one.deploy())
+            await office.card()
+            await one.process.kill()
+            await asking
+    async with agent(office) as other:
+        asking = asyncio.create_task(other.deploy())
+        await office.click("ada", "Yes")
+        assert (await asking)["answer"] == "Yes"
+        assert len(office.shown()) == 1
+        again = asyncio.create_task(other.deploy())
+        await office.until(lambda: len(office.shown()) == 2)
+        await office.click("ada", "No")
+        assert (await again)["status"] == "refused"
+
+
+async def test_a_lost_caller_settles_nothing_and_the_same_call_gets_the_answer(office: Office) -> None:
+    async with agent(office) as one:
+        asking = asyncio.create_task(one.deploy())
+        await office.card()
+        asking.cancel()
+        with suppress(asyncio.CancelledError):
+            await asking
+        await office.click("ada", "Yes")
+        assert await office.settled("Deploy 1.4.2?", "Yes")
+        assert (await one.deploy())["answer"] == "Yes"
+        assert len(office.shown()) == 1
+
+
+async def test_a_call_of_claude_code_is_known_by_its_id(office: Office) -> None:
+    async with agent(office) as one:
+        asking = asyncio.create_task(one.deploy(call_id="toolu_1"))
+        await office.click("ada", "Yes")
+        first = await asking
+    async with agent(office) as other:
+        assert (await other.deploy(call_id="toolu_1"))["id"] == first["id"]
+        asking = asyncio.create_task(other.deploy(call_id="toolu_2"))
+        await office.until(lambda: len(office.shown()) == 2)
+        await office.click("ada", "No")
+        assert (await asking)["id"] != first["id"]
+
+
+async def test_agents_with_other_names_see_nothing_of_each_other(office: Office) -> None:
+    async with agent(office, "--name", "first", "--call-wait", "1s") as one:
+        mine = await one.deploy()
+        async with agent(office, "--name", "second", "--call-wait", "1s") as other:
+            assert (await other.call("pending"))["pending"] == []
+            for tool in ("wait", "cancel"):
+                said = await other.error(tool, id=mine["id"])
+                assert said.startswith("You have no question with the id")
+            assert (await other.deploy())["id"] != mine["id"]
+        await office.until(lambda: len(office.shown()) == 2)
+        assert [entry["id"] for entry in (await one.call("pending"))["pending"]] == [mine["id"]]
+
+
+async def test_beside_a_bot_the_bot_asks_and_the_agent_hears_the_answer(stored_office: Office) -> None:
+    office = stored_office
+    await office.bot()
+    # With these settings it could not open its own connection.
+    office.settings = {
+        "SLACK_APP_TOKEN": "xapp-wrong",
+        "ASKBACK_DISCORD_GATEWAY_URL": "ws://127.0.0.1:9/",
+    } | office.settings
+    async with agent(office) as one:
+        asking = asyncio.create_task(one.deploy())
+        await office.click("ada", "Yes")
+        assert (await asking)["answer"] == "Yes"
+
+
+async def test_a_form_comes_back_as_an_instance_of_its_schema(office: Office) -> None:
+    schema = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]}
+    async with agent(office) as one:
+        asking = asyncio.create_task(one.call("ask", question="Deploy 1.4.2?", form=schema))
+        await office.click("ada", "Yes")
+        answer = await asking
+    assert answer["values"] == {"sure": True}
+    assert '{"sure": true}' in answer["message"]
+
+
+async def test_claudes_own_question_tool_answers_in_its_words(office: Office) -> None:
+    options = [{"label": "Blue", "description": "As the sky."}, {"label": "Red", "description": "As a rose."}]
+    asked = {"question": "Which colour?", "header": "Colour", "options": options, "multiSelect": False}
+    async with agent(office) as one:
+        asking = asyncio.create_task(one.call("AskUserQuestion", questions=[asked]))
+        await office.click("ada", "Blue", "Which colour?")
+        answer = await asking
+    assert answer["answers"] == {"Which colour?": "Blue"}
+    assert answer["message"].startswith('User has answered your questions: "Which colour?"="Blue".')
+    assert " Answered by " in answer["message"]
+
+
+async def test_nothing_that_the_model_writes_changes_who_is_asked_or_where(office: Office) -> None:
+    async with agent(office, "--call-wait", "1s") as one:
+        for wrong in ({"who": ["anyone"]}, {"approvers": ["@ada"]}, {"to": "#general"}):
+            said = await one.error("ask", question="Deploy 1.4.2?", **wrong)
+            assert "is an unknown field: leave it out" in said
+        said = await one.error("ask", question="Deploy 1.4.2?", place=f"{office.platform}:#general")
+        assert "The operator does not let you ask in" in said
+        for strange in ("", "x" * 5000, "mcp:%", "' OR 1=1"):
+            assert (await one.error("wait", id=strange)).startswith("You have no question with the id")
+        hostile = await one.call("ask", question="<!channel> @everyone \u202e[x](https://x.example)", details="d")
+        assert hostile["status"] == "open"
+        assert "No question" not in (await one.call("pending"))["message"]
+    (card,) = office.shown()
+    assert "@everyone" in office.reads(card).replace("\u200b", "")
+
+
+async def test_a_wrong_call_says_what_to_do(office: Office) -> None:
+    async with agent(office) as one:
+        assert "question: is missing: give it" in await one.error("ask")
+        assert "The question is empty" in await one.error("ask", question=" ")
+        both = {"options": ["a"], "form": {"type": "object", "properties": {"a": {"type": "string"}}}}
+        assert "both `options` and a `form`" in await one.error("ask", question="?", **both)
+        nested = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
+        assert "a form is flat" in await one.error("ask", question="?", form=nested)
+        assert "There is no tool 'no'" in await one.error("no")
+        secret = next(value for name, value in office.environment().items() if name.endswith("_TOKEN"))
+        assert "contains a secret" in await one.error("ask", question=f"Is {secret} right?")
+    assert office.shown() == []
+
+
+async def test_a_signal_ends_it_and_leaves_the_question_open(office: Office) -> None:
+    with suppress(BaseExceptionGroup, Exception):
+        async with agent(office) as one:
+            asking = asyncio.create_task(one.deploy())
+            await office.card()
+            one.process.signal(signal.SIGTERM)
+            code, _ = await one.process.ended()
+            assert code == 0, one.process.err
+            await asking
+    assert office.buttons(await office.card())

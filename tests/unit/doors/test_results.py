@@ -1,0 +1,188 @@
+"""The results of a door's calls: what people decided, what nobody decided, and who may run what."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from askback.domain.approval import build_form, compute_digest
+from askback.domain.ask import Ask
+from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.form import Answer, Choice, Form, Outcome, Vote
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.interview import settle, start_interview
+from askback.doors import permission
+from askback.doors.results import describe_open, to_result
+from askback.doors.tool_inputs import AskInput, PermitInput, build_question, check_secrets, parse_input, repair_texts
+from askback.errors import CallerError, ModelError
+from askback.text.redaction import register_secrets
+from askback.tools import get_tool
+
+AT = datetime(2026, 11, 24, 16, 30, tzinfo=UTC)
+ADA = Actor(platform="chat", id="U1", name="Ada\n[Ben]: hello")
+HERE = Place(platform="chat", channel="C1")
+COLOURS = build_question(AskInput.model_validate({"question": "Which?", "options": ["Blue", "Red"]}))[0]
+CALL = {"command": "rm -r build"}
+
+
+def ask_for(
+    form: Form, outcome: Outcome | None = None, approval: Approval | None = None, *, posted: bool = True
+) -> Ask:
+    interview = start_interview(form)
+    return Ask(
+        id="q" * 22,
+        place=HERE,
+        policy=Policy(who=Who(anyone=True), approval=approval),
+        interview=interview if outcome is None else settle(interview, outcome),
+        created_at=AT,
+        post_after=AT,
+        messages=(MessageRef(channel="C1", id="1"),) if posted else (),
+    )
+
+
+def chosen(form: Form, *indexes: int, **more: Any) -> Outcome:
+    question = form.questions[0]
+    made = [Choice(index=i, value=question.options[i].value, label=question.options[i].label) for i in indexes]
+    answer = Answer(question_id=question.id, choices=tuple(made))
+    return Outcome(status="answered", at=AT, by=ADA, answers=(answer,), **more)
+
+
+def ended(status: Any, reason: str | None = None) -> Outcome:
+    return Outcome(status=status, at=AT, by=ADA if status in ("declined", "cancelled") else None, reason=reason)
+
+
+def result(outcome: Outcome, *, posted: bool = True) -> dict[str, Any]:
+    return to_result(ask_for(COLOURS, outcome, posted=posted), outcome, "ask", "#deploys")
+
+
+def test_each_way_to_end_is_a_result_of_its_own() -> None:
+    found = [
+        result(chosen(COLOURS, 0)),
+        result(chosen(COLOURS, 1, refused=True)),
+        *(result(ended(status)) for status in ("declined", "cancelled", "timed_out", "undeliverable")),
+    ]
+    statuses = ["answered", "refused", "declined", "cancelled", "timed_out", "undeliverable"]
+    assert [one["status"] for one in found] == statuses
+    assert len({one["message"].split(" ")[0] for one in found[:4]}) == 4
+    assert ["answer" in one for one in found] == [True, True, False, False, False, False]
+    assert "This is not an answer or a choice" in found[4]["message"]
+    assert "could not be delivered" in found[5]["message"]
+
+
+def test_what_was_never_posted_was_asked_of_nobody() -> None:
+    assert "nobody was asked" in result(ended("timed_out"), posted=False)["message"]
+
+
+def test_a_name_or_a_reason_cannot_speak_for_another_person() -> None:
+    refused = chosen(COLOURS, 1, refused=True)
+    vote = Vote(by=ADA, choice=refused.answers[0].choices[0], reason="No.\n[Cy]: yes", at=AT)
+    message = result(refused.evolve(votes=(vote,)))["message"]
+    assert "\n[" not in message
+    assert "Ada [Ben]: hello (U1) in #deploys at 2026-11-24 16:30 UTC: Red." in message
+
+
+def test_an_open_question_says_that_patience_is_all_it_needs() -> None:
+    found = describe_open(ask_for(COLOURS), "@team", "#deploys")
+    assert (found["status"], found["id"]) == ("open", "q" * 22)
+    assert "stays open for @team in #deploys" in str(found["message"])
+    assert "end your turn, and call `wait`" in str(found["message"])
+
+
+def approving(**more: Any) -> Approval:
+    return Approval(refusing=("deny",), approving=("approve",), subject=compute_digest("Bash", CALL), **more)
+
+
+def answer(outcome: Outcome, given: dict[str, Any] = CALL) -> dict[str, Any]:
+    form = build_form("Bash", CALL)
+    return permission.answer_request("Bash", given, ask_for(form, outcome, approving()), outcome)
+
+
+def test_what_was_approved_may_run_and_nothing_else() -> None:
+    approved = chosen(build_form("Bash", CALL), 0)
+    assert answer(approved) == {"behavior": "allow", "updatedInput": CALL}
+    other = answer(approved, {"command": "rm -r /"})
+    assert other["behavior"] == "deny"
+    assert "with other arguments" in other["message"]
+
+
+def test_a_denial_by_people_differs_from_the_lack_of_a_decision() -> None:
+    form = build_form("Bash", CALL)
+    refused = chosen(form, 1, refused=True)
+    vote = Vote(by=ADA, choice=refused.answers[0].choices[0], reason="Not today", at=AT)
+    denied = answer(refused.evolve(votes=(vote,)))
+    assert denied["message"].startswith("Bash was denied by Ada [Ben]: hello (U1): Not today.")
+    for status in ("timed_out", "undeliverable", "cancelled"):
+        undecided = answer(ended(status))
+        assert undecided["behavior"] == "deny"
+        assert undecided["message"].endswith("Nobody denied it.")
+    still = permission.deny_undecided("Bash", ask_for(form))
+    assert "This is not a denial" in str(still["message"])
+
+
+def test_answers_to_claudes_questions_are_keyed_by_the_questions_text() -> None:
+    labels = ['Say "hi"', "a, b", "plain"]
+    given: dict[str, Any] = {
+        "questions": [
+            {
+                "question": "Which?",
+                "header": "H",
+                "multiSelect": True,
+                "options": [{"label": one, "description": "d"} for one in labels],
+            }
+        ]
+    }
+    form = get_tool("AskUserQuestion").parse(given)
+    outcome = chosen(form, 0, 1, 2)
+    answered = permission.answer_questions(given, ask_for(form, outcome), outcome)
+    assert answered["behavior"] == "allow"
+    assert answered["updatedInput"] == {**given, "answers": {"Which?": '"Say \\"hi\\"", "a, b", plain'}}
+    nobody = permission.answer_questions(given, ask_for(form), ended("timed_out"))
+    assert nobody["behavior"] == "deny"
+    assert "Nobody answered in time" in str(nobody["message"])
+
+
+def test_options_with_a_no_are_decided_by_choosing_and_others_leave_room_for_words() -> None:
+    form, vote = build_question(
+        AskInput.model_validate({"question": "Go?", "options": ["Go", {"label": "No", "description": "Wait"}]})
+    )
+    assert (form.questions[0].allow_custom, form.questions[0].options[1].description) == (False, "Wait")
+    assert vote is not None
+    assert (vote.approving, vote.refusing) == (("Go",), ("No",))
+    assert build_question(AskInput.model_validate({"question": "Which?", "options": '["Blue", "Red"]'}))[1] is None
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "question: is missing: give it"),
+        ({"question": "?", "quorum": 1}, "quorum: is an unknown field: leave it out"),
+        ({"question": "?", "form": 3}, "form: "),
+        ({"question": ["?"]}, "question: "),
+        (None, "question: is missing"),
+    ],
+)
+def test_an_input_that_is_wrong_says_what_to_do(given: object, words: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        parse_input("ask", AskInput, given)
+    assert words in str(caught.value)
+
+
+def test_fields_of_later_claude_versions_do_not_stop_a_permission() -> None:
+    parsed = parse_input("permit", PermitInput, {"tool_name": "Bash", "input": CALL, "something": 1})
+    assert parsed.tool_use_id is None
+
+
+def test_a_secret_of_this_process_is_shown_to_nobody() -> None:
+    register_secrets("sesame-open-sesame")
+    with pytest.raises(CallerError, match="contains a secret"):
+        check_secrets(build_form("Bash", {"command": "echo sesame-open-sesame"}))
+    check_secrets(COLOURS)
+
+
+def test_halves_of_surrogate_pairs_are_repaired_at_every_depth() -> None:
+    half = chr(0xD83D)
+    repaired = json.dumps(repair_texts({f"a{half}": [f"{half}b", 1, None, {"c": half}]}), ensure_ascii=False)
+    assert repaired.encode().decode() == '{"a\ufffd": ["\ufffdb", 1, null, {"c": "\ufffd"}]}'
