@@ -40,12 +40,13 @@ PAGES = {
     for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 }
 README = PAGES["README.md"]
-PROGRAMS = {"README.md": 1, "docs/library.md": 5, "docs/scripts.md": 1, "docs/tools.md": 1}
+PROGRAMS = {"README.md": 1, "docs/library.md": 5, "docs/mcp.md": 1, "docs/scripts.md": 1, "docs/tools.md": 1}
 """Number of Python programs by page. A test here runs each of them."""
 SETTINGS: tuple[type[TomlSettings], ...] = (Settings, SlackSettings, DiscordSettings)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"].keys()
 OTHER_PROGRAMS = {
-    "cd", "createdb", "createuser", "echo", "git", "mv", "opentelemetry-instrument", "pip", "python3", "rm",
+    "cd", "chmod", "claude", "createdb", "createuser", "echo", "git", "mv", "opentelemetry-instrument",
+    "pip", "python3", "rm",
     ".ci/run", ".venv/bin/mkdocs", ".venv/bin/pip", ".venv/bin/pyright", ".venv/bin/pytest", ".venv/bin/ruff",
 }  # fmt: skip
 
@@ -137,6 +138,17 @@ async def test_the_script_asks_people_and_prints_who_agreed(services: Services, 
         await click(services, "ben", "Yes")
 
     assert re.fullmatch(r"Deploying, says \w+\n", await output_of(file, both))
+
+
+async def test_the_mcp_client_asks_and_prints_the_answer(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    file = tmp_path / "client.py"
+    program = block("docs/mcp.md", "python", "StdioServerParameters")
+    file.write_text(program.replace("#deploys", "#general").replace("@release", "@ada"), encoding="utf-8")
+    printed = await output_of(file, lambda: click(services, "ada", "Staging"))
+    assert re.fullmatch(r"Answered by \w+ \(U0LOCALADA\) in #general at .* UTC: Staging\n", printed)
 
 
 def test_an_outcome_is_read_as_the_library_page_says() -> None:
@@ -306,6 +318,18 @@ def test_every_option_of_the_long_runs_is_one_that_there_is(module: str) -> None
         for words in commands(page):
             if module in words:
                 assert [word for word in words if word.startswith("--") and word not in done.stdout] == []
+
+
+def test_the_configurations_of_mcp_clients_start_a_command_that_there_is() -> None:
+    found = [json.loads(text) for text in blocks("docs/mcp.md", "json")]
+    servers = [server for one in found for server in one["mcpServers"].values()]
+    started = [[server["command"], *server["args"]] for server in servers]
+    added = [words for words in commands("docs/mcp.md") if words[:3] == ["claude", "mcp", "add"]]
+    started += [words[words.index("--") + 1 :] for words in added]
+    assert len(started) >= 4
+    for program, *arguments in started:
+        assert program == "askback"
+        parsed(arguments)
 
 
 def test_every_command_in_a_sentence_is_one_that_there_is() -> None:
