@@ -8,7 +8,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -20,8 +20,6 @@ from mcp_types import (
     ListToolsResult,
     PaginatedRequestParams,
     TextContent,
-    Tool,
-    ToolAnnotations,
 )
 from pydantic import JsonValue
 
@@ -30,6 +28,7 @@ from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Form
 from askback.doors.caller_asks import CallerAsks, CallKind, NewAsk, parse_kind
+from askback.doors.mcp_tools import INSTRUCTIONS, describe_tools
 from askback.doors.permission import QUESTIONS, answer_questions, answer_request, deny, deny_undecided
 from askback.doors.results import describe_open, to_result
 from askback.doors.rules import AddressBook, Addressees, DoorRules
@@ -45,8 +44,8 @@ from askback.doors.tool_inputs import (
     repair_texts,
 )
 from askback.errors import AskbackError, CallerError, ModelError
+from askback.text.redaction import contains_known_secret
 from askback.tools import get_tool
-from askback.tools.lenient_parser import build_schema
 
 log = logging.getLogger("askback.door")
 
@@ -58,27 +57,7 @@ SILENT_SECONDS: Final = 240.0
 """Seconds that a call of such a client waits if it receives no progress."""
 PROGRESS_SECONDS: Final = 10.0
 LONGEST_CALL_ID: Final = 500
-
-INSTRUCTIONS: Final = (
-    "These tools ask people in a team chat, who answer in minutes or hours. Ask for decisions, preferences and facts "
-    "that only people have, and not for what you can find out or decide yourself. If the status of a result is “open”, "
-    "nobody has answered yet: end your turn, and call `wait` with its id later. “timed_out” means that nobody "
-    "answered, which is neither a yes nor a no."
-)
-_ASK: Final = (
-    "Ask people in the team chat one question, and wait for the answer. Give options for people to choose from, or a "
-    "form for several answers, or neither for a written answer. If the result says that the question is open, nobody "
-    "has answered yet: end your turn, and call `wait` with its id later."
-)
-_QUESTIONS: Final = (
-    "Ask people in the team chat 1-4 multiple-choice questions, and wait for their answers. People can always write "
-    'their own answer instead. If you recommend an option, put it first and end its label with "(Recommended)". If the '
-    "result says that the questions are open, end your turn, and call `wait` with the id later."
-)
-_WAIT: Final = "Wait for the answer to a question that is still open. Call it later, not at once: people take hours."
-_CANCEL: Final = "Withdraw an open question of yours. People then see that it was cancelled."
-_PENDING: Final = "List your open questions, with their ids."
-_PERMIT: Final = "Ask approvers in the team chat if a call of a tool may run. For --permission-prompt-tool."
+LONGEST_REASON: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +72,7 @@ class _Call:
     report: Callable[[int, str], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class _ToolEntry:
-    tool: Tool
-    run: Callable[[_Call, Mapping[str, JsonValue]], Awaitable[CallToolResult]]
+_Handler = Callable[[_Call, Mapping[str, JsonValue]], Awaitable[CallToolResult]]
 
 
 class McpDoor:
@@ -118,7 +94,15 @@ class McpDoor:
         self._call_wait = call_wait
         """The longest time that one call waits, in seconds. None means that it depends on the client."""
         self._book = AddressBook(rules)
-        self._tools = self._list_tools(permit=permit)
+        self._tools = describe_tools(rules.places, permit=permit)
+        self._handlers: dict[str, _Handler] = {
+            "ask": self._ask,
+            QUESTIONS: self._ask_questions,
+            "wait": self._wait_for,
+            "cancel": self._cancel,
+            "pending": self._list_pending,
+            "permit": self._permit,
+        }
 
     def create_server(self, version: str) -> Server[dict[str, Any]]:
         """Return the MCP server of this door."""
@@ -131,48 +115,20 @@ class McpDoor:
             on_call_tool=self._on_call_tool,
         )
 
-    def _list_tools(self, *, permit: bool) -> dict[str, _ToolEntry]:
-        tool = get_tool(QUESTIONS)
-        questions = dict(tool.input_schema)
-        # People come from the operator's rules, not from the model.
-        questions["properties"] = {
-            k: v for k, v in cast("Mapping[str, JsonValue]", questions["properties"]).items() if k != "to"
-        }
-        ask = build_schema(AskInput)
-        properties = cast("dict[str, JsonValue]", ask["properties"])
-        if len(self._rules.places) > 1:
-            cast("dict[str, JsonValue]", properties["place"])["description"] = (
-                f"Where to ask: {', '.join(self._rules.places)}. The default is the first."
-            )
-        else:
-            del properties["place"]
-        found = [
-            _describe("ask", "Ask people", _ASK, ask, self._ask),
-            _describe(QUESTIONS, "Ask people several questions", _QUESTIONS, questions, self._ask_questions),
-            _describe("wait", "Wait for an answer", _WAIT, build_schema(WaitInput), self._wait_for),
-            _describe("cancel", "Cancel a question", _CANCEL, build_schema(CancelInput), self._cancel),
-            _describe(
-                "pending", "List open questions", _PENDING, build_schema(NoInput), self._list_pending, reads=True
-            ),
-        ]
-        if permit:
-            found.append(_describe("permit", "Ask for permission", _PERMIT, build_schema(PermitInput), self._permit))
-        return {entry.tool.name: entry for entry in found}
-
     async def _on_list_tools(
         self, context: ServerRequestContext[dict[str, Any]], params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        return ListToolsResult(tools=[entry.tool for entry in self._tools.values()])
+        return ListToolsResult(tools=list(self._tools))
 
     async def _on_call_tool(
         self, context: ServerRequestContext[dict[str, Any]], params: CallToolRequestParams
     ) -> CallToolResult:
-        entry = self._tools.get(params.name)
-        if entry is None:
-            return _build_error(f"There is no tool {params.name!r}: use {', '.join(self._tools)}.")
+        names = [tool.name for tool in self._tools]
+        if params.name not in names:
+            return _build_error(f"There is no tool {params.name[:60]!r}: use {', '.join(names)}.")
         given = cast("Mapping[str, JsonValue]", repair_texts(params.arguments or {}))
         try:
-            return await entry.run(self._read_call(context), given)
+            return await self._handlers[params.name](self._read_call(context), given)
         except (CallerError, ModelError) as error:
             return _build_error(str(error))
         except AskbackError as error:
@@ -224,7 +180,11 @@ class McpDoor:
     async def _cancel(self, call: _Call, given: Mapping[str, JsonValue]) -> CallToolResult:
         parsed = parse_input("cancel", CancelInput, given)
         ask = await self._find(call, "cancel", parsed.id)
-        reason = " ".join((parsed.reason or "").split())[:500]
+        reason = " ".join((parsed.reason or "").split())[:LONGEST_REASON]
+        if contains_known_secret(reason):
+            raise CallerError(
+                "The reason contains a secret of askback's process, which people would read: take it out."
+            )
         newest = await self._asks.cancel(ask, f"The agent withdrew it{f': {reason}' if reason else '.'}")
         return self._build_result(call, newest, "the people who were asked")
 
@@ -300,8 +260,7 @@ class McpDoor:
 
         policy = build_policy()
         policy.check(form)
-        who = policy.model_dump(mode="json", include={"who", "approval"})
-        new = NewAsk(kind, form, people.found.place, build_policy, who, call.id)
+        new = NewAsk(kind, form, people.found.place, build_policy, _identify_rules(policy), call.id)
         return await self._asks.ask(call.principal, new)
 
     async def _find(self, call: _Call, tool: str, ask_id: str) -> Ask:
@@ -345,27 +304,17 @@ class McpDoor:
         return self._book.get_name(ask.place.key) or f"{ask.place.platform}:{ask.place.channel}"
 
 
-def _describe(
-    name: str,
-    title: str,
-    description: str,
-    schema: dict[str, JsonValue],
-    run: Callable[[_Call, Mapping[str, JsonValue]], Awaitable[CallToolResult]],
-    *,
-    reads: bool = False,
-) -> _ToolEntry:
-    tool = Tool(
-        name=name,
-        title=title,
-        description=description,
-        input_schema=cast("dict[str, Any]", schema),
-        annotations=ToolAnnotations(
-            read_only_hint=reads or name == "wait", destructive_hint=False, idempotent_hint=True, open_world_hint=True
-        ),
-        # Claude Code hides tools behind a search otherwise.
-        _meta={"anthropic/alwaysLoad": True},
-    )
-    return _ToolEntry(tool, run)
+def _identify_rules(policy: Policy) -> JsonValue:
+    """Return what identifies the people who decide, and how: ids, since names change."""
+    who, vote = policy.who, policy.approval
+    people = [person.id for person in who.people]
+    requesters = [] if vote is None else [person.id for person in vote.requesters]
+    rules = None if vote is None else vote.model_dump(mode="json", exclude={"requesters"})
+    return [*map(_to_sorted, (people, who.groups, requesters)), who.anyone, rules]
+
+
+def _to_sorted(ids: Iterable[str]) -> JsonValue:
+    return list[JsonValue](sorted(ids))
 
 
 def _build_answer(data: dict[str, JsonValue]) -> CallToolResult:

@@ -77,7 +77,8 @@ class Addressees:
 
     found: Found
     answerers: tuple[Named | None, ...]
-    approvers: tuple[Named | None, ...]
+    approvers: tuple[Named | None, ...] | None
+    """The people whom the operator names as approvers here. None means that the operator names none anywhere."""
     requesters: tuple[Actor, ...]
 
     @property
@@ -104,22 +105,27 @@ class Addressees:
             subject=subject,
         )
         later = None if rules.escalate_after is None else rules.escalate_to.get(platform)
-        return build_policy(
+        policy = build_policy(
             self._find_approvers(rules, approval),
             rules.timeout,
             approval=approval,
             remind=rules.reminder_delays,
             escalate=None if later is None or rules.escalate_after is None else {rules.escalate_after: later},
         )
+        # The members of a group are looked up only when somebody clicks.
+        alone = None if self.found.person is None or policy.groups else policy.find_refusal_alone(self.found.person)
+        if alone is not None:
+            raise CallerError(f"nobody could approve it, since {alone}")
+        return policy
 
     def _find_approvers(self, rules: ApprovalRules, approval: Approval) -> Who:
         if self.approvers:
             check_possible(self.approvers, approval, self.found, SHELL)
             return build_who(self.approvers)
         listed = rules.approvers.get(self.found.place.platform)
-        if listed is not None:
+        if listed is not None and self.approvers is None:
             return listed
-        if self.found.person is None or rules.approvers:
+        if self.found.person is None or rules.approvers or self.approvers is not None:
             raise CallerError(
                 "no approvers are set for this place. The operator names them with --approvers, or with the setting "
                 "“approvers”"
@@ -167,7 +173,7 @@ class AddressBook:
         people = tuple(one.person for one in requesters if one is not None and one.person is not None)
         if len(people) < len(requesters):
             raise OperatorError("--requested-by names a group: requesters must be people.")
-        return Addressees(found, answerers, approvers, people)
+        return Addressees(found, answerers, approvers if self._rules.approvers else None, people)
 
     async def _look_up_names(
         self, names: Sequence[str], found: Found, directory: Directory

@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -89,16 +90,20 @@ async def agent(
     client: str = "a-client",
     mode: Any = "auto",
     to: str = "#deploys",
-    who: str = "anyone",
+    who: str | None = "anyone",
+    program: Path | None = None,
 ) -> AsyncGenerator[Agent]:
     """Start `askback mcp` and connect a client to it. At the end, the client closes the connection, as clients do."""
-    process, reading, writing = await start(office, "--to", f"{office.platform}:{to}", "--who", who, *options)
+    people = () if who is None else ("--who", who)
+    process, reading, writing = await start(
+        office, "--to", f"{office.platform}:{to}", *people, *options, program=program
+    )
     info = mcp_types.Implementation(name=client, version="1")
     async with Client(over_pipes(reading, writing), client_info=info, mode=mode) as connected:
         yield Agent(connected, process)
 
 
-async def start(office: Office, *options: str) -> tuple[Process, int, int]:
+async def start(office: Office, *options: str, program: Path | None = None) -> tuple[Process, int, int]:
     """Start `askback mcp`; return it, and the descriptors for reading its output and writing its input."""
     number = len(office._processes)
     out, err = (office.folder / f"mcp-{number}.{name}" for name in ("out", "err"))
@@ -109,7 +114,7 @@ async def start(office: Office, *options: str) -> tuple[Process, int, int]:
     try:
         launched = await office._launcher.start(
             "mcp", *options, folder=office.folder, environment=office.environment(),
-            streams=[theirs_in, theirs_out, errors],
+            streams=[theirs_in, theirs_out, errors], program=program,
         )  # fmt: skip
     finally:
         for stream in (theirs_in, theirs_out, errors):

@@ -6,10 +6,13 @@ import asyncio
 import re
 import signal
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+from askback.store.external_access import find_worker_pid
 from e2e.ask.office import Office
+from support.processes import Launcher
 
 from .client import agent
 
@@ -201,3 +204,90 @@ async def test_a_signal_ends_it_and_leaves_the_question_open(office: Office) -> 
             assert code == 0, one.process.err
             await asking
     assert office.buttons(await office.card())
+
+
+QUICK = """
+from askback.cli.main import main
+from askback.doors import mcp_door
+
+mcp_door.UNKNOWN_SECONDS = mcp_door.SILENT_SECONDS = 1.0
+mcp_door.PROGRESS_SECONDS = 0.2
+main()
+"""
+
+
+async def test_claude_code_waits_while_it_hears_of_progress_and_others_get_an_id_in_time(office: Office) -> None:
+    program = office.folder / "quick.py"
+    program.write_text(QUICK, encoding="utf-8")
+    heard: list[tuple[float, str | None]] = []
+
+    async def hear(number: float, total: float | None, text: str | None) -> None:
+        heard.append((number, text))
+
+    given = {"question": "Deploy 1.4.2?", "options": ["Yes", "No"]}
+    async with agent(office, program=program) as one:
+        assert (await one.client.call_tool("ask", given, progress_callback=hear)).structured_content["status"] == "open"
+    heard.clear()
+    async with agent(office, client="claude-code", program=program) as claude:
+        assert (await claude.deploy())["status"] == "open"
+        asking = asyncio.create_task(claude.client.call_tool("ask", given, progress_callback=hear))
+        await office.until(lambda: len(heard) > 10)
+        await office.click("ada", "Yes")
+        assert (await asking).structured_content["answer"] == "Yes"
+    assert [number for number, _ in heard] == list(range(1, len(heard) + 1))
+    assert "Waiting for anyone in " in (heard[0][1] or "")
+
+
+async def test_between_questions_a_bot_can_take_the_database(office: Office) -> None:
+    async with agent(office) as one:
+        asking = asyncio.create_task(one.deploy())
+        await office.click("ada", "Yes")
+        await asking
+        await office.until(lambda: find_worker_pid(office.database) is None)
+        await office.bot()
+        asking = asyncio.create_task(one.deploy())
+        await office.until(lambda: len(office.shown()) == 2)
+        await office.click("ada", "No")
+        assert (await asking)["status"] == "refused"
+
+
+async def test_in_a_direct_message_its_person_answers_and_approves(office: Office) -> None:
+    async with agent(office, "--permit", to="@ada", who=None) as one:
+        asking = asyncio.create_task(one.deploy())
+        await office.click("ada", "Yes")
+        assert (await asking)["answer"] == "Yes"
+        asking = asyncio.create_task(one.call_raw("permit", {"tool_name": "Bash", "input": {"command": "ls"}}))
+        await office.click("ada", "Approve", "Run Bash?")
+        assert '"behavior": "allow"' in (await asking).content[0].text
+
+
+async def test_the_agent_chooses_among_the_places_that_the_operator_names(office: Office) -> None:
+    other = f"{office.platform}:#general"
+    async with agent(office, "--to", other, "--call-wait", "1s") as one:
+        schema = (await one.client.list_tools()).tools[0].input_schema
+        assert other in schema["properties"]["place"]["description"]
+        assert "general" in (await one.deploy(place="#general"))["where"]
+        assert "deploys" in (await one.deploy())["where"]
+        await office.until(lambda: len({card.channel for card in office.shown()}) == 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "Say where to ask: --to"),
+        (("--to", "slack:#agents"), "Say who may answer in slack:#agents: --who"),
+        (("--to", "slack:@ada", "--wait", "soon"), "--wait soon"),
+        (("--to", "slack:@ada", "--call-wait", "0s"), "--call-wait 0s is out of range"),
+        (("--to", "slack:@ada", "--http", "here"), "--http here is not an address"),
+        (("--to", "slack:@ada", "--tokens", "x"), "need --http"),
+        (("--to", "slack:@ada", "--http", "0", "--name", "x"), "the token names the agent"),
+    ],
+)
+async def test_wrong_options_are_told_before_anything_is_opened(
+    tmp_path: Path, launcher: Launcher, options: tuple[str, ...], words: str
+) -> None:
+    environment = {"PATH": "", "ASKBACK_DATABASE_URL": str(tmp_path / "askback.db"), "HOME": str(tmp_path)}
+    done = await asyncio.to_thread(launcher.run, "mcp", *options, folder=tmp_path, environment=environment)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert not (tmp_path / "askback.db").exists()

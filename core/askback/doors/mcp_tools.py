@@ -1,0 +1,82 @@
+"""The tools of `askback mcp` as a model reads them."""
+
+from __future__ import annotations
+
+__all__ = ["INSTRUCTIONS", "describe_tools"]
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from mcp_types import Tool, ToolAnnotations
+from pydantic import JsonValue
+
+from askback.doors.permission import QUESTIONS
+from askback.doors.tool_inputs import AskInput, CancelInput, NoInput, PermitInput, WaitInput
+from askback.tools import get_tool
+from askback.tools.lenient_parser import build_schema
+
+INSTRUCTIONS: Final = (
+    "These tools ask people in a team chat, who answer in minutes or hours. Ask for decisions, preferences and facts "
+    "that only people have, and not for what you can find out or decide yourself. If the status of a result is “open”, "
+    "nobody has answered yet: end your turn, and call `wait` with its id later. “timed_out” means that nobody "
+    "answered, which is neither a yes nor a no."
+)
+_ASK: Final = (
+    "Ask people in the team chat one question, and wait for the answer. Give options for people to choose from, or a "
+    "form for several answers, or neither for a written answer. If the result says that the question is open, nobody "
+    "has answered yet: end your turn, and call `wait` with its id later."
+)
+_QUESTIONS: Final = (
+    "Ask people in the team chat 1-4 multiple-choice questions, and wait for their answers. People can always write "
+    'their own answer instead. If you recommend an option, put it first and end its label with "(Recommended)". If the '
+    "result says that the questions are open, end your turn, and call `wait` with the id later."
+)
+_WAIT: Final = "Wait for the answer to a question that is still open. Call it later, not at once: people take hours."
+_CANCEL: Final = "Withdraw an open question of yours. People then see that it was cancelled."
+_PENDING: Final = "List your open questions, with their ids."
+_PERMIT: Final = "Ask approvers in the team chat if a call of a tool may run. For --permission-prompt-tool."
+
+
+def describe_tools(places: Sequence[str], *, permit: bool) -> tuple[Tool, ...]:
+    """Return the tools. A model can choose only among several places."""
+    # People come from the operator's rules, not from the model.
+    questions = _without(get_tool(QUESTIONS).input_schema, "to")
+    ask = build_schema(AskInput)
+    if len(places) > 1:
+        place = cast("dict[str, JsonValue]", cast("dict[str, JsonValue]", ask["properties"])["place"])
+        place["description"] = f"Where to ask: {', '.join(places)}. The default is the first."
+    else:
+        ask = _without(ask, "place")
+    found = [
+        _describe("ask", "Ask people", _ASK, ask),
+        _describe(QUESTIONS, "Ask people several questions", _QUESTIONS, questions),
+        _describe("wait", "Wait for an answer", _WAIT, build_schema(WaitInput), reads=True),
+        _describe("cancel", "Cancel a question", _CANCEL, build_schema(CancelInput)),
+        _describe("pending", "List open questions", _PENDING, build_schema(NoInput), reads=True),
+    ]
+    if permit:
+        found.append(_describe("permit", "Ask for permission", _PERMIT, build_schema(PermitInput)))
+    return tuple(found)
+
+
+def _without(schema: dict[str, JsonValue], name: str) -> dict[str, JsonValue]:
+    """Return a schema without one property."""
+    properties = cast("dict[str, JsonValue]", schema["properties"])
+    return {**schema, "properties": {key: value for key, value in properties.items() if key != name}}
+
+
+def _describe(name: str, title: str, description: str, schema: dict[str, JsonValue], *, reads: bool = False) -> Tool:
+    return Tool(
+        name=name,
+        title=title,
+        description=description,
+        input_schema=cast("dict[str, Any]", schema),
+        annotations=ToolAnnotations(
+            read_only_hint=reads,
+            destructive_hint=False,
+            idempotent_hint=reads or name == "cancel",
+            open_world_hint=True,
+        ),
+        # Claude Code hides tools behind a search otherwise. It calls `permit` itself.
+        _meta=None if name == "permit" else {"anthropic/alwaysLoad": True},
+    )
