@@ -5,7 +5,18 @@ No I/O. A policy denies by default.
 
 from __future__ import annotations
 
-__all__ = ["LONGEST_WAIT", "Approval", "Denied", "Escalation", "Limits", "OpenTo", "Policy", "Reasons", "Who"]
+__all__ = [
+    "AGENT_PACE",
+    "LONGEST_WAIT",
+    "Approval",
+    "Denied",
+    "Escalation",
+    "Limits",
+    "OpenTo",
+    "Policy",
+    "Reasons",
+    "Who",
+]
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta

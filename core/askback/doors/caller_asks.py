@@ -23,7 +23,7 @@ from pydantic import JsonValue
 
 from askback.client.session import AskSession
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Policy
+from askback.domain.ask_policy import AGENT_PACE, Policy
 from askback.domain.form import Form
 from askback.domain.identity import Place
 from askback.doors.shared_session import SharedSession
@@ -71,7 +71,9 @@ class CallerAsks:
     """Asks for callers, and waits for them. Owns the sessions that serve the asks."""
 
     def __init__(self, settings: Settings, where: DatabaseLocation) -> None:
-        self._settings = settings
+        # The callers are agents, so the pace of agents applies.
+        pace = AGENT_PACE if settings.question_pace is None else settings.question_pace
+        self._settings = settings.model_copy(update={"question_pace": pace})
         self._where = where
         self._sessions: dict[str, SharedSession] = {}
         self._followed: dict[str, asyncio.Task[None]] = {}
