@@ -205,7 +205,7 @@ def _read_code(answer: object) -> int | None:
 
 
 def _translate_refusal(status: int, headers: Mapping[str, str], answer: object) -> Exception:
-    """Return the error for an answer that is no success. `answer` is its JSON value, or None.
+    """Return the error for an answer that reports a failure. `answer` is its JSON value, or None.
 
     Only Discord's own error object is permanent. Something in between may have answered, or Discord's own proxy, which
     says nothing about the call.

@@ -30,7 +30,7 @@ GONE = "there is no such role on this server. My operator has to set another one
 
 
 class DiscordRoles:
-    """Roles as the core's `Membership`. Nobody has a role in a direct message."""
+    """Roles as the core's `Membership`. In a direct message, people have no roles."""
 
     def __init__(self, api: DiscordApi) -> None:
         self._api = api

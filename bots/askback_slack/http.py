@@ -172,7 +172,7 @@ def _build_request(body: bytes, request: web.Request) -> AsyncBoltRequest | None
 
 
 def _read_payload(body: bytes, kind: str) -> dict[str, object] | None:
-    """Return the payload of a request: JSON, alone or in a form's field. None if there is no such object.
+    """Return the payload of a request: JSON, alone or in a form's field. None if it lacks that object.
 
     Slash commands and Slack's certificate checks have no payload: their fields are returned.
     """

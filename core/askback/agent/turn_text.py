@@ -112,7 +112,7 @@ class TurnText:
             await self._stream.abandon()
             raise
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            # To wait for an earlier text is no failure.
+            # Waiting for an earlier text does not count as a failure.
             level = logging.INFO if isinstance(error, EarlierTextPending) else logging.WARNING
             log.log(
                 level, "Could not post a text; the outbox delivers it later: %s", error, extra={"action": "text_left"}

@@ -67,7 +67,7 @@ def add_name_to_errors(name: str) -> Generator[None]:
 
 
 def build_who(named: Iterable[Named | None]) -> Who:
-    """Return the people and groups of names that were looked up. None stands for anyone."""
+    """Return the people and groups of names that were looked up. None means anyone."""
     listed = list(named)
     known = [one for one in listed if one is not None]
     return Who(

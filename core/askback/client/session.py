@@ -1,4 +1,4 @@
-"""Serves the asks of this process: next to a bot on the same database, or with a bot of its own.
+"""Serves the asks of this process: next to a bot on the same database, or with its own bot.
 
 One session serves any number of asks on one platform. It changes over when a bot starts or ends.
 """
@@ -154,7 +154,7 @@ class AskSession:
 
     @property
     def is_over(self) -> bool:
-        """True if it has stopped serving, by itself or because of an error."""
+        """True if it has stopped serving, with or without an error."""
         return self._serving is not None and self._serving.done()
 
     def start(self) -> None:

@@ -87,7 +87,7 @@ def _find_refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -
         case _ if denied is None:
             return None
         case _ if denied == "not_taking_part" and ask.outcome is not None:
-            # To take part would change nothing any more, so nobody is told to do it.
+            # Taking part would change nothing any more, so the notice does not suggest it.
             return Notice(text=_describe_closed(ask, action), denied=denied)
         case _:
             return Notice(text=ask.policy.format_denial(denied), denied=denied)

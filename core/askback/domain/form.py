@@ -174,7 +174,7 @@ class Question(Value):
         return value
 
     def find_count_problem(self, count: int) -> str | None:
-        """Return what to do if this number of chosen options is no answer, such as "choose at least 2 options"."""
+        """Return what to do if this number of chosen options is not allowed, such as "choose at least 2 options"."""
         if not self.multi_select or (self.min_choices == 1 and self.max_choices is None):
             return None
         if self.min_choices <= count <= (self.max_choices or count):

@@ -35,7 +35,7 @@ NO_TEXT = "(mentioned you without a text)"
 """Text of a message that contains nothing but a mention."""
 
 SHARED, FORWARDED = "a shared message", "a forwarded message"
-"""Stand among `IncomingMessage.files` for somebody's message that a person passed on, whose words are not theirs."""
+"""Entries of `IncomingMessage.files` for another person's message, which the author passed on."""
 SHARED_MESSAGES = frozenset({SHARED, FORWARDED})
 
 STOP_KEY_PREFIX = "stop:"

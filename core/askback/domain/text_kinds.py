@@ -52,7 +52,7 @@ def parse_number(kind: TextKind, text: str) -> int | float | None:
 
 
 def find_kind_problem(kind: TextKind, text: str, minimum: float | None, maximum: float | None) -> str | None:
-    """Return the reason why a text is no answer of this kind, in words for the person. None means it is one."""
+    """Return the reason why a text is not of this kind, in words for the person. None means it is one."""
     match kind:
         case "text" | "boolean":
             return None

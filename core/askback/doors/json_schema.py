@@ -115,7 +115,8 @@ def _read_required(given: object, properties: Mapping[str, object]) -> frozenset
     unknown = [name for name in names if not isinstance(name, str) or name not in properties]
     if unknown:
         raise UnsupportedSchema(
-            f"`required` names {quote_line(str(unknown[0]))}, which is no property: take it out, or add the property."
+            f"`required` names {quote_line(str(unknown[0]))}, but no property has that name: remove it, or add the "
+            "property."
         )
     return frozenset(cast("list[str]", names))
 
@@ -229,7 +230,7 @@ def _read_array(common: Mapping[str, object], schema: Mapping[str, object], requ
     default = schema.get("default")
     values = [choices.find_value(value) for value in cast("list[object]", default)] if isinstance(default, list) else []
     if default is not None and (not isinstance(default, list) or None in values):
-        raise UnsupportedSchema("has a default that is no list of its values: correct it, or leave it out")
+        raise UnsupportedSchema("has a default that is not a list of its values: correct it, or leave it out")
     extra = (NO_ANSWER_OPTION,) if not required else (NONE_OPTION,) if least == 0 else ()
     return Question.parse(
         {

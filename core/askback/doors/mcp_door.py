@@ -236,7 +236,10 @@ class McpDoor:
         if newest.outcome is None:
             return deny_undecided(given.tool_name, newest)
         if not self._asks.claim(newest, call.id):
-            return deny("The approval was given to an earlier call that is the same. Make the call again to ask anew.")
+            return deny(
+                "The approval was given to an earlier call that is the same. Make the call again, and people are asked "
+                "again."
+            )
         return answer_request(given.tool_name, given.input, newest, newest.outcome)
 
     # What they share

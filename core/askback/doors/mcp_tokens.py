@@ -25,7 +25,7 @@ class Tokens:
     """The digests by the names of their principals."""
 
     def find_principal(self, token: str) -> str | None:
-        """Return the name of the token's principal; None if it is no valid token.
+        """Return the name of the token's principal; None if the token is not valid.
 
         The time that this takes does not depend on how much of a token is right.
         """

@@ -32,7 +32,7 @@ from askback.text.literal import quote_line
 NO_ANSWER: Final = "askback:no-answer"
 """Value of the option that leaves a property out."""
 NONE_OF_THESE: Final = "askback:none-of-these"
-"""Value of the option that stands for an empty array."""
+"""Value of the option for an empty array."""
 NO_ANSWER_OPTION: Final = Option(value=NO_ANSWER, label="(no answer)")
 NONE_OPTION: Final = Option(value=NONE_OF_THESE, label="(none of these)")
 _RESERVED: Final = frozenset({NO_ANSWER, NONE_OF_THESE})
@@ -94,7 +94,7 @@ def _list_entries(schema: Mapping[str, object]) -> list[tuple[object, object, ob
         entry = as_object(value)
         if entry is None or "const" not in entry or entry.keys() - {"const", "title", "description", "type"}:
             raise UnsupportedSchema(
-                f"has alternatives in `{name}` that are no fixed values, and people choose only between fixed ones: "
+                f"has alternatives in `{name}` that are not fixed values, and people choose only between fixed ones: "
                 'write each as {"const": …, "title": …}'
             )
         found.append((entry["const"], entry.get("title"), entry.get("description")))

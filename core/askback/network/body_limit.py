@@ -34,7 +34,7 @@ class BodyLimiter:
             self._held -= body.counted
 
     def try_take(self, size: int) -> bool:
-        """Count further bytes of a large body. Return False if there is no room for them."""
+        """Count further bytes of a large body. Return False if they exceed the limit."""
         if self._held + size > MOST_BYTES:
             return False
         self._held += size

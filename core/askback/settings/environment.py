@@ -74,7 +74,7 @@ def describe_unknown_variables() -> list[str]:
         if not upper.startswith(PREFIX) or upper.startswith(tuple(accepted)) or _is_service_link(os.environ, name):
             continue
         if upper not in known:
-            found.append(f"{name} is set, which is no setting. {_suggest(upper, known)}")
+            found.append(f"{name} is set, but askback has no such setting. {_suggest(upper, known)}")
         elif upper in lacking:
             found.append(f"{name} is set, but has no effect. {lacking[upper]} Or unset the variable.")
     return found

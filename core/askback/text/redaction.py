@@ -46,7 +46,7 @@ _PROSE = (
     r"|and|of|from|to|in|for|with|without|by|if|when|where|as|on|here|there|which|that|it|its|you|we|they|a|an|the|not"
     r"|no|only|too|also|alone|again|twice|once|out|option|flag)(?![\w-])|(?-i:[A-Z][A-Z_]*(?![\w-])))"
 )
-"""What follows an option in a sentence or in a help text, and is no value."""
+"""Text that follows an option in a sentence or in a help text but is not its value."""
 _SCHEME = r"(?:basic|bearer|bot|token|negotiate|ntlm|apikey|aws4-hmac-sha256)"
 _START = r"(?:(?<![\w-])|(?<=\\[nrt]))"
 """The beginning of a word, also after an escaped line end."""

@@ -39,8 +39,8 @@ def test_a_misspelt_variable_is_refused_with_the_name_that_was_meant(
     monkeypatch: pytest.MonkeyPatch, name: str, meant: str
 ) -> None:
     monkeypatch.setenv(name, "s3cret")
-    assert describe_unknown_variables() == [f"{name} is set, which is no setting. Did you mean {meant}?"]
-    with pytest.raises(OperatorError, match="which is no setting"):
+    assert describe_unknown_variables() == [f"{name} is set, but askback has no such setting. Did you mean {meant}?"]
+    with pytest.raises(OperatorError, match="has no such setting"):
         check_environment()
 
 
@@ -53,7 +53,7 @@ def test_all_problems_are_told_in_one_error(monkeypatch: pytest.MonkeyPatch) -> 
     misspelt, unheard, wrong = str(caught.value).splitlines()
     assert misspelt.endswith("Did you mean ASKBACK_APPROVERS?")
     assert unheard == (
-        "ASKBACK_ZZZ is set, which is no setting. Unset it; the documentation lists all settings on its page "
+        "ASKBACK_ZZZ is set, but askback has no such setting. Unset it; the documentation lists all settings on its page "
         "“All settings”."
     )
     assert wrong.startswith("ASKBACK_TIMEOUT is not a duration")

@@ -107,7 +107,7 @@ def take(connection: Connection, conversation_id: str, seq: int) -> tuple[InboxM
 
 
 def get_newest_author(connection: Connection, conversation_id: str) -> Actor | None:
-    """Return the author of the newest message of a person. None if there is no message."""
+    """Return the author of the newest message of a person. None if nobody wrote."""
     query = (
         select(inbox.c.author).where(inbox.c.conversation_id == conversation_id).order_by(inbox.c.id.desc()).limit(1)
     )
