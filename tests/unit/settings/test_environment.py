@@ -53,8 +53,8 @@ def test_all_problems_are_told_in_one_error(monkeypatch: pytest.MonkeyPatch) -> 
     misspelt, unheard, wrong = str(caught.value).splitlines()
     assert misspelt.endswith("Did you mean ASKBACK_APPROVERS?")
     assert unheard == (
-        "ASKBACK_ZZZ is set, but askback has no such setting. Unset it; the documentation lists all settings on its page "
-        "“All settings”."
+        "ASKBACK_ZZZ is set, but askback has no such setting. Unset it; the documentation lists all settings "
+        "on its page “All settings”."
     )
     assert wrong.startswith("ASKBACK_TIMEOUT is not a duration")
 
