@@ -172,7 +172,7 @@ class AskSession:
         if self._serving is not None:
             await end_tasks([self._serving])
             if not self._serving.cancelled():
-                self._serving.exception()  # whoever used the session has received it
+                self._serving.exception()  # the users of the session have received it
 
     async def _use(self, work: Callable[[_Mode], Awaitable[T]]) -> T:
         """Run `work` as soon as the asks are served. A change-over waits for it."""

@@ -13,7 +13,7 @@ import hashlib
 import json
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Literal
@@ -28,7 +28,7 @@ from askback.domain.form import Form
 from askback.domain.identity import Place
 from askback.doors.shared_session import SharedSession
 from askback.errors import AskbackError, OperatorError
-from askback.internal.clock import utc_now
+from askback.internal.clock import monotonic, utc_now
 from askback.manager import build_ask
 from askback.settings.core import Settings
 from askback.store.errors import StoreError
@@ -98,7 +98,7 @@ class CallerAsks:
     async def ask(self, principal: str, new: NewAsk) -> Ask:
         """Store the ask, or return the one of an earlier call that was the same. The result may be settled.
 
-        Without an id of the call, a call is the same if it asks the same while the first is open, or while nobody has
+        Without an id of the call, a call is the same if it asks the same while the first is open, or while no call has
         received the outcome. An approval is given to one call only, so a waiting one is never shared.
         """
         beginning = f"{_get_prefix(principal)}{new.kind}:{new.compute_digest()}:"
@@ -129,20 +129,30 @@ class CallerAsks:
         found = await session.read(lambda connection: asks.list_open_with_key(connection, beginning))
         return found[-1] if found else None
 
-    async def wait(self, ask: Ask, seconds: float | None) -> Ask:
-        """Return the ask once it is settled, or as it is after this time. A cancelled wait settles nothing."""
+    async def wait(self, ask: Ask, seconds: float, every: float, report: Callable[[], Awaitable[None]]) -> Ask:
+        """Return the ask once it is settled, or as it is after this time. A cancelled wait settles nothing.
+
+        `report` is called each time that so many seconds have passed.
+        """
         if ask.outcome is not None:
             return ask
         self._follow(ask)
         settled = self._settled[ask.id]
+        until = monotonic() + seconds
         self._waiting[ask.id] = self._waiting.get(ask.id, 0) + 1
         try:
-            await asyncio.wait({settled}, timeout=seconds)
+            while True:
+                left = until - monotonic()
+                await asyncio.wait({settled}, timeout=max(min(left, every), 0.0))
+                if settled.done():
+                    return settled.result()
+                if left <= every:
+                    return ask
+                await report()
         finally:
             self._waiting[ask.id] -= 1
             if not self._waiting[ask.id]:
                 del self._waiting[ask.id]
-        return settled.result() if settled.done() else ask
 
     def claim(self, ask: Ask, call: str | None) -> bool:
         """Record that a call receives the outcome. Return False if another call has received it already."""

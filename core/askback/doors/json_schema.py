@@ -75,7 +75,7 @@ PROBLEMS: Final = 10
 def read_form(schema: object, *, message: str | None = None, details: str | None = None) -> Form:
     """Return the form that asks for an instance of a schema.
 
-    `message` stands before the first question, and `details` can be opened there. Raises `UnsupportedSchema`.
+    `message` appears before the first question, and `details` can be opened there. Raises `UnsupportedSchema`.
     """
     whole = as_object(schema)
     properties = None if whole is None else as_object(whole.get("properties"))

@@ -7,9 +7,8 @@ __all__ = ["McpDoor"]
 import json
 import logging
 import math
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from mcp.server.context import ServerRequestContext
@@ -53,8 +52,10 @@ UNKNOWN_SECONDS: Final = 25.0
 """Seconds that a call of an unknown client waits. No known client gives up earlier."""
 PATIENT: Final = frozenset({"claude-code"})
 """Clients whose calls may take as long as they like while they receive progress."""
-SILENT_SECONDS: Final = 240.0
-"""Seconds that a call of such a client waits if it receives no progress."""
+SILENT_SECONDS: Final = 1500.0
+"""Seconds that a call of such a client waits if it receives no progress. It gives up after half an hour."""
+SILENT_HTTP_SECONDS: Final = 240.0
+"""The same over HTTP, where it gives up after five minutes."""
 PROGRESS_SECONDS: Final = 10.0
 LONGEST_CALL_ID: Final = 500
 LONGEST_REASON: Final = 500
@@ -69,6 +70,8 @@ class _Call:
     id: str | None
     """The client's own id of the call, which is the same when the call is repeated."""
     has_progress: bool
+    is_local: bool
+    """True over standard input and output."""
     report: Callable[[int, str], Awaitable[None]]
 
 
@@ -150,6 +153,7 @@ class McpDoor:
             client="" if client is None else client.client_info.name,
             id=named if isinstance(named, str) and 0 < len(named) <= LONGEST_CALL_ID else None,
             has_progress="progress_token" in meta or "progressToken" in meta,
+            is_local=context.request is None,
             report=report,
         )
 
@@ -221,7 +225,7 @@ class McpDoor:
         call_id = given.tool_use_id if given.tool_use_id is not None else call.id
         # The same id may also name the call of a tool here.
         call_id = None if call_id is None else f"permit:{call_id[:LONGEST_CALL_ID]}"
-        call = _Call(call.principal, call.client, call_id, call.has_progress, call.report)
+        call = replace(call, id=call_id)
         if given.tool_name == QUESTIONS:
             ask = await self._submit(call, "questions", people, get_tool(QUESTIONS).parse(given.input), None)
             newest = await self._wait(call, ask, people.asked)
@@ -237,8 +241,7 @@ class McpDoor:
             return deny_undecided(given.tool_name, newest)
         if not self._asks.claim(newest, call.id):
             return deny(
-                "The approval was given to an earlier call that is the same. Make the call again, and people are asked "
-                "again."
+                "The approval was given to an earlier call that is the same. Make the call again, and people are asked."
             )
         return answer_request(given.tool_name, given.input, newest, newest.outcome)
 
@@ -277,22 +280,21 @@ class McpDoor:
 
     async def _wait(self, call: _Call, ask: Ask, asked: str) -> Ask:
         """Return the ask once it is settled, or as it is when this call must end. Report progress meanwhile."""
-        until = time.monotonic() + self._find_limit(call)
         number = 0
-        while True:
-            left = until - time.monotonic()
-            ask = await self._asks.wait(ask, max(min(left, PROGRESS_SECONDS), 0.0))
-            if ask.outcome is not None or left <= PROGRESS_SECONDS:
-                return ask
+
+        async def report() -> None:
+            nonlocal number
             number += 1
             await call.report(number, f"Waiting for {asked} in {self._name_place(ask)}.")
+
+        return await self._asks.wait(ask, self._find_limit(call), PROGRESS_SECONDS, report)
 
     def _find_limit(self, call: _Call) -> float:
         if self._call_wait is not None:
             return self._call_wait
         if call.client not in PATIENT:
             return UNKNOWN_SECONDS
-        return math.inf if call.has_progress else SILENT_SECONDS
+        return math.inf if call.has_progress else SILENT_SECONDS if call.is_local else SILENT_HTTP_SECONDS
 
     def _build_result(self, call: _Call, ask: Ask, asked: str) -> CallToolResult:
         where = self._name_place(ask)

@@ -36,7 +36,7 @@ def deny(message: str) -> Answering:
 
 
 def deny_undecided(tool: str, ask: Ask) -> Answering:
-    """Return the answer for a call about which nobody has decided yet."""
+    """Return the answer for a call whose approval is still open."""
     return deny(
         f"Nobody has decided yet whether {tool} may run, so it was not run. This is not a denial: the request "
         f"{ask.id} stays open. Tell your user, end your turn, and make the same call again later."

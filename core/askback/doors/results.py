@@ -28,7 +28,7 @@ Kind = Literal["ask", "form", "questions", "permit"]
 
 
 def describe_open(ask: Ask, asked: str, where: str) -> dict[str, JsonValue]:
-    """Return the result for a question that nobody has answered yet. `asked` names the people."""
+    """Return the result for an open question. `asked` names the people."""
     return {
         "status": "open",
         "id": ask.id,

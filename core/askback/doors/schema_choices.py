@@ -32,7 +32,7 @@ from askback.text.literal import quote_line
 NO_ANSWER: Final = "askback:no-answer"
 """Value of the option that leaves a property out."""
 NONE_OF_THESE: Final = "askback:none-of-these"
-"""Value of the option for an empty array."""
+"""Value of the option that means an empty array."""
 NO_ANSWER_OPTION: Final = Option(value=NO_ANSWER, label="(no answer)")
 NONE_OPTION: Final = Option(value=NONE_OF_THESE, label="(none of these)")
 _RESERVED: Final = frozenset({NO_ANSWER, NONE_OF_THESE})

@@ -130,8 +130,8 @@ def test_a_misspelt_variable_switches_no_rule_off(tmp_path: Path, command: tuple
     assert done.stderr.splitlines() == [
         "askback: ASKBACK_APPROVAL_TOOL is set, but askback has no such setting. Did you mean ASKBACK_APPROVAL_TOOLS?",
         "askback: ASKBACK_APPROVER is set, but askback has no such setting. Did you mean ASKBACK_APPROVERS?",
-        "askback: ASKBACK_SLACK_ALLOWED_PEOPLE is set, but askback has no such setting. Did you mean "
-        "ASKBACK_SLACK_ALLOW_PEOPLE?",
+        "askback: ASKBACK_SLACK_ALLOWED_PEOPLE is set, but askback has no such setting. "
+        + "Did you mean ASKBACK_SLACK_ALLOW_PEOPLE?",
     ]
 
 
