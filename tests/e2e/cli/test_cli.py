@@ -128,10 +128,12 @@ def test_a_misspelt_variable_switches_no_rule_off(tmp_path: Path, command: tuple
     done = run(tmp_path, *command, **TOKENS, **misspelt, ASKBACK_DISCORD_ADMINS="123456789012345678")
     assert (done.returncode in (1, 2), done.stdout) == (True, ""), done
     assert done.stderr.splitlines() == [
-        "askback: ASKBACK_APPROVAL_TOOL is set, but askback has no such setting. Did you mean ASKBACK_APPROVAL_TOOLS?",
-        "askback: ASKBACK_APPROVER is set, but askback has no such setting. Did you mean ASKBACK_APPROVERS?",
-        "askback: ASKBACK_SLACK_ALLOWED_PEOPLE is set, but askback has no such setting. "
-        + "Did you mean ASKBACK_SLACK_ALLOW_PEOPLE?",
+        f"askback: {name} is set, but askback has no such setting. Did you mean {meant}?"
+        for name, meant in (
+            ("ASKBACK_APPROVAL_TOOL", "ASKBACK_APPROVAL_TOOLS"),
+            ("ASKBACK_APPROVER", "ASKBACK_APPROVERS"),
+            ("ASKBACK_SLACK_ALLOWED_PEOPLE", "ASKBACK_SLACK_ALLOW_PEOPLE"),
+        )
     ]
 
 
