@@ -56,10 +56,12 @@ async def test_every_way_out_is_told_once_timeouts_cancels_and_refusals_too(
 ) -> None:
     services.model.script(turn(question("A?"), question("B?"), question("C?"), call("nope")), turn("Thanks."))
     board.faults["show"].append(DeliveryError("I am not in that channel."))
-    async with engine(tmp_path, board, services, wait_for_people=2) as one:
+    async with engine(tmp_path, board, services) as one:
         await one.write("hello")
         cards = await one.asked(2)
+        await one.recorded(*cards)
         await one.press(cards[0], Cancel())
+        await one.expire(cards[1].id)
         await one.says("Thanks.")
         told = results(last_request(services))
         assert len({block["tool_use_id"] for block in told}) == len(told) == 4
