@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from askback.domain.identity import Actor
-from askback.text.literal import find_break, isolate_direction, replace_controls, utf16_length
+from askback.text.literal import find_break, isolate_direction, replace_controls
 from askback_discord.components import Component, person, role
 from askback_discord.escaping import bold, escape
 
@@ -68,8 +68,9 @@ class Text:
         for at, character in enumerate(self.words):
             more = character in _ESCAPED
             marks = 3 if character in _BIDI else 2 if character == "\n" and self.style == "quote" else 0
-            characters -= utf16_length(character) + more + marks
-            octets -= len(character.encode()) + 3 * (more + marks)
+            # Most characters are ASCII. A long text has thousands, so this computes nothing that it can compare.
+            characters -= (2 if character > "\uffff" else 1) + more + marks
+            octets -= (1 if character < "\x80" else len(character.encode())) + 3 * (more + marks)
             if characters < 0 or octets < 0:
                 return max(at, 1)
         return len(self.words)
