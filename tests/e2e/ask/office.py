@@ -100,7 +100,7 @@ class Office:
     platform: str
 
     def __init__(self, services: Services, folder: Path, launcher: Launcher) -> None:
-        self._launcher = launcher
+        self.launcher = launcher
         self.services = services
         self.folder = folder
         self.settings: dict[str, str] = {}
@@ -119,7 +119,7 @@ class Office:
         """Start `askback` with these arguments, or another program."""
         number = len(self._processes)
         out, err = (self.folder / f"{self.platform}-{number}.{name}" for name in ("out", "err"))
-        launched = await self._launcher.start_into(
+        launched = await self.launcher.start_into(
             out, *arguments, errors=err, program=program, folder=self.folder, environment=self.environment() | more
         )
         process = Process(launched, self, out, err)

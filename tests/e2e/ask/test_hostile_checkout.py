@@ -79,6 +79,7 @@ class Checkout:
         self.home = root / "home"
         self.victim = root / "victim"
         self.marks = root / "imported"
+        self._forks = 0
         self._address = f"http://127.0.0.1:{port}"
 
     async def plant(self) -> None:
@@ -126,6 +127,17 @@ class Checkout:
         self, *arguments: str, program: Sequence[str | Path] = (ASKBACK,), **more: str
     ) -> tuple[int, str, str]:
         return await ended(await self.start(*arguments, program=program, **more))
+
+    async def run_forked(self, *arguments: str) -> tuple[int, str, str]:
+        """Run `askback` without its imports, which is ten times as fast, for tests that plant no modules."""
+        self._forks += 1
+        out, err = (self.home.parent / f"{self._forks}.{name}" for name in ("out", "err"))
+        forked = await self.office.launcher.start_into(
+            out, *arguments, errors=err, folder=self.folder, environment=self.environment()
+        )
+        async with asyncio.timeout(START_WITHIN):
+            code = await forked.wait()
+        return code, out.read_text(), err.read_text()
 
     def check(self) -> None:
         """Check that no planted code ran, and that nothing outside was changed."""
@@ -223,7 +235,7 @@ def plant_notes(checkout: Checkout, kind: str) -> str:
 async def test_planted_details_carry_no_secret_into_a_channel(checkout: Checkout, kind: str) -> None:
     office = checkout.office
     name = plant_notes(checkout, kind)
-    code, out, err = await checkout.run(
+    code, out, err = await checkout.run_forked(
         "ask", "Deploy 1.4.2?", "--to", f"{office.platform}:#deploys", *OPTIONS, "--approvers", "anyone",
         "--wait", "1s", "--details", name,
     )  # fmt: skip
@@ -240,7 +252,7 @@ async def test_no_planted_link_is_read_into_the_log_of_a_pipeline(
     checkout: Checkout, command: tuple[str, ...], kind: str
 ) -> None:
     name = plant_notes(checkout, kind)
-    code, out, err = await checkout.run(*command, name)
+    code, out, err = await checkout.run_forked(*command, name)
     assert (code, out) == (2, ""), err
     assert name in err.replace("\n", "")
     assert "precious" not in err
@@ -258,7 +270,7 @@ async def test_a_secret_of_this_process_is_not_asked_about(checkout: Checkout) -
         (f"Deploy {secret}?", *OPTIONS),
         ("Deploy?", *OPTIONS, "--option", secret),
     ):
-        code, out, err = await checkout.run("ask", *where, *asked)
+        code, out, err = await checkout.run_forked("ask", *where, *asked)
         assert (code, out) == (2, ""), err
         assert "contains a secret of this process" in err
         assert secret not in err
@@ -270,7 +282,7 @@ async def test_a_file_outside_may_lie_behind_a_link_of_the_operator(checkout: Ch
     outside.mkdir()
     (outside / "notes.md").write_text("The changes.")
     (checkout.home / "linked").symlink_to(outside)
-    code, _, err = await checkout.run(
+    code, _, err = await checkout.run_forked(
         "ask", "Deploy 1.4.2?", "--to", f"{office.platform}:#deploys", *OPTIONS, "--approvers", "anyone",
         "--wait", "1s", "--details", str(checkout.home / "linked" / "notes.md"),
     )  # fmt: skip
