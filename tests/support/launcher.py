@@ -9,32 +9,33 @@ code. When the other end closes, it kills all remaining processes.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import inspect
 import json
 import os
+import pkgutil
 import runpy
 import selectors
 import signal
 import socket
 import sys
-from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import discord  # noqa: F401 - this and the next: imported once, before the forks
-import slack_bolt.async_app  # noqa: F401
-from alembic import command  # noqa: F401
-from anthropic import AsyncAnthropic
+import anyio
+import anyio.lowlevel
+import httpx2
+from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 
-import askback_slack.app  # noqa: F401
+import askback
+import askback_discord
+import askback_sandbox
+import askback_slack
 from askback.cli import main as cli
 from askback.ports.installed_bots import list_entries
-from askback.runtime import serve, worker  # noqa: F401
-from askback.store.postgres import database, prepare  # noqa: F401
-
-with suppress(ModuleNotFoundError):  # without the extra `mcp`, only its own tests need it
-    from askback.doors import caller_asks, mcp_door, mcp_stdio  # noqa: F401
 
 LARGEST = 2**17
 MANY = 1024
@@ -118,9 +119,34 @@ def run(program: str | None, arguments: list[str]) -> None:
         runpy.run_path(program, run_name="__main__")
 
 
+def import_all(package: ModuleType) -> None:
+    """Import every module of a package, except those that run a program or a migration."""
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not found.name.endswith("__main__") and ".migrations" not in found.name:
+            import_module(found.name)
+
+
+async def read_a_stream() -> None:
+    """Read a stream of the Messages API. The client builds the types of its events when the first one arrives."""
+
+    async def answer(request: httpx2.Request) -> httpx2.Response:
+        event = {"type": "message_stop"}
+        text = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, text=text, request=request)
+
+    http = DefaultAsyncHttpxClient(transport=httpx2.MockTransport(answer))
+    async with AsyncAnthropic(api_key="-", http_client=http) as client:
+        message = {"role": "user", "content": "-"}
+        async for _ in await client.messages.create(model="-", max_tokens=1, messages=[message], stream=True):
+            pass
+    await anyio.lowlevel.checkpoint()  # imports the part of anyio for asyncio
+
+
 def warm() -> None:
     """Do once the work that would otherwise slow down each process's start."""
-    AsyncAnthropic(api_key="-")
+    for package in (askback, askback_slack, askback_discord, askback_sandbox):
+        import_all(package)
+    asyncio.run(read_a_stream())
     list_entries()
     inspect.stack()  # slack_bolt reads the source of every module that it finds
     gc.collect()
