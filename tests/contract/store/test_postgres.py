@@ -126,6 +126,18 @@ async def test_a_work_that_raises_changed_nothing(database: PostgresDatabase, po
     assert names(postgres_url) == {"kept"}
 
 
+async def test_a_quiet_process_opens_one_connection_and_a_busy_one_as_many_as_it_may(postgres_url: str) -> None:
+    async with opened(postgres_url, connections=4) as database:
+        assert len({await database.run(pid) for _ in range(8)}) == 1
+        together = threading.Barrier(4)
+
+        def meet(connection: Connection) -> int:
+            together.wait(60)
+            return pid(connection)
+
+        assert len(set(await asyncio.gather(*(database.run(meet) for _ in range(4))))) == 4
+
+
 async def test_what_is_not_committed_in_time_is_refused_and_never_committed(
     database: PostgresDatabase, postgres_url: str
 ) -> None:

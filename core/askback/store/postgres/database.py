@@ -19,7 +19,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 import psycopg
@@ -44,8 +43,9 @@ from askback.store.postgres.error_mapping import (
     to_store_error,
     wants_another_try,
 )
+from askback.store.postgres.job_queue import JobQueue
 from askback.store.postgres.prepare import prepare as prepare_database
-from askback.store.queued_transaction import AnyJob, Job, JobState, Queue, call, settle
+from askback.store.queued_transaction import AnyJob, Job, JobState, call, settle
 
 T = TypeVar("T")
 
@@ -80,7 +80,7 @@ class PostgresDatabase:
         self._patience = patience
         self._lock = threading.Lock()
         self._closed = False
-        self._jobs: Queue = SimpleQueue()
+        self._jobs = JobQueue()
         self._outage = Outage(f"The database {address}")
         self._running: dict[int, float] = {}
         """Start time of each busy thread's current work, by thread id, on the monotonic clock."""
@@ -121,8 +121,7 @@ class PostgresDatabase:
         with self._lock:
             closing, self._closed = not self._closed, True
         if closing:
-            for _ in self._threads:
-                self._jobs.put(None)
+            self._jobs.end()
         for thread in self._threads:
             await thread.join()
         self._outage.clear()
@@ -169,9 +168,10 @@ class PostgresDatabase:
 
     def _serve(self, opened: Callable[[], None]) -> None:
         link = ReconnectingConnection(self._engine)
+        own = self._jobs.join()
         opened()
         try:
-            while job := self._jobs.get():
+            while job := own.get():
                 with self._lock:
                     begins = job.state is JobState.WAITING
                     if begins:
@@ -192,6 +192,9 @@ class PostgresDatabase:
                         del self._running[threading.get_ident()]
                     with self._lock:
                         job.state = JobState.OVER
+                # Do this before the caller learns of the result, so that its next job comes here, too.
+                self._jobs.free(own)
+                if begins:
                     settle([job])
         finally:
             link.close()
@@ -301,18 +304,10 @@ class PostgresDatabase:
         with self._lock:
             if not self._closed:
                 return
-        try:
-            while True:
-                job = self._jobs.get_nowait()
-                if job is not None and job.state is JobState.WAITING:
-                    job.state, job.error = JobState.OVER, closed_error()
-                    settle([job])
-                elif job is None:
-                    # This marker ends another thread.
-                    self._jobs.put(None)
-                    return
-        except Empty:
-            return
+        for job in self._jobs.clear():
+            if job.state is JobState.WAITING:
+                job.state, job.error = JobState.OVER, closed_error()
+                settle([job])
 
 
 def _compute_deadline(within: float | None) -> float | None:
