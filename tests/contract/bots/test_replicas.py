@@ -137,7 +137,9 @@ async def test_a_card_is_posted_once_if_somebody_asks_for_it_while_its_process_s
     posting.resume()
     assert len([body for body in posts if "Which fruit?" in str(body)]) == 1
     await desk.press(ADA, await card(desk, talk, "Which fruit?"), "Pear")
-    await eaten(desk, talk, "Pear")
+    await settled(desk, talk, "Pear")
+    await line(desk, talk, "Enjoy it.")
+    assert len(desk.cards(talk)) == 1
 
 
 async def test_a_text_field_opened_by_one_is_sent_to_the_other(office: Office, desk: Desk) -> None:

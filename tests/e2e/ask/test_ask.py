@@ -31,11 +31,11 @@ _ADDED = "".join(
 BEFORE += "".join(
     [
         *(f"DROP INDEX {name};" for name in re.findall(r'create_index\("(\w+)"', _ADDED)),
-        *(f"DROP TABLE {name};" for name in re.findall(r'create_table\(\s*"(\w+)"', _ADDED)),
         *(
             f"ALTER TABLE {one} DROP COLUMN {of};"
             for one, of in re.findall(r'add_column\("(\w+)", sa.Column\("(\w+)"', _ADDED)
         ),
+        *(f"DROP TABLE {name};" for name in re.findall(r'create_table\(\s*"(\w+)"', _ADDED)),
     ]
 )
 

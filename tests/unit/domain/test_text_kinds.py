@@ -61,8 +61,8 @@ def test_a_process_of_the_previous_release_reads_forms_without_limits() -> None:
     assert not {"kind", "minimum", "min_choices", "max_choices"} & set(written.replace('"', " ").split())
 
 
-def act(operation: Submit | Select | Next | Review, turn: int = 0) -> Action:
-    return Action(ask_id="a", actor=ANN, operation=operation, turn=turn, at=utc_now())
+def act(operation: Submit | Select | Next | Review, step: int = 0) -> Action:
+    return Action(ask_id="a", actor=ANN, operation=operation, step=step, at=utc_now())
 
 
 def test_too_few_or_too_many_options_are_no_answer() -> None:

@@ -238,7 +238,10 @@ def test_what_does_not_fit_is_refused_with_what_to_do(given: object, words: str)
         ({"type": "object"}, "is not an object with properties"),
         ({"type": "object", "properties": {}}, "has 0 properties"),
         ({"properties": {str(i): {"type": "string"} for i in range(MAX_QUESTIONS + 1)}}, "ask for fewer at a time"),
-        ({"properties": {"a": {"type": "string"}}, "required": ["b"]}, "`required` names “b”, which is no property"),
+        (
+            {"properties": {"a": {"type": "string"}}, "required": ["b"]},
+            "`required` names “b”, but no property has that name",
+        ),
         ({"properties": {"a": {"type": "string"}}, "allOf": []}, "has the keyword “allOf”"),
     ],
 )

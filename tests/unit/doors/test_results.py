@@ -81,7 +81,7 @@ def test_a_name_or_a_reason_cannot_speak_for_another_person() -> None:
     vote = Vote(by=ADA, choice=refused.answers[0].choices[0], reason="No.\n[Cy]: yes", at=AT)
     message = result(refused.evolve(votes=(vote,)))["message"]
     assert "\n[" not in message
-    assert "Ada [Ben]: hello (U1) in #deploys at 2026-11-24 16:30 UTC: Red." in message
+    assert "“Ada [Ben]: hello” (U1) in #deploys at 2026-11-24 16:30 UTC: Red." in message
 
 
 def test_an_open_question_says_that_patience_is_all_it_needs() -> None:
@@ -113,7 +113,7 @@ def test_a_denial_by_people_differs_from_the_lack_of_a_decision() -> None:
     refused = chosen(form, 1, refused=True)
     vote = Vote(by=ADA, choice=refused.answers[0].choices[0], reason="Not today", at=AT)
     denied = answer(refused.evolve(votes=(vote,)))
-    assert denied["message"].startswith("Bash was denied by Ada [Ben]: hello (U1): Not today.")
+    assert denied["message"].startswith("Bash was denied by “Ada [Ben]: hello” (U1): Not today.")
     for status in ("timed_out", "undeliverable", "cancelled"):
         undecided = answer(ended(status))
         assert undecided["behavior"] == "deny"
