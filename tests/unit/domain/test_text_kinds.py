@@ -84,7 +84,7 @@ def test_a_form_names_the_question_with_too_few_options() -> None:
     begun = apply_action(start_interview(Form(questions=(few, other))), act(Select(chosen=(1,))))
     reviewed = apply_action(begun, act(Review()))
     with pytest.raises(Incomplete, match=r"Not answered yet: Regions \(choose at least 2 options\)\."):
-        apply_action(reviewed, act(Submit(), reviewed.turn))
+        apply_action(reviewed, act(Submit(), reviewed.step))
 
 
 def test_a_typed_number_is_the_number_and_not_the_position_of_an_option() -> None:
