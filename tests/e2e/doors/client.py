@@ -112,7 +112,7 @@ async def start(office: Office, *options: str, program: Path | None = None) -> t
     reading, theirs_out = os.pipe()
     errors = os.open(err, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        launched = await office._launcher.start(
+        launched = await office.launcher.start(
             "mcp", *options, folder=office.folder, environment={"ASKBACK_QUESTION_PACE": "0s"} | office.environment(),
             streams=[theirs_in, theirs_out, errors], program=program,
         )  # fmt: skip
