@@ -186,6 +186,9 @@ class JobTurnScheduler:
                     await asyncio.wait((self._session,))
                 finally:
                     await end_tasks((self._session,))
+                    if not self._session.cancelled():
+                        # At the end of the process, nobody else reads it, and asyncio would log a traceback.
+                        self._session.exception()
                 self._log_end(self._session)
                 await asyncio.sleep(PAUSE_SECONDS)
 
