@@ -6,7 +6,7 @@ the ask of another principal, and a call with other content never gets an earlie
 
 from __future__ import annotations
 
-__all__ = ["CallKind", "CallerAsks", "NewAsk", "parse_kind"]
+__all__ = ["CallerAsks", "NewAsk", "parse_kind"]
 
 import asyncio
 import hashlib
@@ -16,7 +16,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, Literal
+from typing import Final, get_args
 
 from cachetools import FIFOCache
 from pydantic import JsonValue
@@ -26,6 +26,7 @@ from askback.domain.ask import Ask
 from askback.domain.ask_policy import AGENT_PACE, Policy
 from askback.domain.form import Form
 from askback.domain.identity import Place
+from askback.doors.results import CallKind
 from askback.doors.shared_session import SharedSession
 from askback.errors import AskbackError, OperatorError
 from askback.internal.clock import monotonic, utc_now
@@ -37,8 +38,7 @@ from askback.store.queries import asks
 
 log = logging.getLogger("askback.door")
 
-CallKind = Literal["ask", "form", "questions", "permit"]
-_KINDS: Final[tuple[CallKind, ...]] = ("ask", "form", "questions", "permit")
+_KINDS: Final[tuple[CallKind, ...]] = get_args(CallKind)
 KEPT: Final = 1000
 """Maximum number of outcomes to keep for callers that were lost."""
 KEPT_SECONDS: Final = 3600.0

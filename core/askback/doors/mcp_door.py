@@ -26,10 +26,10 @@ from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Form
-from askback.doors.caller_asks import CallerAsks, CallKind, NewAsk, parse_kind
+from askback.doors.caller_asks import CallerAsks, NewAsk, parse_kind
 from askback.doors.mcp_tools import INSTRUCTIONS, describe_tools
 from askback.doors.permission import QUESTIONS, answer_questions, answer_request, deny, deny_undecided
-from askback.doors.results import describe_open, to_result
+from askback.doors.results import CallKind, describe_open, to_result
 from askback.doors.rules import AddressBook, Addressees, DoorRules
 from askback.doors.tool_inputs import (
     AskInput,

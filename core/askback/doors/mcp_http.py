@@ -5,9 +5,8 @@ from __future__ import annotations
 __all__ = ["build_http_principal", "find_http_principal", "serve_http"]
 
 import logging
-import os
-import socket
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any, Final
 
 import uvicorn
@@ -20,6 +19,7 @@ from starlette.requests import Request
 
 from askback.doors.mcp_tokens import Tokens
 from askback.errors import OperatorError
+from askback.network.listeners import listen
 from askback.settings.address import Address
 
 log = logging.getLogger("askback.door")
@@ -79,15 +79,9 @@ async def serve_http(server: Server[dict[str, Any]], address: Address, tokens: T
         token_verifier=_Verifier(tokens),
     )
     app.add_middleware(AuthenticationMiddleware, backend=BearerAuthBackend(_Verifier(tokens)))
-    try:
-        listener = socket.create_server(
-            (address.host, address.port), family=socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        )
-    except OSError as error:
-        why = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else "no such host"
-        raise OperatorError(f"Could not listen on {address} ({why}): choose another address.") from None
-    with listener:
-        bound = address.evolve(port=int(listener.getsockname()[1]))
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(one) for one in await listen(address)]
+        bound = address.evolve(port=int(sockets[0].getsockname()[1]))
         log.info("Serving MCP at http://%s%s.", bound, PATH, extra={"action": "mcp"})
         config = uvicorn.Config(
             app,
@@ -97,7 +91,7 @@ async def serve_http(server: Server[dict[str, Any]], address: Address, tokens: T
             limit_concurrency=MAX_CONNECTIONS,
             timeout_graceful_shutdown=END_SECONDS,
         )
-        await uvicorn.Server(config).serve(sockets=[listener])
+        await uvicorn.Server(config).serve(sockets=sockets)
 
 
 def _build_security(hosts: Sequence[str]) -> TransportSecuritySettings:

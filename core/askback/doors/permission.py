@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.form import Answer, Outcome, Question
-from askback.domain.identity import Actor
+from askback.doors.results import format_name
 from askback.tools.base import describe_unanswered
 
 QUESTIONS: Final = "AskUserQuestion"
@@ -50,7 +50,7 @@ def answer_request(tool: str, given: dict[str, JsonValue], ask: Ask, outcome: Ou
     if approval.is_approved(ask):
         return deny(f"People approved {tool} with other arguments, so it was not run. Make the call again.")
     note = "" if outcome.status == "answered" else " Nobody denied it."
-    return deny(approval.describe_refusal(tool, outcome, _format_name) + note)
+    return deny(approval.describe_refusal(tool, outcome, format_name) + note)
 
 
 def answer_questions(given: dict[str, JsonValue], ask: Ask, outcome: Outcome) -> Answering:
@@ -72,7 +72,3 @@ def _join(question: Question, answer: Answer) -> str:
     return ", ".join(
         json.dumps(label, ensure_ascii=False) if ", " in label or '"' in label else label for label in answer.labels
     )
-
-
-def _format_name(person: Actor) -> str:
-    return f"{person.display_name} ({person.id})"

@@ -5,7 +5,7 @@ A timeout, a refusal, “not now” and a cancellation are four different result
 
 from __future__ import annotations
 
-__all__ = ["describe_open", "to_result"]
+__all__ = ["CallKind", "describe_open", "format_name", "to_result"]
 
 import json
 from typing import Literal
@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from askback.domain.ask import Ask
 from askback.domain.form import Form, Outcome
+from askback.domain.identity import Actor
 from askback.doors.json_answers import build_instance
 from askback.text.bodies import indent_body
 from askback.tools import get_tool
@@ -24,7 +25,13 @@ PATIENCE = (
     "turn, and call `wait` with this id later."
 )
 
-Kind = Literal["ask", "form", "questions", "permit"]
+CallKind = Literal["ask", "form", "questions", "permit"]
+"""The kinds of calls that ask people."""
+
+
+def format_name(person: Actor) -> str:
+    """Return a person's name with their id, since anybody can take another's name."""
+    return f"{person.display_name} ({person.id})"
 
 
 def describe_open(ask: Ask, asked: str, where: str) -> dict[str, JsonValue]:
@@ -39,7 +46,7 @@ def describe_open(ask: Ask, asked: str, where: str) -> dict[str, JsonValue]:
     }
 
 
-def to_result(ask: Ask, outcome: Outcome, kind: Kind, where: str) -> dict[str, JsonValue]:
+def to_result(ask: Ask, outcome: Outcome, kind: CallKind, where: str) -> dict[str, JsonValue]:
     """Return the outcome of an ask as data. Its `message` says the same in words."""
     form = ask.interview.form
     status = "refused" if outcome.refused else outcome.status
@@ -65,8 +72,8 @@ def to_result(ask: Ask, outcome: Outcome, kind: Kind, where: str) -> dict[str, J
     return found
 
 
-def _describe(ask: Ask, outcome: Outcome, found: dict[str, JsonValue], kind: Kind, where: str) -> str:
-    by = "" if outcome.by is None else f" by {outcome.by.display_name} ({outcome.by.id})"
+def _describe(ask: Ask, outcome: Outcome, found: dict[str, JsonValue], kind: CallKind, where: str) -> str:
+    by = "" if outcome.by is None else f" by {format_name(outcome.by)}"
     stamp = f"{by} in {where} at {outcome.at:%Y-%m-%d %H:%M} UTC"
     if outcome.status != "answered":
         if outcome.status == "timed_out" and not ask.messages:

@@ -6,16 +6,15 @@ __all__ = ["serve_http"]
 
 import asyncio
 import logging
-import os
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, asynccontextmanager
 
 from aiohttp import web
 
-from askback.errors import OperatorError
 from askback.internal.throttle import Throttle
 from askback.network.connection_limits import ConnectionLimiter, compute_connection_limit, track_requests
+from askback.network.listeners import listen
 from askback.settings.address import Address
 
 log = logging.getLogger("askback.listen")
@@ -52,11 +51,7 @@ async def serve_http(application: web.Application, address: Address) -> AsyncGen
     try:
         with ExitStack() as stack:
             gate = ConnectionLimiter(compute_connection_limit())
-            try:
-                sockets = [stack.enter_context(one) for one in await _bind_all(address, QUEUED * gate.most)]
-            except OSError as error:
-                why = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else "no such host"
-                raise OperatorError(f"Could not listen on {address} ({why}): choose another address.") from None
+            sockets = [stack.enter_context(one) for one in await listen(address, QUEUED * gate.most)]
             taking = [asyncio.create_task(_take(one, runner, gate), name="askback listen") for one in sockets]
             try:
                 yield address.evolve(port=int(sockets[0].getsockname()[1]))
@@ -66,19 +61,6 @@ async def serve_http(application: web.Application, address: Address) -> AsyncGen
                 await asyncio.wait(taking)
     finally:
         await runner.cleanup()
-
-
-async def _bind_all(address: Address, backlog: int) -> list[socket.socket]:
-    """Listen at every address that the host name resolves to. Raises `OSError`."""
-    found = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    with ExitStack() as stack:
-        sockets: list[socket.socket] = []
-        for family, *_, where in dict.fromkeys(found):
-            one = socket.create_server((str(where[0]), int(where[1])), family=family, backlog=backlog)
-            one.setblocking(False)
-            sockets.append(stack.enter_context(one))
-        stack.pop_all()
-        return sockets
 
 
 async def _take(listener: socket.socket, runner: web.AppRunner, gate: ConnectionLimiter) -> None:

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
-from e2e.ask.office import OFFICES, Office, opened
-from support.processes import Launcher
+from e2e.ask.conftest import office, platform
+from e2e.ask.office import Office
 
-
-@pytest.fixture(params=sorted(OFFICES))
-def platform(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-async def office(platform: str, tmp_path: Path, launcher: Launcher) -> AsyncIterator[Office]:
-    async with opened(platform, tmp_path, launcher) as office:
-        yield office
+__all__ = ["office", "platform", "stored_office"]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
