@@ -185,9 +185,11 @@ class DiscordPlatform:
         """Stop the tasks that show the agent's presence."""
         await self._status.close()
 
-    def open_stream(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
+    def open_stream(
+        self, place: Place, name: str, reader: Actor, messages: Messages | None, *, resumed: bool
+    ) -> TextStream:
         del reader  # Discord shows a text to everyone in the channel alike
-        return DiscordTextStream(self, place, name, messages)
+        return DiscordTextStream(self, place, name, messages, resumed=resumed)
 
     async def find_posted(
         self,

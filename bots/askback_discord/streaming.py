@@ -42,7 +42,9 @@ class DiscordTextStream:
     "Working…" message. The last edit removes the button.
     """
 
-    def __init__(self, platform: DiscordPlatform, place: Place, name: str, messages: Messages | None) -> None:
+    def __init__(
+        self, platform: DiscordPlatform, place: Place, name: str, messages: Messages | None, *, resumed: bool
+    ) -> None:
         """See `askback.ports.platform.Platform.open_stream`."""
         self._platform = platform
         self._place = place
@@ -62,6 +64,8 @@ class DiscordTextStream:
         """True if a message may hold more than the button; None if that is unknown."""
         self._has_stray = self._buttoned
         """True if a further message with the button may exist, whose posting was not confirmed."""
+        self._has_foreign_stray = resumed
+        """True if a process that lost the turn may have begun the text in another message with the button."""
         if self._resumed:
             platform.stop_typing(place)
         self._silence = (
@@ -172,13 +176,13 @@ class DiscordTextStream:
 
     async def _remove_stray(self) -> None:
         """Delete further messages with the button, once the text itself has none."""
-        if not self._has_stray:
+        if not self._has_stray and not self._has_foreign_stray:
             return
         try:
             await self._platform.remove(await self._platform.find_posted(self._place, self._name))
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("Could not check for leftover Stop buttons: %s", error, extra={"action": "button_stays"})
-        self._has_stray = False
+        self._has_stray = self._has_foreign_stray = False
 
     async def _find_existing(self) -> None:
         """Find a message whose posting was not confirmed, by its button."""

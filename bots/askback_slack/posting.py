@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SlackPlatform"]
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
@@ -31,6 +31,8 @@ Blocks: TypeAlias = Sequence[dict[str, JsonValue]]
 
 REMEMBERED = 2000
 """Maximum number of the bot's own deletions to remember."""
+UNFINISHED = "unfinished"
+"""The key in the metadata of a text that is still being written by edits."""
 EVENT = "askback"
 """The metadata type of askback's messages. `find_posted` uses it to recognize a message from an earlier try."""
 
@@ -114,29 +116,34 @@ class SlackPlatform:
             parse="none",
         )
 
-    async def write_text(self, place: Place, markdown: str, messages: Messages, nonce: str) -> Messages:
+    async def write_text(
+        self, place: Place, markdown: str, messages: Messages, nonce: str, *, unfinished: bool = False
+    ) -> Messages:
         """Write the agent's text into these messages, and post further ones if it needs more.
 
-        The first message may still be an open stream.
+        The first message may still be an open stream. `unfinished` marks it as a text that is still being written.
         """
         written: list[MessageRef] = []
         for number, part in enumerate(split_markdown(neutralize_markdown(markdown))):
             blocks: Blocks = [{"type": "markdown", "text": part}]
             fallback = escaping.to_notification(part)
+            metadata = self.to_metadata(nonce, number, unfinished=unfinished)
             if number < len(messages):
                 try:
-                    await self.edit_message(messages[number], fallback, blocks, nonce, number)
+                    await self.edit_message(messages[number], fallback, blocks, metadata)
                 except StreamOpen:
                     await self._end_stream(messages[number], nonce)
-                    await self.edit_message(messages[number], fallback, blocks, nonce, number)
+                    await self.edit_message(messages[number], fallback, blocks, metadata)
                 written.append(messages[number])
             else:
-                written.append(await self.post_message(place, fallback, blocks, nonce, number))
+                written.append(await self._post_message(place, fallback, blocks, metadata))
         await self.remove(messages[len(written) :])
         return tuple(written)
 
-    def open_stream(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
-        return SlackTextStream(self, self._api, place, name, reader, messages)
+    def open_stream(
+        self, place: Place, name: str, reader: Actor, messages: Messages | None, *, resumed: bool
+    ) -> TextStream:
+        return SlackTextStream(self, self._api, place, name, reader, messages, resumed=resumed)
 
     async def find_posted(
         self,
@@ -160,30 +167,44 @@ class SlackPlatform:
             named, part = get_text(payload, "nonce"), get_value(payload, "part")
             if named == name and isinstance(part, int):
                 found.setdefault(part, ref)
-            elif get_text(one, "streaming_state") == "in_progress":
+            elif _is_unfinished(one):
                 begun = ref
             elif part == 0 and named is not None and name.startswith(f"{REMINDER}{named}:"):
                 card = ts
         if card is not None and place.thread is None:
             return await self.find_posted(place.evolve(thread=card), name)  # the reminder is in the card's own thread
         if begun is not None and name.startswith(TURN_TEXT):
-            # Slack takes no name for a stream before its end. But each conversation has only one open stream.
+            # Slack takes no name for a stream before its end, and the turn may have begun under another name, before
+            # people wrote more. But each conversation has only one unfinished text.
             found.setdefault(0, begun)
         return tuple(found[number] for number in range(len(found)) if number in found)
 
-    async def remove_open_streams(self, place: Place, keep: Messages) -> None:
-        """Delete the bot's messages whose stream is open, except these. Raises the errors of the platform."""
-        strays = [
-            MessageRef(channel=place.channel, id=ts)
+    async def remove_strays(self, place: Place, keep: Messages) -> None:
+        """Delete the bot's unfinished texts, except these messages. Raises the errors of the platform."""
+        for stray, is_open in await self._list_unfinished(place):
+            if stray not in keep:
+                await self._remove_stray(stray, is_open=is_open)
+
+    async def remove_unfinished(self, place: Place, messages: Messages) -> None:
+        """Delete those of these messages that are still unfinished. Raises the errors of the platform."""
+        for stray, is_open in await self._list_unfinished(place):
+            if stray in messages:
+                await self._remove_stray(stray, is_open=is_open)
+
+    async def _list_unfinished(self, place: Place) -> list[tuple[MessageRef, bool]]:
+        """Return the bot's unfinished texts, each with True if its stream is open."""
+        return [
+            (MessageRef(channel=place.channel, id=ts), _is_open(one))
             async for one in iterate_messages(self._api, place)
-            if get_text(one, "streaming_state") == "in_progress"
+            if _is_unfinished(one)
             and self._me in {None, get_text(one, "user")}
             and (ts := get_text(one, "ts")) is not None
         ]
-        for stray in strays:
-            if stray not in keep:
-                await self._api.write("chat.stopStream", channel=stray.channel, ts=stray.id)
-                await self._remove(stray)
+
+    async def _remove_stray(self, message: MessageRef, *, is_open: bool) -> None:
+        if is_open:
+            await self._api.write("chat.stopStream", channel=message.channel, ts=message.id)
+        await self._remove(message)
 
     async def find_missing(self, place: Place, messages: Messages) -> Messages:
         return tuple([message for message in messages if not await self._exists(place, message)])
@@ -234,13 +255,18 @@ class SlackPlatform:
 
     async def post_message(self, place: Place, text: str, blocks: Blocks, nonce: str, part: int) -> MessageRef:
         """Post one message under a name. Raises `MessageNotFound`, `DeliveryError` or `RetryableError`."""
+        return await self._post_message(place, text, blocks, self.to_metadata(nonce, part))
+
+    async def _post_message(
+        self, place: Place, text: str, blocks: Blocks, metadata: Mapping[str, object]
+    ) -> MessageRef:
         response = await self._api.write(
             "chat.postMessage",
             channel=place.channel,
             thread_ts=place.thread,
             text=text,
             blocks=list(blocks),
-            metadata=self.to_metadata(nonce, part),
+            metadata=metadata,
             unfurl_links=False,
             unfurl_media=False,
             parse="none",
@@ -252,9 +278,9 @@ class SlackPlatform:
         return MessageRef(channel=get_text(response, "channel") or place.channel, id=ts)
 
     async def edit_message(
-        self, message: MessageRef, text: str, blocks: Blocks, nonce: str | None = None, part: int = 0
+        self, message: MessageRef, text: str, blocks: Blocks, metadata: Mapping[str, object] | None = None
     ) -> None:
-        """Edit one of the bot's messages, and give it a name if it has none.
+        """Edit one of the bot's messages. Without `metadata`, it keeps its name.
 
         Raises `MessageNotFound`, `DeliveryError` or `RetryableError`.
         """
@@ -266,7 +292,7 @@ class SlackPlatform:
             blocks=list(blocks),
             parse="none",
             link_names=False,
-            metadata=None if nonce is None else self.to_metadata(nonce, part),
+            metadata=metadata,
         )
 
     async def _end_stream(self, message: MessageRef, nonce: str) -> None:
@@ -293,6 +319,16 @@ class SlackPlatform:
             log.warning("Could not delete a surplus message: %s", error, extra={"action": "remove_refused"})
 
     @staticmethod
-    def to_metadata(nonce: str, part: int) -> dict[str, object]:
-        """Return the metadata by which `find_posted` recognises a message."""
-        return {"event_type": EVENT, "event_payload": {"nonce": nonce, "part": part}}
+    def to_metadata(nonce: str, part: int, *, unfinished: bool = False) -> dict[str, object]:
+        """Return the metadata by which `find_posted` recognises a message, and a text that is still being written."""
+        payload: dict[str, object] = {"nonce": nonce, "part": part}
+        return {"event_type": EVENT, "event_payload": payload | ({UNFINISHED: True} if unfinished else {})}
+
+
+def _is_open(message: object) -> bool:
+    return get_text(message, "streaming_state") == "in_progress"
+
+
+def _is_unfinished(message: object) -> bool:
+    """Return True for a text that a process is writing, or did not finish."""
+    return _is_open(message) or get_value(message, "metadata", "event_payload", UNFINISHED) is True

@@ -41,7 +41,15 @@ class SlackTextStream:
     """One text of the agent. See `askback.ports.platform.TextStream`."""
 
     def __init__(
-        self, platform: SlackPlatform, api: SlackApi, place: Place, name: str, reader: Actor, messages: Messages | None
+        self,
+        platform: SlackPlatform,
+        api: SlackApi,
+        place: Place,
+        name: str,
+        reader: Actor,
+        messages: Messages | None,
+        *,
+        resumed: bool,
     ) -> None:
         """See `askback.ports.platform.Platform.open_stream`."""
         self._platform = platform
@@ -59,8 +67,13 @@ class SlackTextStream:
         """True if the message may be a stream that was not ended."""
         self._unsure = messages is None
         """True if an unknown beginning may already exist, because Slack's response was lost or the process ended."""
-        self._has_stray = self._resumed or self._unsure
-        """True if a further open stream may exist, because Slack may accept a call whose answer never arrived."""
+        self._is_marked = False
+        """True if this process marked the message as unfinished, because it writes it by edits."""
+        self._has_stray = resumed or self._resumed or self._unsure
+        """True if a further beginning may exist.
+
+        Slack may accept a call whose answer never arrived, and a process that lost the turn may have begun the text.
+        """
         self._quiet_until = 0.0
 
     @property
@@ -102,29 +115,35 @@ class SlackTextStream:
         return self._messages
 
     async def abandon(self, keep: Remainder = "text") -> None:
-        if keep == "stream" and self._streaming:
+        if keep == "stream" and (self._streaming or self._is_marked):
             self._streaming = False
-            return  # `find_posted` recognizes the message by its open stream
+            return  # `find_posted` recognizes the message by its open stream or its mark
         try:
             await self._find_existing()
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.info("Could not look up an abandoned text: %s", error, extra={"action": "stream_broken"})
         is_open = self._streaming or self._open
         self._streaming = False
-        # If this process could end the stream, no other process has ended it, so no other uses the message.
-        if is_open and await self._stop("") and keep == "nothing":
-            try:
-                await self._platform.remove(self._messages)
-            except RetryableError as error:
-                log.warning("Could not delete a duplicate of a text: %s", error, extra={"action": "text_stays"})
+        try:
+            if keep == "nothing":
+                # If this process could end the stream, no other process has ended it, so no other uses the message. It
+                # stays marked until it is deleted: if the process ends before that, the next turn deletes it.
+                if (is_open and await self._stop("", unfinished=True)) or self._is_marked:
+                    await self._platform.remove_unfinished(self._place, self._messages)
+            elif is_open and await self._stop(""):
+                return
+            elif self._is_marked and self._text.strip():
+                await self._write(_cut_unfinished(self._text)[:PART])
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
+            log.warning("Could not end an abandoned text: %s", error, extra={"action": "text_stays"})
 
     async def _remove_stray(self) -> None:
-        """Delete further open streams of this text. No other text of the conversation is written at the same time."""
+        """Delete further beginnings of this text. No other text of the conversation is written at the same time."""
         if not self._has_stray:
             return
         self._has_stray = False
         try:
-            await self._platform.remove_open_streams(self._place, self._messages)
+            await self._platform.remove_strays(self._place, self._messages)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("Could not delete the beginning of a text: %s", error, extra={"action": "text_stays"})
 
@@ -141,16 +160,19 @@ class SlackTextStream:
             return
         if not self._messages:
             if not (self._platform.streams and self._place.thread and await self._start(safe)):
-                await self._write(safe)
+                await self._write(safe, unfinished=True)
         elif self._streaming:
             await self._add(safe)
         else:
-            await self._write(safe)
+            await self._write(safe, unfinished=True)
         self._shown = safe
 
-    async def _write(self, markdown: str) -> None:
-        self._messages = await self._platform.write_text(self._place, markdown, self._messages, self._name)
-        self._open = False
+    async def _write(self, markdown: str, *, unfinished: bool = False) -> None:
+        self._is_marked = self._is_marked or unfinished
+        self._messages = await self._platform.write_text(
+            self._place, markdown, self._messages, self._name, unfinished=unfinished
+        )
+        self._open, self._is_marked = False, unfinished
 
     async def _start(self, safe: str) -> bool:
         """Start a stream. Return False if Slack has none here."""
@@ -185,9 +207,9 @@ class SlackTextStream:
             )
         except (MessageNotFound, DeliveryError):
             self._streaming = False  # the stream has already ended, so continue with edits
-            await self._write(safe)
+            await self._write(safe, unfinished=True)
 
-    async def _stop(self, rest: str) -> bool:
+    async def _stop(self, rest: str, *, unfinished: bool = False) -> bool:
         message = self._messages[0]
         try:
             await self._api.write(
@@ -195,7 +217,7 @@ class SlackTextStream:
                 channel=message.channel,
                 ts=message.id,
                 markdown_text=rest or None,
-                metadata=self._platform.to_metadata(self._name, 0),
+                metadata=self._platform.to_metadata(self._name, 0, unfinished=unfinished),
             )
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.info("Could not end a stream: %s", error, extra={"action": "stream_broken"})

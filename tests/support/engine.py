@@ -162,7 +162,9 @@ class Board:
         self._end("post")
         return where
 
-    def open_stream(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
+    def open_stream(
+        self, place: Place, name: str, reader: Actor, messages: Messages | None, *, resumed: bool
+    ) -> TextStream:
         return _TextStream(self, place, name, messages)
 
     async def find_posted(

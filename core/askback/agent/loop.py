@@ -280,7 +280,7 @@ class Agent:
         conversation, target = turn.conversation, turn.text_target
 
         def begin() -> TextStream:
-            return platform.open_stream(conversation.place, target, conversation.starter, begun)
+            return platform.open_stream(conversation.place, target, conversation.starter, begun, resumed=turn.resumed)
 
         async def has_earlier_text() -> bool:
             return await self._store.has_earlier_text(conversation.id, before=target)

@@ -94,11 +94,14 @@ class Platform(Protocol):
         """Post a text in a place, or complete its existing messages."""
         ...
 
-    def open_stream(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
+    def open_stream(
+        self, place: Place, name: str, reader: Actor, messages: Messages | None, *, resumed: bool
+    ) -> TextStream:
         """Begin a streamed text, or continue one that a restart interrupted.
 
         `messages` are the text's existing messages. None means that they could not be looked up. Then post nothing
-        until a look-up succeeds. `name` is the text's name, as in `find_posted`.
+        until a look-up succeeds. `name` is the text's name, as in `find_posted`. `resumed` is True if another process
+        may have begun the text, also in messages that a look-up did not find. `finish` deletes these.
         """
         ...
 

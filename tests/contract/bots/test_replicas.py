@@ -13,11 +13,13 @@ import psycopg
 import pytest
 
 from askback_sandbox.model.script import Fault, turn
+from askback_sandbox.slack.faults import Fault as SlackFault
 from askback_sandbox.slack.http import SlackHttp
 from support.processes import Launcher
 
 from .driver import ADA, Desk, Talk, asks, card, line, one, settled, told, turn_of, until
 from .replicas import Office, open_office
+from .slack import SlackDesk
 from .test_forms import trip
 
 STALLED = Fault(kind="stall", after=60)
@@ -246,6 +248,39 @@ async def test_a_text_is_said_once_if_its_process_was_suspended(
     said = [one.text for one in desk.lines(talk) if one.bot]
     assert (len(said), said[0].endswith("Here it ends.")) == (1, True), said
     assert not desk.can_stop(talk)
+
+
+@pytest.mark.only(
+    "slack", reason="on Discord, any turn finds what is being written by its button"
+)
+@pytest.mark.parametrize("falls", ["while it deletes its beginning", "before it hears of it"])
+async def test_a_beginning_that_its_process_lost_does_not_stay_if_that_process_dies(
+    office: Office, desk: Desk, falls: str
+) -> None:
+    """The second process takes the turn again, with an edit. Its text has another name, and it finds no beginning."""
+    assert isinstance(desk, SlackDesk)
+    office.may_fail = True
+    first = await office.start()
+    desk.model.delay = 0.4
+    desk.model.script(turn(STORY, STALLED), when="story")  # the second request gets the full text
+    faults = desk.workspace.faults
+    begins = faults.add(SlackFault(kind="delay", method="chat.startStream", seconds=12))
+    talk = await desk.mention(ADA, "story")
+    await until(lambda: begins not in faults.active, "the first process begins to show the text")
+    first.suspend()
+    office.spare()
+    second = await office.start()
+    await desk.edit(ADA, "a long story", talk)
+    await line(desk, talk, "It begins")
+    deletes = faults.add(SlackFault(kind="delay", method="chat.delete", seconds=120))
+    if falls.startswith("while"):
+        first.resume()
+        await until(lambda: deletes not in faults.active, "the first process deletes its beginning")
+    await first.kill()
+    faults.remove(deletes)
+    await line(desk, talk, "Here it ends.")
+    assert "Traceback" not in second.said
+    await until(lambda: len([one for one in desk.lines(talk) if one.bot]) == 1, "one text is left", within=10)
 
 
 async def test_a_stop_in_one_ends_the_turn_in_the_other(office: Office, desk: Desk) -> None:
