@@ -64,7 +64,10 @@ class Shortage(Value):
         if self._is_own:
             names.append("approval_own")
         settings = _join([f"“{name}”" for name in names])
-        sentence = f"My operator can change that: the setting{' is' if len(names) == 1 else 's are'} {settings}."
+        noun, be = ("setting", "is") if len(names) == 1 else ("settings", "are")
+        # The reason of an unreadable group already says that the operator has to act.
+        opening = f"The {noun} for that" if self.unreadable else f"My operator can change that: the {noun}"
+        sentence = f"{opening} {be} {settings}."
         return f"{sentence} Or write “new”, and ask me again without quoting them." if self.can_restart else sentence
 
     @property

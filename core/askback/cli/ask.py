@@ -167,14 +167,14 @@ def ask(
 async def _report_outcome(asking: Coroutine[object, object, AskOutcome], telling: Telling) -> int:
     import asyncio
 
-    from askback.client.result import exit_code
+    from askback.client.result import exit_code, format_sentence
 
     try:
         outcome = await asking
     except asyncio.CancelledError:
         _write_line(telling.format_farewell())
         raise
-    _write_line(telling.end(outcome))
+    _write_line(format_sentence(outcome))
     _print(outcome)
     return exit_code(outcome)
 

@@ -11,7 +11,7 @@ from shlex import quote
 from askback.client.ask_and_wait import Progress
 from askback.client.parameter_names import SHELL
 from askback.client.request import Prepared
-from askback.client.result import AskOutcome, format_sentence, list_approving_labels
+from askback.client.result import list_approving_labels
 from askback.client.summary import format_people, format_place
 from askback.domain.ask import Ask
 from askback.domain.form import Vote
@@ -59,12 +59,6 @@ class Telling(Progress):
 
     def note(self, sentence: str) -> None:
         self._write(sentence)
-
-    def end(self, outcome: AskOutcome) -> str:
-        """Return the outcome in words. A timeout before the question was posted is reported as such."""
-        if outcome.status == "timed_out" and self._key is not None and not self._is_posted:
-            return "The question could not be posted in time, so nobody was asked."
-        return format_sentence(outcome)
 
     def format_farewell(self) -> str:
         """Return the sentence for a wait that is interrupted."""

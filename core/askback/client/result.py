@@ -94,7 +94,7 @@ def format_sentence(outcome: AskOutcome) -> str:
         case "refused":
             return f"Refused{by} ({to_terminal_text(outcome.answer or '')}){why}"
         case "timed_out":
-            return "Nobody answered in time."
+            return f"Nobody answered in time{why}."
         case "undeliverable":
             return f"It could not be delivered{why}"
         case other:

@@ -126,7 +126,8 @@ def describe_refusal(tool: str, outcome: Outcome, name: Callable[[Actor], str]) 
             reasons = "; ".join(_format_vote_against(vote, name) for vote in outcome.votes if vote.choice.value == DENY)
             return f"{tool} was denied{reasons and f' {reasons}'}. It was not run."
         case "timed_out":
-            return f"Nobody decided in time whether {tool} may run. It was not run."
+            why = f" ({outcome.reason})" if outcome.reason else ""
+            return f"Nobody decided in time whether {tool} may run{why}. It was not run."
         case "undeliverable":
             why = (outcome.reason or "the platform cannot reach anybody here").rstrip(". ")
             return f"{tool} was not run: nobody could be asked for approval: {why}."

@@ -340,7 +340,10 @@ class Outcome(Value):
     answers: tuple[Answer, ...] = Field(default=(), validate_default=True)
     by: Actor | None = None
     reason: PersonText | None = None
-    """A person's sentence for a decline, a cancel or a refusal; for an undeliverable ask, the platform's error."""
+    """A person's sentence for a decline, a cancel or a refusal; for an undeliverable ask, the platform's error.
+
+    For a timeout, a note if perhaps nobody saw the question.
+    """
     votes: tuple[Vote, ...] = ()
     """The votes in the order given if several people decided, however the ask ended."""
     refused: bool = False

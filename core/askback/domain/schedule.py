@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["apply_due", "find_groups_to_resolve"]
+__all__ = ["NOT_POSTED", "apply_due", "find_groups_to_resolve"]
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,6 +16,8 @@ from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.reminder_messages import build_reminder
 from askback.domain.voting import list_done
 
+NOT_POSTED = "as far as I know, the question was not posted before its deadline"
+"""The reason of a timeout of which no card is known."""
 _NOTHING_KNOWN: Mapping[str, tuple[Actor, ...]] = MappingProxyType({})
 """Members by group if the platform cannot list them."""
 
@@ -45,7 +47,8 @@ def apply_due(
     if ask.outcome is not None or moment is None or moment > now:
         return None, None
     if policy.deadline is not None and policy.deadline <= now:
-        return ask.evolve(interview=settle(ask.interview, Outcome(status="timed_out", at=now))), None
+        reason = None if ask.messages else NOT_POSTED
+        return ask.evolve(interview=settle(ask.interview, Outcome(status="timed_out", reason=reason, at=now))), None
     came = tuple(escalation for escalation in policy.escalations if escalation.at <= now)
     who = policy.who
     for escalation in came:

@@ -76,8 +76,6 @@ def _describe(ask: Ask, outcome: Outcome, found: dict[str, JsonValue], kind: Cal
     by = "" if outcome.by is None else f" by {format_name(outcome.by)}"
     stamp = f"{by} in {where} at {outcome.at:%Y-%m-%d %H:%M} UTC"
     if outcome.status != "answered":
-        if outcome.status == "timed_out" and not ask.messages:
-            return "The question could not be posted in time, so nobody was asked. This is not an answer."
         ended = {"declined": "Put off", "cancelled": "Cancelled"}.get(outcome.status)
         return describe_unanswered(outcome) if ended is None else f"{ended}{stamp}. {describe_unanswered(outcome)}"
     if kind == "questions":

@@ -34,6 +34,9 @@ MAX_QUOTED: Final = 100
 """Maximum number of characters of a text that a sentence quotes."""
 _WORD: Final = re.compile(r"[^\W_](?:[\w'’.-]*\w)?")
 _QUOTATION_MARKS: Final = dict.fromkeys(map(ord, '“”„‟❝❞〝〞〟＂"'), "'")
+_INNER_MARKS: Final = {
+    ord(mark): inner for marks, inner in (("“„❝〝", "‘"), ("”‟❞〞〟", "’"), ('＂"', "'")) for mark in marks
+}
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
 
@@ -93,8 +96,11 @@ def fit_line(text: str, longest: int) -> str:
 
 
 def quote_line(text: str, longest: int = MAX_QUOTED) -> str:
-    """Return a text in quotation marks, on one line, shortened to `longest` UTF-16 units."""
-    return f"“{fit_line(text, longest)}”"
+    """Return a text in quotation marks, on one line, shortened to `longest` UTF-16 units.
+
+    Quotation marks in the text become single ones, so that none of them ends the quotation.
+    """
+    return f"“{fit_line(text.translate(_INNER_MARKS), longest)}”"
 
 
 def quote_name(name: str, longest: int) -> str:

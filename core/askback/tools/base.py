@@ -151,7 +151,8 @@ def describe_unanswered(outcome: Outcome) -> str:
     why = f' They wrote: "{indent_body(outcome.reason)}"' if outcome.reason else ""
     match outcome.status:
         case "timed_out":
-            return "Nobody answered in time. This is not an answer or a choice: do not assume one."
+            why = f": {outcome.reason}" if outcome.reason else ""
+            return f"Nobody answered in time{why}. This is not an answer or a choice: do not assume one."
         case "cancelled":
             return (
                 f"The question was cancelled without an answer.{why} Do not assume one: continue without it, or ask "

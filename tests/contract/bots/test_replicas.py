@@ -250,9 +250,7 @@ async def test_a_text_is_said_once_if_its_process_was_suspended(
     assert not desk.can_stop(talk)
 
 
-@pytest.mark.only(
-    "slack", reason="on Discord, any turn finds what is being written by its button"
-)
+@pytest.mark.only("slack", reason="on Discord, any turn finds what is being written by its button")
 @pytest.mark.parametrize("falls", ["while it deletes its beginning", "before it hears of it"])
 async def test_a_beginning_that_its_process_lost_does_not_stay_if_that_process_dies(
     office: Office, desk: Desk, falls: str

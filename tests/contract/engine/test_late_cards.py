@@ -9,8 +9,10 @@ import pytest
 
 from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Question
+from askback.domain.schedule import NOT_POSTED
 from askback.manager.new_asks import build_ask, build_policy
 from askback.runtime.delivery import Delivery
+from askback.tools.base import describe_unanswered
 from support.engine import ANN, HERE, Board, engine
 
 pytestmark = pytest.mark.usefixtures("stored")
@@ -34,5 +36,7 @@ async def test_a_card_is_not_posted_after_its_deadline_even_if_nobody_has_applie
         assert board.calls == []
         found = await one.manager.get(ask.id)
         assert found is not None
-        assert found.status == "timed_out"
+        assert found.outcome is not None
+        assert (found.status, found.outcome.reason) == ("timed_out", NOT_POSTED)
+        assert describe_unanswered(found.outcome).startswith(f"Nobody answered in time: {NOT_POSTED}. ")
         assert await one.store.get_time_until_due() is None

@@ -54,7 +54,10 @@ async def test_a_question_that_cannot_be_posted_ends_when_its_time_is_over(offic
         office.services.discord.guild.faults.fail("create_message", 503, times=None)
     asked = await office.ask("--wait", "2s")
     assert (await asked.outcome(4))["status"] == "timed_out"
-    assert "askback: The question could not be posted in time, so nobody was asked." in asked.err
+    assert (
+        "askback: Nobody answered in time: as far as I know, the question was not posted before its deadline."
+        in asked.err
+    )
 
 
 @pytest.mark.parametrize("platform", ["slack"])

@@ -14,6 +14,7 @@ from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.form import Answer, Choice, Form, Outcome, Vote
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import settle, start_interview
+from askback.domain.schedule import apply_due
 from askback.doors import permission
 from askback.doors.results import describe_open, to_result
 from askback.doors.tool_inputs import AskInput, PermitInput, build_question, check_secrets, parse_input, repair_texts
@@ -28,9 +29,7 @@ COLOURS = build_question(AskInput.model_validate({"question": "Which?", "options
 CALL = {"command": "rm -r build"}
 
 
-def ask_for(
-    form: Form, outcome: Outcome | None = None, approval: Approval | None = None, *, posted: bool = True
-) -> Ask:
+def ask_for(form: Form, outcome: Outcome | None = None, approval: Approval | None = None) -> Ask:
     interview = start_interview(form)
     return Ask(
         id="q" * 22,
@@ -39,7 +38,7 @@ def ask_for(
         interview=interview if outcome is None else settle(interview, outcome),
         created_at=AT,
         post_after=AT,
-        messages=(MessageRef(channel="C1", id="1"),) if posted else (),
+        messages=(MessageRef(channel="C1", id="1"),),
     )
 
 
@@ -54,8 +53,8 @@ def ended(status: Any, reason: str | None = None) -> Outcome:
     return Outcome(status=status, at=AT, by=ADA if status in ("declined", "cancelled") else None, reason=reason)
 
 
-def result(outcome: Outcome, *, posted: bool = True) -> dict[str, Any]:
-    return to_result(ask_for(COLOURS, outcome, posted=posted), outcome, "ask", "#deploys")
+def result(outcome: Outcome) -> dict[str, Any]:
+    return to_result(ask_for(COLOURS, outcome), outcome, "ask", "#deploys")
 
 
 def test_each_way_to_end_is_a_result_of_its_own() -> None:
@@ -72,8 +71,12 @@ def test_each_way_to_end_is_a_result_of_its_own() -> None:
     assert "could not be delivered" in found[5]["message"]
 
 
-def test_what_was_never_posted_was_asked_of_nobody() -> None:
-    assert "nobody was asked" in result(ended("timed_out"), posted=False)["message"]
+def test_the_caller_learns_if_perhaps_nobody_saw_the_question() -> None:
+    ask = ask_for(COLOURS).evolve(policy=Policy(who=Who(anyone=True), deadline=AT), messages=())
+    late, _ = apply_due(ask, AT)
+    assert late is not None
+    assert late.outcome is not None
+    assert "not posted before its deadline" in to_result(late, late.outcome, "ask", "#deploys")["message"]
 
 
 def test_a_name_or_a_reason_cannot_speak_for_another_person() -> None:

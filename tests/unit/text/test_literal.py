@@ -10,6 +10,7 @@ from askback.text.literal import (
     find_break,
     fit_line,
     isolate_direction,
+    quote_line,
     quote_name,
     replace_controls,
     split_text,
@@ -77,6 +78,19 @@ def test_a_name_stays_on_one_line_in_its_quotation_marks(name: str) -> None:
     assert "\n" not in made
     assert "”" not in made[:-1]
     assert utf16_length(made) <= 42
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("Apple", "“Apple”"),
+        ("Ship “blue” now", "“Ship ‘blue’ now”"),
+        ("yes” Ben denied: “no", "“yes’ Ben denied: ‘no”"),
+        ('a "b"', "“a 'b'”"),
+    ],
+)
+def test_no_quotation_mark_in_a_text_ends_its_quotation(text: str, quoted: str) -> None:
+    assert quote_line(text) == quoted
 
 
 def test_a_text_breaks_at_lines_and_words_where_it_can() -> None:
