@@ -1,4 +1,4 @@
-"""A question whose deadline passed before anybody saw its card is not posted any more."""
+"""Cards whose question changes, or ends, before or while they are posted."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from askback.domain.form import Form, Question
 from askback.domain.schedule import NOT_POSTED
 from askback.manager.new_asks import build_ask, build_policy
 from askback.runtime.delivery import Delivery
+from askback.store.queries import outbox_leases
 from askback.tools.base import describe_unanswered
 from support.engine import ANN, HERE, Board, engine
 
@@ -40,3 +41,27 @@ async def test_a_card_is_not_posted_after_its_deadline_even_if_nobody_has_applie
         assert (found.status, found.outcome.reason) == ("timed_out", NOT_POSTED)
         assert describe_unanswered(found.outcome).startswith(f"Nobody answered in time: {NOT_POSTED}. ")
         assert await one.store.get_time_until_due() is None
+
+
+async def test_a_card_that_another_process_changed_while_it_was_posted_is_drawn_again_at_once(
+    tmp_path: Path, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that posted it keeps its lease meanwhile, and gives it back then."""
+    async with engine(tmp_path, board, work=False) as one:
+        ask = build_ask(FORM, to=HERE, policy=build_policy(Who.only(ANN), None))
+        await one.manager.submit(ask)
+        delivery = Delivery(one.store, one.manager, {HERE.platform: board})
+        board.holds["show"] = asyncio.Event()
+        (posting,) = await one.store.lease(10)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(delivery.deliver(posting))
+            await board.until(lambda: board.calls == ["show"])
+            with monkeypatch.context() as other_process:
+                other_process.setattr(outbox_leases, "_TOKEN", "another")
+                await one.manager.cancel(ask.id)
+            assert await one.store.lease(10) == ()
+            board.holds["show"].set()
+        (redrawing,) = await one.store.lease(10)
+        await delivery.deliver(redrawing)
+        assert [card.status for card in board.cards()] == ["cancelled"]
+        assert await one.store.lease(10) == ()
