@@ -24,6 +24,7 @@ from askback.ports.platform import HistoryReader, Platform
 from askback.settings.loader import is_configured
 from askback_discord.answer_check import build_answer_check
 from askback_discord.api_calls import DiscordApi
+from askback_discord.channels import ChannelCache
 from askback_discord.clicks import Clicks
 from askback_discord.directory import DiscordDirectory
 from askback_discord.events import MessageListener
@@ -32,6 +33,8 @@ from askback_discord.groups import DiscordRoles
 from askback_discord.history import History
 from askback_discord.install import INTENTS
 from askback_discord.login import log_in, use_addresses
+from askback_discord.message_positions import MessagePositions
+from askback_discord.missed_messages import MissedMessages
 from askback_discord.posting import DiscordPlatform
 from askback_discord.rate_limits import wait_only_where_spent
 from askback_discord.settings import OPENING, DiscordSettings, load_settings
@@ -94,12 +97,19 @@ class DiscordBot:
                     # If Discord does not say, assume that anyone may have invited the bot anywhere.
                     public = client.application is None or client.application.bot_public
                     client.clicks = Clicks(services.manager, platform, api, services.choose, services.stop)
+                    channels, client.positions = ChannelCache(platform), MessagePositions()
                     client.listener = MessageListener(
-                        platform, services.receive, services.changes, reads_everything=reads_everything
+                        platform,
+                        services.receive,
+                        services.changes,
+                        channels,
+                        client.positions,
+                        reads_everything=reads_everything,
                     )
+                    client.missed_messages = MissedMessages(client.listener, channels, client.positions)
                     # Read this before the gateway opens, so that no new message hides those that were missed.
                     recent = await services.list_recent()
-                    client.listener.restore([one for one in recent if settings.part.serves(one.place.tenant)])
+                    client.positions.restore([one for one in recent if settings.part.serves(one.place.tenant)])
                     client.missed = services.missed
                     client.rooms = ThreadOpener(services.manager, platform, settings.part)
                     client.access = settings.to_access(public=public, owners=_list_owners(client.application))
@@ -161,6 +171,8 @@ class _Client(discord.Client):
     access: Access
     clicks: Clicks
     listener: MessageListener
+    positions: MessagePositions
+    missed_messages: MissedMessages
     rooms: ThreadOpener
     missed: Callable[[], None]
 
@@ -208,7 +220,7 @@ class _Client(discord.Client):
             self._at_work.discard(task)
 
     async def on_connect(self) -> None:
-        self.listener.start_session()  # before any message of the new session
+        self.positions.start_session()  # before any message of the new session
 
     async def on_ready(self) -> None:
         part = "" if self.shard_count in {None, 1} else f" as shard {self.shard_id} of {self.shard_count}"
@@ -224,7 +236,7 @@ class _Client(discord.Client):
             await self.rooms.open_all()
             self.missed()
             if self.user is not None:
-                await self.listener.catch_up(self, self.user, await self.rooms.list_open_channels())
+                await self.missed_messages.catch_up(self, self.user, await self.rooms.list_open_channels())
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         with self._hold_task():

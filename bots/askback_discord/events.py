@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-__all__ = ["MessageListener", "MessagePosition"]
+__all__ = ["MessageListener"]
 
-import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime
 from typing import TypeVar
 
-import aiohttp
 import discord
-from cachetools import FIFOCache
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay, wait_exponential
 
-from askback.domain.conversation import RECENT, RecentConversation
 from askback.domain.identity import MessageRef, Place
 from askback.domain.incoming_message import NO_TEXT, DeletedMessages, EditedMessage, IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.inbound.deduplication import Deduplicator
-from askback.internal import clock
-from askback.internal.clock import utc_now
 from askback.ports.bot import EditHandler, MessageHandler
-from askback.ports.membership import MembersUnknown
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
 from askback_discord.channels import ChannelCache
-from askback_discord.gateway import UNREADABLE
+from askback_discord.message_positions import MessagePositions
 from askback_discord.payloads import PLATFORM, dedupe_key, list_file_names, read_actor, to_visible_text
 from askback_discord.posting import DiscordPlatform
-from askback_discord.thread_api import to_channel_id
 
 log = logging.getLogger("askback.discord")
 
@@ -45,46 +37,38 @@ LONG_SECONDS = 10.0
 """Seconds of waiting for a thread after which the bot tells people about the wait."""
 SAVE_SECONDS = 120.0
 """Seconds for which to retry storing a message. Unlike a webhook, Discord's gateway never delivers it again."""
-CATCH_UP = 100
-"""Maximum number of messages to read in a channel or thread after a new session, including possibly edited ones."""
-OVERLAP = 60_000 << 22
-"""One minute as a difference of ids. Reading starts that much earlier, since messages may be stored out of order."""
-REMEMBERED = 200
-"""Maximum number of channels and threads to read after a new session."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
-LONGEST_WAIT = 60.0
-"""Maximum seconds between two attempts to look up the roles of people who wrote while the bot was away."""
 _NEW = frozenset({discord.MessageType.default, discord.MessageType.reply})
-
-
-MessagePosition = tuple[int, int | None]
-"""The id of a message, and the id of its server; None for a direct message."""
 
 
 class MessageListener:
     """Handlers for messages, edits and deletions."""
 
     def __init__(
-        self, platform: DiscordPlatform, receive: MessageHandler, changes: EditHandler, *, reads_everything: bool
+        self,
+        platform: DiscordPlatform,
+        receive: MessageHandler,
+        changes: EditHandler,
+        channels: ChannelCache,
+        positions: MessagePositions,
+        *,
+        reads_everything: bool,
     ) -> None:
         self._changes = changes
         self._platform = platform
-        self._places = ChannelCache(platform)
+        self._channels = channels
+        self._positions = positions
         self._receive = receive
         self._reads_everything = reads_everything
         """True if the bot may read messages that do not mention it."""
         self._once = Deduplicator()
-        self._newest: FIFOCache[int, MessagePosition] = FIFOCache(REMEMBERED)
-        """The newest message received in each of the most recently active channels and threads."""
-        self._before: dict[int, MessagePosition] = {}
-        """The newest messages at the start of a session that has not caught up yet."""
 
     async def handle_message(
         self, message: discord.Message, me: discord.ClientUser, *, is_missed: bool = False
     ) -> None:
         """Handle a message. Messages of bots and webhooks and Discord's own notices are ignored.
 
-        `is_missed` is True for a message that `catch_up` read. Then this may raise `MembersUnknown`.
+        `is_missed` is True for a message that `MissedMessages` read. Then this may raise `MembersUnknown`.
         """
         if message.author.bot or message.webhook_id is not None or message.type not in _NEW:
             return
@@ -94,7 +78,7 @@ class MessageListener:
         async with self._once.wait_for(_get_order_key(message)):
             # Keep the order of arrival. A message that overtakes a mention would find no conversation.
             async with self._once.wait_for(f"order:{message.channel.id}"):
-                parent = None if direct else await self._places.fetch_parent(message.channel)
+                parent = None if direct else await self._channels.fetch_parent(message.channel)
                 if not (direct or mentioned or parent is not None or _is_reply_to(message, me)):
                     return
                 # A resumed session delivers messages again. A command to the bot itself must not run twice.
@@ -130,7 +114,7 @@ class MessageListener:
         # Check this first, so that an edit outside the agent's conversations costs no call to Discord.
         if not await self._changes.is_stored(dedupe_key(message)) and not await self._changes.is_history_due():
             return
-        parent = None if _get_guild_id(message) is None else await self._places.fetch_parent(message.channel)
+        parent = None if _get_guild_id(message) is None else await self._channels.fetch_parent(message.channel)
         incoming = _to_incoming_message(message, text, (), parent)
         taken = await self._changes.handle_edit(EditedMessage(message=incoming, at=at), is_repeatable=is_missed)
         if taken.notice is None or incoming.ref is None:
@@ -171,7 +155,7 @@ class MessageListener:
             await self._notify_author(incoming.ref, taken.notice)
         if not taken.new:
             return
-        self._remember(incoming.place, message.id)
+        self._positions.remember(incoming.place, message.id)
         if not incoming.direct and not incoming.midway:
             title = "" if incoming.text == NO_TEXT else incoming.text
             await self._open(incoming.place, title, incoming.ref)
@@ -181,106 +165,6 @@ class MessageListener:
             await self._platform.notify(ref, text)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("Could not show a notice to a person: %s", error, extra={"action": "notice_lost"})
-
-    def start_session(self) -> None:
-        """Remember the newest messages at the start of a session.
-
-        Messages of the new session come after the missed ones, and must not hide them.
-        """
-        self._before = {**self._newest, **self._before}
-
-    def restore(self, conversations: Sequence[RecentConversation]) -> None:
-        """Remember the conversations of an earlier process, the newest first, so that `catch_up` reads them."""
-        for conversation in reversed(conversations):
-            place, (_, _, message) = conversation.place, conversation.newest_key.partition(":")
-            if message.isdigit() and to_channel_id(place).isdigit():
-                self._remember(place, int(message))
-
-    def _remember(self, place: Place, message: int) -> None:
-        """Remember the newest message of a conversation, and of the channel in which it began."""
-        guild = None if place.tenant is None else int(place.tenant)
-        self._newest[int(to_channel_id(place))] = message, guild
-        if place.thread is not None:
-            channel = int(place.channel)
-            began, _ = self._newest.get(channel, (0, guild))
-            # A thread has the id of the message that it started from. Nothing older than a day is answered.
-            day = discord.utils.time_snowflake(utc_now() - RECENT)
-            self._newest[channel] = max(began, int(place.thread), day), guild
-
-    async def catch_up(
-        self, client: discord.Client, me: discord.ClientUser, since: Mapping[int, MessagePosition]
-    ) -> None:
-        """Read messages that people wrote or edited during a gap in the gateway session, in places with conversations.
-
-        Discord does not deliver missed events to a session that could not be resumed. This also reads the channels
-        around the threads, because somebody may have mentioned the bot there. `since` has more channels and threads,
-        each with the message after which to read.
-
-        Messages carry no roles here. While the roles of an author cannot be looked up, their channel is read again.
-        """
-        before, self._before = self._before, {}
-        until, pause = clock.monotonic() + RECENT.total_seconds(), FIRST_PAUSE
-        missed = await self._read_missed(client, me, {**since, **before})
-        while missed and clock.monotonic() < until:
-            log.log(
-                logging.WARNING if pause == FIRST_PAUSE else logging.DEBUG,
-                "Could not look up the roles of people who wrote while the bot was disconnected; trying again.",
-                extra={"action": "catch_up_later"},
-            )
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_WAIT)
-            missed = await self._read_missed(client, me, missed)
-
-    async def _read_missed(
-        self, client: discord.Client, me: discord.ClientUser, since: Mapping[int, MessagePosition]
-    ) -> Mapping[int, MessagePosition]:
-        """Read channels and threads once. Return those with an author whose roles cannot be looked up for now."""
-        later: dict[int, MessagePosition] = {}
-        for where, (newest, guild) in sorted(since.items()):
-            room = client.get_partial_messageable(where, guild_id=guild)
-            try:
-                messages = await self._read_newest(client, room)
-                for message in messages:
-                    if message.id > newest - OVERLAP:
-                        await self.handle_message(message, me, is_missed=True)
-                    if message.edited_at is not None:
-                        await self.handle_edit(message, me, is_missed=True)
-            except MembersUnknown:
-                later[where] = newest, guild
-            except (discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError) as error:
-                self._before[where] = newest, guild  # retry after the next new session
-                log.warning(
-                    "Could not read messages that were written while the bot was disconnected: %s",
-                    type(error).__name__,
-                    extra={"action": "no_catch_up"},
-                )
-        return later
-
-    async def _read_newest(
-        self, client: discord.Client, room: discord.PartialMessageable
-    ) -> tuple[discord.Message, ...]:
-        """Return the newest messages of a channel or thread, oldest first.
-
-        Raises `discord.DiscordException`, `aiohttp.ClientError`, `OSError` or `TimeoutError`.
-        """
-        try:
-            last = [message async for message in room.history(limit=CATCH_UP)]
-            return (*await self._fetch_starter(client, room), *reversed(last))
-        except UNREADABLE as error:
-            raise discord.DiscordException("What answered is not what Discord answers.") from error
-
-    async def _fetch_starter(
-        self, client: discord.Client, thread: discord.PartialMessageable
-    ) -> tuple[discord.Message, ...]:
-        """Return the message that a thread started from. It is in the thread's parent, so its history lacks it."""
-        parent = None if thread.guild_id is None else await self._places.fetch_parent(thread)
-        if parent is None:
-            return ()
-        channel = client.get_partial_messageable(int(parent), guild_id=thread.guild_id)
-        try:
-            return (await channel.fetch_message(thread.id),)
-        except discord.NotFound:
-            return ()  # the thread started without a message, or the message was deleted
 
     async def _store(self, incoming: IncomingMessage, *, begin: bool, is_missed: bool) -> MessageResult:
         """Pass a message on, and retry for a while if it cannot be stored."""

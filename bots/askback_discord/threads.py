@@ -12,7 +12,7 @@ from askback.domain.ask import Ask
 from askback.manager import QuestionManager
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_discord.api_calls import NO_CHANNEL, DiscordRefusal
-from askback_discord.events import MessagePosition
+from askback_discord.message_positions import MessagePosition
 from askback_discord.posting import DiscordPlatform
 from askback_discord.shards import Shard
 from askback_discord.thread_api import to_channel_id

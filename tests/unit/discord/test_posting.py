@@ -8,7 +8,9 @@ import pytest
 
 from askback.domain.identity import MessageRef, Place
 from askback_discord.api_calls import DiscordRefusal
+from askback_discord.channels import ChannelCache
 from askback_discord.events import MessageListener
+from askback_discord.message_positions import MessagePositions
 from askback_discord.posting import DiscordPlatform
 
 PLACE = Place(platform="discord", tenant="8", channel="100", thread="300")
@@ -54,7 +56,10 @@ async def test_a_thread_that_may_not_be_started_is_said_in_the_channel() -> None
         return True
 
     changes: Any = None
-    hearing = MessageListener(DiscordPlatform(api, 1), hear, changes, reads_everything=True)
+    platform = DiscordPlatform(api, 1)
+    hearing = MessageListener(
+        platform, hear, changes, ChannelCache(platform), MessagePositions(), reads_everything=True
+    )
     await hearing._open(PLACE, "hello", MessageRef(channel="100", id="300"))
     (said,) = [body for verb, path, body in api.called if (verb, path) == ("POST", "/channels/100/messages")]
     assert "I lack one of these permissions there" in said["content"]
