@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from askback.client.ask_and_wait import Progress, UnknownKey
     from askback.client.result import AskOutcome, AskVote
     from askback.domain.ask import Ask
-    from askback.domain.ask_policy import Approval, Escalation, Limits, Policy, Who
+    from askback.domain.ask_limits import Limits
+    from askback.domain.ask_policy import Approval, Escalation, Policy, Who
     from askback.domain.form import Answer, Choice, Condition, Form, Option, Outcome, Question, TextRules
     from askback.domain.identity import Actor, MessageRef, Place
     from askback.errors import AskbackError, CallerError, InvalidValue, ModelError, OperatorError, PersonError
@@ -97,7 +98,8 @@ _HOMES = {
     "manager": ("QuestionManager",),
     "user_tools.decorator": ("ToolContext", "tool"),
     "ports.platform": ("RetryableError", "DeliveryError"),
-    "domain.ask_policy": ("Approval", "Escalation", "Limits", "Policy", "Who"),
+    "domain.ask_limits": ("Limits",),
+    "domain.ask_policy": ("Approval", "Escalation", "Policy", "Who"),
     "domain.form": ("Answer", "Choice", "Condition", "Form", "Option", "Outcome", "Question", "TextRules"),
     "settings.core": ("Settings",),
     "store.errors": ("StoreBusy", "StoreError", "StoreUnavailable"),

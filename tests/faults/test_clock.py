@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from askback.domain.actions import Choose
-from askback.domain.ask_policy import Limits, Who
+from askback.domain.ask_limits import Limits
+from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.internal import clock
 from askback.ports.platform import RetryableError

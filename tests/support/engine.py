@@ -23,7 +23,7 @@ from askback.agent.settings import AgentSettings
 from askback.agent.tool_runner import ToolRunner
 from askback.domain.actions import Action, Operation
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Limits
+from askback.domain.ask_limits import Limits
 from askback.domain.bot_access import Access
 from askback.domain.card import Notice
 from askback.domain.group import GroupMembers

@@ -17,23 +17,29 @@ from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self, TypeVar, cast
+from typing import Self, TypeVar
 
 from pydantic import JsonValue
 
 from askback.agent.concurrency_slots import SlotPool, get_person_key
+from askback.agent.tool_execution import (
+    CallEnd,
+    call_in_loop,
+    call_in_thread,
+    check_input_in_loop,
+    check_input_in_thread,
+)
 from askback.domain import approval
 from askback.domain.ask_policy import Who
 from askback.domain.conversation import Conversation
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, CallsToRun, ToolCall
-from askback.errors import ModelError
 from askback.store.store import Store
 from askback.user_tools import event_loops
 from askback.user_tools.decorator import ToolContext
 from askback.user_tools.event_loops import AsyncCall, ToolLoops
 from askback.user_tools.function_tool import UserTool
-from askback.user_tools.results import ToolOutput, format_error, to_output
+from askback.user_tools.results import ToolOutput
 from askback.user_tools.worker_threads import NoCapacityError, ToolThreadPool
 
 log = logging.getLogger("askback.toolbox")
@@ -46,17 +52,6 @@ TIMEOUT = 60.0
 CHECK_SECONDS = 5.0
 """Maximum time in seconds to check an input before people are asked to approve the call."""
 RESULT_LIMIT = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    """The end of a call."""
-
-    output: ToolOutput
-    error: BaseException | None = None
-    """The exception that the tool raised."""
-    is_invalid_input: bool = False
-    """True if the input was wrong, so that the tool was not called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +133,10 @@ class ToolRunner:
         try:
             if tool.is_async:
                 ended = await self._run_in_loop(
-                    tool, lambda: _check_input_in_loop(tool, data, context, self._limit), seconds
+                    tool, lambda: check_input_in_loop(tool, data, context, self._limit), seconds
                 )
             else:
-                future = self._threads.submit(_check_input_in_thread, tool, data, context, self._limit)
+                future = self._threads.submit(check_input_in_thread, tool, data, context, self._limit)
                 ended = await _wait_for(asyncio.wrap_future(future), seconds)
         except NoCapacityError as error:
             return f"{tool.name} was not run: {error} The operator has to restart this program."
@@ -265,9 +260,9 @@ class ToolRunner:
         data = call.input
         try:
             if tool.is_async:
-                ended = await self._run_in_loop(tool, lambda: _call_in_loop(tool, data, context, self._limit), seconds)
+                ended = await self._run_in_loop(tool, lambda: call_in_loop(tool, data, context, self._limit), seconds)
             else:
-                future = self._threads.submit(_call_in_thread, tool, data, context, self._limit)
+                future = self._threads.submit(call_in_thread, tool, data, context, self._limit)
                 ended = await _wait_for(asyncio.wrap_future(future), seconds)
         except NoCapacityError as error:
             log.error(
@@ -340,7 +335,7 @@ def _build_context(conversation: Conversation, call: Call | ToolCall) -> ToolCon
     )
 
 
-def _log(ended: _Ended, fields: dict[str, object]) -> None:
+def _log(ended: CallEnd, fields: dict[str, object]) -> None:
     if ended.error is not None:
         what = (type(ended.error), ended.error, ended.error.__traceback__)
         log.error("A tool failed; the model gets the error.", exc_info=what, extra={"action": "tool_failed", **fields})
@@ -353,58 +348,3 @@ def _log(ended: _Ended, fields: dict[str, object]) -> None:
 def _is_unapproved(tool: UserTool, call: Call) -> bool:
     """Return True if a call needs approval and has none."""
     return tool.approval and call.approved is None
-
-
-# These four functions run all of the operator's code: validators, the tool itself, and the conversion of its result.
-# They run off the bot's event loop. No exception of that code leaves them, not even one that would end a thread or a
-# loop.
-
-
-async def _call_in_loop(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended:
-    task = cast("asyncio.Task[object]", asyncio.current_task())
-    try:
-        arguments = _parse_arguments(tool, data, context, limit)
-        if isinstance(arguments, _Ended):
-            return arguments
-        function = cast("Callable[..., Coroutine[object, object, object]]", tool.function)
-        return _Ended(to_output(await function(**arguments), limit))
-    except BaseException as error:
-        if isinstance(error, asyncio.CancelledError) and task.cancelling():
-            raise  # cancelled by us, not by the tool
-        return _Ended(format_error(error, limit), error=error)
-
-
-def _call_in_thread(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended:
-    try:
-        arguments = _parse_arguments(tool, data, context, limit)
-        if isinstance(arguments, _Ended):
-            return arguments
-        value = tool.function(**arguments)
-        if inspect.isawaitable(value):
-            if inspect.iscoroutine(value):
-                value.close()
-            raise TypeError("The tool returned an awaitable, not a result. Declare its function with async def.")
-        return _Ended(to_output(value, limit))
-    except BaseException as error:  # noqa: BLE001 - see above
-        return _Ended(format_error(error, limit), error=error)
-
-
-async def _check_input_in_loop(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
-    return _check_input_in_thread(tool, data, context, limit)
-
-
-def _check_input_in_thread(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
-    """Return the end of a call whose input is invalid; None if the input is valid."""
-    try:
-        arguments = _parse_arguments(tool, data, context, limit)
-    except BaseException as error:  # noqa: BLE001 - see above
-        return _Ended(format_error(error, limit), error=error)
-    return arguments if isinstance(arguments, _Ended) else None
-
-
-def _parse_arguments(tool: UserTool, data: object, context: ToolContext, limit: int) -> dict[str, object] | _Ended:
-    """Return the arguments, or the end of a call whose input is wrong."""
-    try:
-        return tool.parse_arguments(data, context)
-    except ModelError as error:
-        return _Ended(to_output(str(error), limit).evolve(is_error=True), is_invalid_input=True)

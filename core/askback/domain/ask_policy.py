@@ -6,12 +6,10 @@ No I/O. A policy denies by default.
 from __future__ import annotations
 
 __all__ = [
-    "AGENT_PACE",
     "LONGEST_WAIT",
     "Approval",
     "Denied",
     "Escalation",
-    "Limits",
     "OpenTo",
     "Policy",
     "Reasons",
@@ -34,9 +32,6 @@ Reasons = Literal["none", "no", "yes", "both"]
 
 LONGEST_WAIT = 10 * 366 * 86_400.0
 """Longest timeout, reminder or escalation delay, in seconds: ten years."""
-
-AGENT_PACE = 5.0
-"""Seconds between two cards of an agent in one place, if no setting says otherwise."""
 OpenTo = Literal["participants", "allowed"]
 """Further people who may answer: everyone who has written in the thread, or everyone who may talk to the bot."""
 Denied = Literal["not_asked", "not_admitted", "not_taking_part", "own_request", "not_to_cancel", "unknown"]
@@ -365,25 +360,6 @@ class Policy(Value):
                 raise CallerError(
                     f"{number} people {what}, but only {count} are asked{own}: ask more, or lower the number."
                 )
-
-
-class Limits(Value):
-    """Limits on how much may be asked. The defaults come from the design documents of the question tools."""
-
-    pending_per_place: int = Field(default=10, ge=1)
-    """Maximum number of open asks in one conversation."""
-    seconds_between_asks: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Seconds that a new card waits after the previous one. The ask is stored at once; only its posting waits.
-
-    None means 5 seconds if an agent asks, and 0 if a program asks.
-    """
-    timeout: float | None = Field(default=300.0, gt=0, allow_inf_nan=False)
-    """Seconds until `QuestionManager.ask` gives up, if the caller gives no timeout. None means never."""
-
-    def pause(self, *, agent: bool) -> timedelta:
-        """Return the time between the previous card and one of an agent, or of a program."""
-        by_default = AGENT_PACE if agent else 0.0
-        return timedelta(seconds=by_default if self.seconds_between_asks is None else self.seconds_between_asks)
 
 
 def _is_among(actor: Actor, people: tuple[Actor, ...]) -> bool:

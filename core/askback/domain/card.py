@@ -27,10 +27,11 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 
+from askback.domain.apply_action import LONGEST_REASON
 from askback.domain.ask_policy import Denied, Policy, Who
 from askback.domain.form import OutcomeStatus, Question
 from askback.domain.identity import Actor
-from askback.domain.interview import LONGEST_REASON, Interview
+from askback.domain.interview import Interview
 from askback.domain.voting import VoteCount, count_votes
 from askback.internal.values import Value
 from askback.text.literal import fit_line

@@ -6,6 +6,7 @@ __all__ = ["NOT_TO_CANCEL", "UNKNOWN", "decide"]
 
 from askback.domain import late_answers
 from askback.domain.actions import Action, Cancel, OpenDecline, OpenTextField, ShowDetails, SubmitText
+from askback.domain.apply_action import Closed, apply_action
 from askback.domain.ask import Admits, Ask
 from askback.domain.card import (
     AskText,
@@ -19,7 +20,6 @@ from askback.domain.card import (
     build_vote_field,
 )
 from askback.domain.identity import MessageRef
-from askback.domain.interview import Closed, apply_action
 from askback.domain.voting import ReasonRequired, apply_vote
 from askback.errors import PersonError
 

@@ -1,4 +1,4 @@
-"""The progress of a form. No I/O: `apply_action(interview, action) -> interview`.
+"""The progress of a form. `apply_action` changes it.
 
 Two counters show what state a click saw. `step` increases when the interview moves to another position. An action
 from an earlier step changes nothing, unless it ends the whole ask. `revision` increases with every change that
@@ -7,78 +7,16 @@ people can see, and orders the renderings of the card.
 
 from __future__ import annotations
 
-__all__ = [
-    "LONGEST_REASON",
-    "Closed",
-    "Draft",
-    "Incomplete",
-    "Interview",
-    "NotPossible",
-    "Phase",
-    "SelectionSnapshot",
-    "Stale",
-    "apply_action",
-    "is_click_recorded",
-    "record_click",
-    "settle",
-    "start_interview",
-]
+__all__ = ["Draft", "Interview", "Phase", "SelectionSnapshot", "settle", "start_interview"]
 
 from typing import Literal
 
 from pydantic import Field
 
-from askback.domain.actions import (
-    Action,
-    Back,
-    Cancel,
-    Choose,
-    ClearText,
-    Decline,
-    GoTo,
-    Next,
-    OpenDecline,
-    OpenTextField,
-    Operation,
-    Review,
-    Select,
-    ShowDetails,
-    Submit,
-    SubmitText,
-)
 from askback.domain.form import Answer, Choice, Form, Outcome, Question, Vote
-from askback.errors import PersonError
 from askback.internal.values import Value
 
 Phase = Literal["asking", "reviewing", "closed"]
-
-LONGEST_REASON = 1000
-"""Maximum number of characters of a reason, after trimming."""
-
-KEPT_DELIVERIES = 20
-"""Number of clicks that an interview remembers by the platform's ids, to deduplicate them."""
-
-KEPT_FOR_EACH_VOTE = 4
-"""The same number for each voter, if several people decide."""
-
-KEPT_MARKS = 50
-"""Number of marks that one question remembers."""
-
-
-class Stale(PersonError):
-    """Raised for a click on a step that has passed."""
-
-
-class Closed(PersonError):
-    """Raised for a click on an ask that has ended."""
-
-
-class Incomplete(PersonError):
-    """Raised if a question is still unanswered."""
-
-
-class NotPossible(PersonError):
-    """Raised if the question does not offer this action. No card of askback shows such a control."""
 
 
 class SelectionSnapshot(Value):
@@ -195,59 +133,6 @@ def start_interview(form: Form) -> Interview:
     return Interview(form=form, drafts=drafts)
 
 
-def apply_action(interview: Interview, action: Action) -> Interview:
-    """Return the interview after one action.
-
-    Raises `Closed`, `Stale`, `Incomplete` or `NotPossible` if the action changes nothing. The text of the error is for
-    the person who acted. A written text that breaks the rules raises nothing: `unsent` keeps it, and `rules.problem`
-    gives the reason. A click that counted already changes nothing and raises nothing.
-    """
-    if is_click_recorded(interview, action):
-        return interview
-    return record_click(_apply_operation(interview, action), action)
-
-
-def record_click(interview: Interview, action: Action) -> Interview:
-    """Return the interview with this click recorded as applied."""
-    if action.delivery is None or isinstance(action.operation, OpenTextField | OpenDecline | ShowDetails):
-        return interview
-    # If many people decide, their clicks must not push out an earlier one: delivered again, it would undo a change.
-    kept = max(KEPT_DELIVERIES, KEPT_FOR_EACH_VOTE * len(interview.votes))
-    return interview.evolve(deliveries=(*interview.deliveries, action.delivery)[-kept:])
-
-
-def is_click_recorded(interview: Interview, action: Action) -> bool:
-    """Return True if this very click was applied before."""
-    return action.delivery is not None and action.delivery in interview.deliveries
-
-
-def _apply_operation(interview: Interview, action: Action) -> Interview:
-    if interview.phase == "closed":
-        raise Closed("This question is already closed. Your click changed nothing.")
-    operation = action.operation
-    match operation:
-        case Cancel():
-            return settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor))
-        case Decline(reason=reason):
-            reason = reason.strip() if reason else ""
-            _require(
-                len(reason) <= LONGEST_REASON,
-                f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(reason):,}.",
-            )
-            return settle(interview, Outcome(status="declined", at=action.at, by=action.actor, reason=reason or None))
-        case OpenDecline() | ShowDetails():
-            return interview
-        case _:
-            pass
-    if action.step != interview.step:
-        raise Stale("The card has moved on to another step. Your click changed nothing; please use the newest card.")
-    if action.ticks is not None and interview.phase == "asking" and interview.question.multi_select:
-        interview = _select(interview, action.ticks, action)
-    if interview.phase == "reviewing":
-        return _apply_to_review(interview, operation, action)
-    return _apply_to_question(interview, operation, action)
-
-
 def settle(interview: Interview, outcome: Outcome) -> Interview:
     """Return the interview closed with this outcome. A closed one keeps its outcome; the drafts stay in any case."""
     if interview.phase == "closed":
@@ -258,160 +143,3 @@ def settle(interview: Interview, outcome: Outcome) -> Interview:
         step=interview.step + 1,
         revision=interview.revision + 1,
     )
-
-
-def _apply_to_question(interview: Interview, operation: Operation, action: Action) -> Interview:
-    question = interview.question
-    match operation:
-        case OpenTextField():
-            _require(
-                question.allow_custom,
-                "Please choose one of the options: this question takes no written answer.",
-            )
-            return interview
-        case Choose(index=index):
-            _require(not question.multi_select and 0 <= index < len(question.options), "There is no such option.")
-            chosen = interview.draft.evolve(chosen=(index,), text=None, unsent=None)
-            return _advance(_put(interview, chosen), action)
-        case Select():
-            _require(question.multi_select, "Only one of these options can be chosen.")
-            return _select(interview, operation, action)
-        case SubmitText(text=text):
-            return _write(interview, text, action)
-        case ClearText():
-            return _put(interview, interview.draft.evolve(text=None, unsent=None))
-        case Submit():
-            _require(
-                interview.form.is_single,
-                "Please answer every question first. The Submit button is on the review.",
-            )
-            return _submit(interview, action)
-        case Next():
-            return _move_to_next(interview)
-        case _:
-            return _apply_navigation(interview, operation)
-
-
-def _apply_to_review(interview: Interview, operation: Operation, action: Action) -> Interview:
-    match operation:
-        case Submit():
-            return _submit(interview, action)
-        case Back():
-            return _move(interview, interview.visible[-1], "asking")
-        case _:
-            return _apply_navigation(interview, operation)
-
-
-def _apply_navigation(interview: Interview, operation: Operation) -> Interview:
-    """Apply a move that is possible from every position of a form."""
-    match operation:
-        case GoTo(index=index):
-            _require(index in interview.visible, "There is no such question.")
-            return _move(interview, index, "asking")
-        case Review():
-            _require(not interview.form.is_single, "There is nothing to review.")
-            return _move(interview, interview.current, "reviewing")
-        case Back():
-            before = [index for index in interview.visible if index < interview.current]
-            _require(bool(before), "This is the first question.")
-            return _move(interview, before[-1], "asking")
-        case _:
-            raise NotPossible("That is not possible here; please use the newest card.")
-
-
-def _write(interview: Interview, text: str, action: Action) -> Interview:
-    question, draft = interview.question, interview.draft
-    _require(question.allow_custom, "Please choose one of the options: this question takes no written answer.")
-    if question.rules.find_problem(text) is not None:
-        return _put(interview, draft.evolve(unsent=text))
-    kept = draft.chosen if question.multi_select else ()
-    written = _put(interview, draft.evolve(chosen=kept, text=text.strip(), unsent=None))
-    return written if question.multi_select and question.options else _advance(written, action)
-
-
-def _select(interview: Interview, operation: Select, action: Action) -> Interview:
-    """Apply what a person ticked and unticked, not what their screen showed, so that several people's ticks commute."""
-    question, draft = interview.question, interview.draft
-    if not all(0 <= index < len(question.options) for index in (*operation.chosen, *(operation.base or ()))):
-        raise NotPossible("There is no such option.")
-    who = f"{action.actor.platform}:{action.actor.id}"
-    if operation.revision is None and operation.order is not None:
-        # If the revision is unknown, only the time tells that a click is older or a duplicate.
-        times = [mark.order for mark in draft.marks if mark.who == who and mark.order is not None]
-        if times and operation.order <= max(times):
-            return interview
-    revision = interview.revision if operation.revision is None else operation.revision
-    shown, base = set(operation.chosen), set(draft.chosen if operation.base is None else operation.base)
-    marks = {(mark.who, mark.revision): mark for mark in draft.marks}
-    mark = marks.get((who, revision))
-    if mark is not None:
-        # They clicked before their screen was redrawn, so it still showed the ticks that they sent last.
-        if operation.order is not None and mark.order is not None and operation.order < mark.order:
-            return interview
-        base = set(mark.chosen)
-    chosen = tuple(sorted((set(draft.chosen) | (shown - base)) - (base - shown)))
-    marks[who, revision] = SelectionSnapshot(
-        who=who, revision=revision, order=operation.order, chosen=tuple(sorted(shown))
-    )
-    return _put(interview, draft.evolve(chosen=chosen, marks=tuple(marks.values())[-KEPT_MARKS:]))
-
-
-def _submit(interview: Interview, action: Action) -> Interview:
-    missing = interview.missing
-    if missing and interview.form.is_single:
-        also = ", or write an answer" if interview.question.allow_custom else ""
-        needed = interview.find_count_problem(0) or "choose at least one option"
-        raise Incomplete(f"Please {needed}{also}, then submit.")
-    if missing:
-        names = ", ".join(_name_missing(interview, index) for index in missing)
-        raise Incomplete(f"Not answered yet: {names}. Please answer, then submit.")
-    return settle(interview, Outcome(status="answered", at=action.at, by=action.actor, answers=interview.answers))
-
-
-def _name_missing(interview: Interview, index: int) -> str:
-    needed, header = interview.find_count_problem(index), interview.form.get_header(index)
-    return header if needed is None else f"{header} ({needed})"
-
-
-def _advance(interview: Interview, action: Action) -> Interview:
-    """Move on after an answer: submit a single question; else go to the next one, or to the review if none is left.
-
-    A question that is answered only by its default counts as left until people have seen it.
-    """
-    if interview.form.is_single:
-        return _submit(interview, action)
-    if not interview.missing and all(interview.drafts[index].seen for index in interview.visible):
-        return _move(interview, interview.current, "reviewing")
-    return _move_to_next(interview)
-
-
-def _move_to_next(interview: Interview) -> Interview:
-    _require(not interview.form.is_single, "There is only one question.")
-    after = [index for index in interview.visible if index > interview.current]
-    if after:
-        return _move(interview, after[0], "asking")
-    return _move(interview, interview.current, "reviewing")
-
-
-def _move(interview: Interview, current: int, phase: Phase) -> Interview:
-    left = _with_draft(interview, interview.current, interview.draft.evolve(marks=()))
-    come = _with_draft(left, current, left.drafts[current].evolve(seen=True))
-    return come.evolve(current=current, phase=phase, step=interview.step + 1, revision=interview.revision + 1)
-
-
-def _put(interview: Interview, draft: Draft) -> Interview:
-    """Replace the draft of the current question. If only invisible marks changed, the revision stays."""
-    if draft == interview.draft:
-        return interview
-    unseen = {"marks": ()}
-    seen = draft.__dict__ | unseen != interview.draft.__dict__ | unseen
-    return _with_draft(interview, interview.current, draft, revision=interview.revision + seen)
-
-
-def _with_draft(interview: Interview, index: int, draft: Draft, **changes: int) -> Interview:
-    return interview.evolve(drafts=(*interview.drafts[:index], draft, *interview.drafts[index + 1 :]), **changes)
-
-
-def _require(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise NotPossible(otherwise)

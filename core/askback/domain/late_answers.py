@@ -7,9 +7,9 @@ __all__ = ["get_closed_notice", "get_late_text_notice", "get_text", "to_message"
 import hashlib
 
 from askback.domain.actions import Action, Choose, Decline, SubmitText
+from askback.domain.apply_action import is_click_recorded
 from askback.domain.ask import Admits, Ask
 from askback.domain.incoming_message import IncomingMessage
-from askback.domain.interview import is_click_recorded
 from askback.text.literal import quote_line
 
 KEPT = "I have kept what you wrote as a message, which the agent reads."

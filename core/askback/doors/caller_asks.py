@@ -23,7 +23,8 @@ from pydantic import JsonValue
 
 from askback.client.session import AskSession
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import AGENT_PACE, Policy
+from askback.domain.ask_limits import AGENT_PACE
+from askback.domain.ask_policy import Policy
 from askback.domain.form import Form
 from askback.domain.identity import Place
 from askback.doors.results import CallKind

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from askback.domain.actions import Choose, Decline, Next, Operation, Select, Submit, SubmitText
+from askback.domain.apply_action import LONGEST_REASON
 from askback.domain.form import Option
-from askback.domain.interview import LONGEST_REASON, Interview
+from askback.domain.interview import Interview
 from askback.domain.text_kinds import is_numeric
 
 TypedReplies: TypeAlias = Literal["answer", "offer", "off"]

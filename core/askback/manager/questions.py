@@ -13,7 +13,8 @@ from enum import Enum, auto
 from askback.domain import late_answers as late
 from askback.domain.actions import Action, Cancel
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Limits, Who
+from askback.domain.ask_limits import Limits
+from askback.domain.ask_policy import Approval, Who
 from askback.domain.card import Notice, Response
 from askback.domain.decision import decide
 from askback.domain.form import Form, Outcome

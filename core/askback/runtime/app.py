@@ -19,7 +19,7 @@ from askback.agent.budget import Budget
 from askback.agent.loop import Agent
 from askback.agent.settings import AgentSettings
 from askback.agent.tool_runner import ToolRunner
-from askback.domain.ask_policy import Limits
+from askback.domain.ask_limits import Limits
 from askback.domain.conversation import RECENT, RecentConversation, StopRefusal
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import IncomingMessage, MessageResult

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Limits
+from askback.domain.ask_limits import Limits
 from askback.domain.conversation import Conversation
 from askback.domain.identity import Actor, MessageRef, deduplicate_accounts
 from askback.domain.incoming_message import HistoryMessage

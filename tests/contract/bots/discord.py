@@ -20,7 +20,7 @@ import pytest
 from discord.gateway import KeepAliveHandler
 
 from askback.cli.preview import ASK_ID
-from askback.domain.ask_policy import Limits
+from askback.domain.ask_limits import Limits
 from askback.domain.identity import Actor, Place
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import Host, running

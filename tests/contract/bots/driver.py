@@ -16,7 +16,8 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import pytest
 
-from askback.domain.ask_policy import Limits, Who
+from askback.domain.ask_limits import Limits
+from askback.domain.ask_policy import Who
 from askback.domain.card import EVERYTHING
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.identity import Actor, Place

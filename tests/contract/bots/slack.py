@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pytest
 
 from askback.cli.preview import ASK_ID
-from askback.domain.ask_policy import Limits
+from askback.domain.ask_limits import Limits
 from askback.domain.identity import Actor, Place
 from askback.ports.bot import BotOptions
 from askback.ports.installed_bots import get_bot

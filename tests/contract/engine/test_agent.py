@@ -13,7 +13,8 @@ from aiohttp import web
 
 from askback.agent.turn_end import MAX_FAILED_TURNS, MAX_PAUSES
 from askback.domain.actions import Cancel, Choose
-from askback.domain.ask_policy import Limits, Who
+from askback.domain.ask_limits import Limits
+from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Question
 from askback.ports.platform import DeliveryError
 from askback_sandbox.model.script import Fault, ToolCall, Turn, call, turn

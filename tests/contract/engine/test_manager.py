@@ -13,7 +13,8 @@ import pytest
 
 from askback.domain.actions import Cancel, Choose, OpenTextField, Select, Submit, SubmitText
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Limits, Who
+from askback.domain.ask_limits import Limits
+from askback.domain.ask_policy import Who
 from askback.domain.bot_access import Access
 from askback.domain.card import AskText, FieldErrors, Notice, Redraw
 from askback.domain.form import Form, Option, Outcome, Question

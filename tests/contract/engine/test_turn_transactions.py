@@ -10,7 +10,8 @@ from pydantic import JsonValue
 
 from askback.domain.actions import Action, Choose
 from askback.domain.ask import Ask, new_ask_id
-from askback.domain.ask_policy import Limits, Policy, Who
+from askback.domain.ask_limits import Limits
+from askback.domain.ask_policy import Policy, Who
 from askback.domain.conversation import Conversation
 from askback.domain.decision import decide
 from askback.domain.identity import Actor, MessageRef, Place

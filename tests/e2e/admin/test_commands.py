@@ -19,7 +19,8 @@ from askback.cli.admin.post import post
 from askback.cli.main import app
 from askback.domain.actions import Action, Choose, Submit, SubmitText
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Escalation, Limits, Policy, Who
+from askback.domain.ask_limits import Limits
+from askback.domain.ask_policy import Approval, Escalation, Policy, Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.errors import AskbackError

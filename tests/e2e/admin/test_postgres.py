@@ -19,7 +19,8 @@ from typer.testing import CliRunner, Result
 
 from askback.cli.main import app
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Limits, Who
+from askback.domain.ask_limits import Limits
+from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place
 from askback.errors import AskbackError

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Limits, Who
+from askback.domain.ask_limits import Limits
+from askback.domain.ask_policy import Approval, Who
 from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle, start_interview

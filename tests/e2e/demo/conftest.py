@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from askback.domain.ask_policy import Limits
+from askback.domain.ask_limits import Limits
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import running
 from askback.tools import TOOLS

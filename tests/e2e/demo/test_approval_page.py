@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from askback.domain.ask_policy import Approval, Limits, Who
+from askback.domain.ask_limits import Limits
+from askback.domain.ask_policy import Approval, Who
 from askback.domain.card import EVERYTHING
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place

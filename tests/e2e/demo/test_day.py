@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from askback.domain.ask_policy import Limits
+from askback.domain.ask_limits import Limits
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import running
 from askback_sandbox.services import Services

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from askback.domain.ask import Ask, new_ask_id
-from askback.domain.ask_policy import Limits, Policy, Who
+from askback.domain.ask_limits import Limits
+from askback.domain.ask_policy import Policy, Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.interview import start_interview
 from askback.internal.clock import utc_now

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import (
     LONGEST_WAIT,
     NOT_ADMITTED,
@@ -19,7 +20,6 @@ from askback.domain.ask_policy import (
     Approval,
     Denied,
     Escalation,
-    Limits,
     OpenTo,
     Policy,
     Who,

@@ -20,6 +20,7 @@ from askback.domain.actions import (
     ShowDetails,
     SubmitText,
 )
+from askback.domain.apply_action import apply_action
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.card import (
@@ -36,7 +37,7 @@ from askback.domain.card import (
 from askback.domain.decision import NOT_TO_CANCEL, UNKNOWN
 from askback.domain.form import TextRules
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.interview import apply_action, settle, start_interview
+from askback.domain.interview import settle, start_interview
 from support.cases import ANN, BEN, NOON, ended, form, question
 
 CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")

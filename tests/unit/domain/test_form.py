@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from askback.domain.actions import Action, Choose, Decline, OpenTextField, Select, SubmitText
-from askback.domain.ask_policy import Limits, Policy, Who
+from askback.domain.ask_limits import Limits
+from askback.domain.ask_policy import Policy, Who
 from askback.domain.form import Answer, Choice, Condition, Form, Option, Outcome, Question, TextRules
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.errors import AskbackError, CallerError, InvalidValue

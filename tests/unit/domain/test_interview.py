@@ -19,17 +19,9 @@ from askback.domain.actions import (
     Submit,
     SubmitText,
 )
+from askback.domain.apply_action import Closed, Incomplete, NotPossible, Stale, apply_action
 from askback.domain.form import Choice, Condition, OutcomeStatus, TextRules, Vote
-from askback.domain.interview import (
-    Closed,
-    Incomplete,
-    Interview,
-    NotPossible,
-    Stale,
-    apply_action,
-    settle,
-    start_interview,
-)
+from askback.domain.interview import Interview, settle, start_interview
 from askback.errors import PersonError
 from support.cases import ANN, BEN, NOON, Story, ended, form, question
 

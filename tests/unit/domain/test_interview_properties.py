@@ -30,20 +30,12 @@ from askback.domain.actions import (
     Submit,
 )
 from askback.domain.actions import SubmitText as WriteIn
+from askback.domain.apply_action import Closed, Incomplete, NotPossible, Stale, apply_action
 from askback.domain.ask import new_ask_id
 from askback.domain.card import Card, build_card, build_text_field
 from askback.domain.form import Condition, Form, Question
 from askback.domain.identity import Actor
-from askback.domain.interview import (
-    Closed,
-    Incomplete,
-    Interview,
-    NotPossible,
-    Stale,
-    apply_action,
-    settle,
-    start_interview,
-)
+from askback.domain.interview import Interview, settle, start_interview
 from askback.errors import PersonError
 from support.cases import ANN, BEN, EVERYBODY, NOON, ended, form, options, question
 from support.forms import forms

@@ -7,9 +7,10 @@ import time
 import pytest
 
 from askback.domain.actions import Action, Next, Review, Select, Submit
+from askback.domain.apply_action import Incomplete, apply_action
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
-from askback.domain.interview import Incomplete, apply_action, start_interview
+from askback.domain.interview import start_interview
 from askback.domain.text_rules import TextRules
 from askback.errors import InvalidValue
 from askback.inbound.answer_parser import parse_answer

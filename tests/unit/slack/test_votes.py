@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.domain.actions import Action, Choose
+from askback.domain.apply_action import LONGEST_REASON
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.card import EVERYTHING, TAKE_BACK, Card, Details
 from askback.domain.form import Option
 from askback.domain.identity import Actor
-from askback.domain.interview import LONGEST_REASON, Interview
+from askback.domain.interview import Interview
 from askback.domain.voting import apply_vote
 from askback_slack import control_ids, details_modal, render, text_modal
 from support.slack_cards import (
