@@ -7,7 +7,7 @@ __all__ = ["build_controls", "build_tabs", "split_menu"]
 from collections.abc import Iterator, Sequence
 
 from askback.domain import vote_summary
-from askback.domain.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, Card, Item
+from askback.domain.card import EVERYTHING, NOT_NOW, TAKE_BACK, Card, Item
 from askback.text.literal import utf16_length
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, Style, button, menu, option, row
@@ -167,12 +167,8 @@ def _build_text_buttons(card: Card) -> Iterator[Component]:
 
 
 def _write_button(card: Card) -> Component:
-    if card.written is not None or card.unsent:
-        label = "Edit your text…"
-    else:
-        label = SOMETHING_ELSE if card.items else "Write an answer…"
-    first = not card.items and card.written is None
-    return button(label, _to_control(card, "write"), "primary" if first else "secondary")
+    first = card.asks_for_text and card.written is None
+    return button(card.write_label, _to_control(card, "write"), "primary" if first else "secondary")
 
 
 def _build_navigation(card: Card) -> Iterator[Component]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from askback.domain import vote_summary
-from askback.domain.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, Card, Item
+from askback.domain.card import EVERYTHING, NOT_NOW, TAKE_BACK, Card, Item
 from askback_slack import control_ids, limits
 from askback_slack.blocks import Block, actions, button, option, plain
 from askback_slack.escaping import fit_line, replace_controls, to_single_line
@@ -163,11 +163,7 @@ def _build_text_buttons(card: Card) -> Iterator[Block]:
 
 
 def _write_button(card: Card) -> Block:
-    if card.written is not None or card.unsent:
-        label = "Edit your text…"
-    else:
-        label = SOMETHING_ELSE if card.items else "Write an answer…"
-    return button(label, _to_control(card, "write"), primary=not card.items and card.written is None)
+    return button(card.write_label, _to_control(card, "write"), primary=card.asks_for_text and card.written is None)
 
 
 def _build_navigation(card: Card) -> Iterator[Block]:

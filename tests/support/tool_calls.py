@@ -1,4 +1,4 @@
-"""Models' calls of the three question tools, and people's answers to them."""
+"""Models' calls of the question tools, and people's answers to them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from askback.domain.form import Answer, Choice, Form, Outcome, OutcomeStatus
-from askback.tools import AskQuestion, AskUserQuestion, QuestionsTool
+from askback.tools import AskQuestion, AskTool, AskUserQuestion, QuestionsTool
 from support.cases import ANN, NOON
 
-USER, MANY, ONE = AskUserQuestion(), QuestionsTool(), AskQuestion()
+USER, MANY, ONE, ANY = AskUserQuestion(), QuestionsTool(), AskQuestion(), AskTool()
 
 AUTH = {
     "questions": [
@@ -73,8 +73,36 @@ RATE = {
     "customPlaceholder": "Or describe your experience...",
 }
 
+DEPLOY = {
+    "questions": [
+        {
+            "id": "where",
+            "question": "Where do we deploy?",
+            "header": "Where",
+            "options": [{"label": "Staging", "value": "stg"}, {"label": "Production", "value": "prd"}],
+            "default": ["stg"],
+        },
+        {"id": "count", "question": "On how many machines?", "kind": "integer", "minimum": 1, "maximum": 9},
+        {
+            "id": "day",
+            "question": "On which day?",
+            "kind": "date",
+            "showIf": {"question": "where", "anyOf": ["prd"]},
+        },
+        {
+            "id": "checks",
+            "question": "Which checks run before?",
+            "options": [{"label": "Tests"}, {"label": "Types"}, {"label": "Lint"}],
+            "multiSelect": True,
+            "minChoices": 2,
+            "allowCustom": False,
+        },
+        {"id": "note", "question": "What else is to be known?", "optional": True},
+    ]
+}
+
 EXAMPLES = [(USER, AUTH), (USER, FEATURES), (MANY, DATABASES), (ONE, LANGUAGE), (ONE, PROCEED), (ONE, RATE)]
-EXAMPLES += [(tool, json.loads(tool.example)) for tool in (USER, MANY, ONE)]
+EXAMPLES += [(ANY, DEPLOY), *((tool, json.loads(tool.example)) for tool in (USER, MANY, ONE, ANY))]
 STATUSES: tuple[OutcomeStatus, ...] = get_args(OutcomeStatus)
 
 

@@ -32,6 +32,7 @@ from askback.domain.ask_policy import Denied, Policy, Who
 from askback.domain.form import OutcomeStatus, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview
+from askback.domain.reserved_options import NO_ANSWER
 from askback.domain.voting import VoteCount, count_votes
 from askback.internal.values import Value
 from askback.text.literal import fit_line
@@ -39,6 +40,8 @@ from askback.text.literal import fit_line
 LONGEST_NAMED = 60
 """Maximum number of characters of an option's label in a sentence about it."""
 SOMETHING_ELSE = "Something else…"
+WRITE_ANSWER = "Write an answer…"
+EDIT_TEXT = "Edit your text…"
 NOT_NOW = "Not now…"
 TAKE_BACK = "Take back"
 """Label of the button with which the requester withdraws a decision of several people."""
@@ -106,6 +109,8 @@ class Card(Value):
     """True if more than one item can be chosen."""
     custom: bool
     """True if an answer can be written."""
+    asks_for_text: bool
+    """True if there is no option to choose, other than not to answer."""
     written: str | None
     """The written answer so far."""
     unsent: bool
@@ -124,6 +129,13 @@ class Card(Value):
     details: str | None
     """The full text that the card shows only in part, for people who ask to see it."""
     ending: Ending | None
+
+    @property
+    def write_label(self) -> str:
+        """The label of the button that opens the text field."""
+        if self.written is not None or self.unsent:
+            return EDIT_TEXT
+        return WRITE_ANSWER if self.asks_for_text else SOMETHING_ELSE
 
     @property
     def parts(self) -> tuple[str, str, str]:
@@ -229,6 +241,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         items=_build_items(question, draft.chosen) if shown else (),
         several=shown and question.multi_select,
         custom=asking and question.allow_custom,
+        asks_for_text=all(option.value == NO_ANSWER for option in question.options),
         written=draft.text if shown else None,
         unsent=asking and draft.unsent is not None and bool(draft.unsent.strip()),
         tabs=tuple(

@@ -18,7 +18,7 @@ __all__ = [
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self, cast
 
@@ -101,11 +101,36 @@ class Option(Value):
 
 
 class Condition(Value):
-    """Show a question only after certain answers to an earlier one."""
+    """Show a question only after certain answers to an earlier one.
+
+    Without any further field, any answer is enough. A question that is not shown has no answer.
+    """
 
     question: str
     any_of: tuple[str, ...] = ()
-    """Option values, one of which must be chosen. Empty means any answer."""
+    """Option values, one of which must be chosen."""
+    # Both are excluded by default, because an older process rejects a field that it does not know.
+    none_of: tuple[str, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """Option values, none of which may be chosen. Any other answer is enough."""
+    skipped: bool = Field(default=False, exclude_if=lambda value: not value)
+    """True if the earlier question must not have been shown."""
+
+    @field_validator("skipped")
+    @classmethod
+    def _check_one(cls, value: bool, info: ValidationInfo) -> bool:
+        if sum(map(bool, (info.data.get("any_of"), info.data.get("none_of"), value))) > 1:
+            raise ValueError("does not go together with another condition: give only one of them")
+        return value
+
+    def is_met(self, *, shown: bool, answered: bool, chosen: Collection[str]) -> bool:
+        """Return True if the question is to be shown. The arguments describe the earlier question and its answer."""
+        if self.skipped:
+            return not shown
+        if not (shown and answered):
+            return False
+        if self.none_of:
+            return not any(value in chosen for value in self.none_of)
+        return not self.any_of or any(value in chosen for value in self.any_of)
 
 
 class Question(Value):
@@ -264,10 +289,11 @@ def _find_conflicts(questions: Sequence[Question | _Sketch]) -> list[InitErrorDe
                 wrong.append(_build_error((index, "show_if", "question"), message))
             elif asked.options is not None:
                 known = {option.value for option in asked.options}
-                strange = [one for one in condition.any_of if one not in known]
-                if strange:
-                    message = f"{condition.question!r} has no option {', '.join(map(repr, strange))}: use its values"
-                    wrong.append(_build_error((index, "show_if", "any_of"), message))
+                for field, values in (("any_of", condition.any_of), ("none_of", condition.none_of)):
+                    strange = ", ".join(repr(one) for one in values if one not in known)
+                    if strange:
+                        message = f"{condition.question!r} has no option {strange}: use its values"
+                        wrong.append(_build_error((index, "show_if", field), message))
         if question.id is not None:
             earlier[question.id] = question
     return wrong

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 __all__ = ["Draft", "Interview", "Phase", "SelectionSnapshot", "settle", "start_interview"]
 
+from collections.abc import Collection
 from typing import Literal
 
 from pydantic import Field
 
-from askback.domain.form import Answer, Choice, Form, Outcome, Question, Vote
+from askback.domain.form import Answer, Choice, Condition, Form, Outcome, Question, Vote
 from askback.internal.values import Value
 
 Phase = Literal["asking", "reviewing", "closed"]
@@ -79,11 +80,8 @@ class Interview(Value):
         shown: list[int] = []
         for index, question in enumerate(self.form.questions):
             condition = question.show_if
-            if condition is not None:
-                earlier = self.form.index(condition.question)
-                if earlier not in shown or not self._has_chosen(earlier, condition.any_of):
-                    continue
-            shown.append(index)
+            if condition is None or self._is_met(condition, shown):
+                shown.append(index)
         return tuple(shown)
 
     @property
@@ -113,12 +111,13 @@ class Interview(Value):
         )
         return Answer(question_id=question.id, choices=choices, text=draft.text)
 
-    def _has_chosen(self, index: int, any_of: tuple[str, ...]) -> bool:
-        draft = self.drafts[index]
-        if not any_of:
-            return draft.is_answer
-        options = self.form.questions[index].options
-        return any(options[i].value in any_of for i in draft.chosen)
+    def _is_met(self, condition: Condition, shown: Collection[int]) -> bool:
+        earlier = self.form.index(condition.question)
+        if earlier is None:
+            return False
+        draft, options = self.drafts[earlier], self.form.questions[earlier].options
+        chosen = {options[i].value for i in draft.chosen}
+        return condition.is_met(shown=earlier in shown, answered=draft.is_answer, chosen=chosen)
 
 
 def start_interview(form: Form) -> Interview:

@@ -6,12 +6,14 @@ standard of its kind, so that every program accepts what it lets through.
 
 from __future__ import annotations
 
-__all__ = ["TextKind", "find_kind_problem", "is_numeric", "parse_number"]
+__all__ = ["MAX_INTEGER", "TextKind", "find_kind_problem", "is_numeric", "parse_number", "to_json_value"]
 
 import math
 import re
 from datetime import date, datetime
 from typing import Final, Literal
+
+from pydantic import JsonValue
 
 TextKind = Literal["text", "integer", "number", "boolean", "email", "uri", "date", "date-time"]
 """The kind of an answer. `boolean` is for options with the values `true` and `false`, since nobody writes them."""
@@ -49,6 +51,13 @@ def parse_number(kind: TextKind, text: str) -> int | float | None:
     if kind != "number" or not _NUMBER.fullmatch(text) or not math.isfinite(value := float(text)):
         return None
     return value
+
+
+def to_json_value(kind: TextKind, text: str) -> JsonValue:
+    """Return the JSON value of an option's value, or of a written answer. None if it is not of this kind."""
+    if kind == "boolean":
+        return text == "true"
+    return parse_number(kind, text) if is_numeric(kind) else text
 
 
 def find_kind_problem(kind: TextKind, text: str, minimum: float | None, maximum: float | None) -> str | None:

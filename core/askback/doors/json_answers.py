@@ -7,7 +7,8 @@ __all__ = ["build_instance"]
 from pydantic import JsonValue
 
 from askback.domain.form import Answer, Form, Outcome, Question
-from askback.doors.schema_choices import NO_ANSWER, NONE_OF_THESE, to_instance_value
+from askback.domain.reserved_options import NO_ANSWER, NONE_OF_THESE
+from askback.domain.text_kinds import to_json_value
 
 
 def build_instance(form: Form, outcome: Outcome) -> dict[str, JsonValue]:
@@ -22,9 +23,9 @@ def build_instance(form: Form, outcome: Outcome) -> dict[str, JsonValue]:
 
 
 def _write(question: Question, answer: Answer) -> JsonValue:
-    return to_instance_value(question.rules.kind, answer.text or answer.choices[0].value)
+    return to_json_value(question.rules.kind, answer.text or answer.choices[0].value)
 
 
 def _write_several(question: Question, answer: Answer) -> JsonValue:
     values = [choice.value for choice in answer.choices if choice.value not in (NO_ANSWER, NONE_OF_THESE)]
-    return [to_instance_value(question.rules.kind, value) for value in (*values, *filter(None, (answer.text,)))]
+    return [to_json_value(question.rules.kind, value) for value in (*values, *filter(None, (answer.text,)))]

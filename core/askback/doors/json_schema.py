@@ -19,19 +19,15 @@ from pydantic import JsonValue
 
 from askback.domain.form import Form, Option, Question
 from askback.domain.form_limits import MAX_ANSWER, MAX_QUESTIONS
-from askback.domain.text_kinds import TextKind, is_numeric
+from askback.domain.reserved_options import NO_ANSWER, NO_ANSWER_OPTION, NONE_OF_THESE, NONE_OPTION
+from askback.domain.text_kinds import TextKind, is_numeric, to_json_value
 from askback.domain.text_rules import TextRules
 from askback.doors.schema_choices import (
-    NO_ANSWER,
-    NO_ANSWER_OPTION,
-    NONE_OF_THESE,
-    NONE_OPTION,
     UnsupportedSchema,
     as_object,
     format_number,
     is_number,
     read_choices,
-    to_instance_value,
     write_choices,
 )
 from askback.errors import CallerError, InvalidValue
@@ -319,7 +315,7 @@ def _write_property(question: Question) -> dict[str, JsonValue]:
     texts: dict[str, JsonValue] = {} if question.header is None else {"title": question.header}
     texts["description"] = question.prompt
     kind = question.rules.kind
-    defaults: list[JsonValue] = [to_instance_value(kind, value) for value in question.default]
+    defaults: list[JsonValue] = [to_json_value(kind, value) for value in question.default]
     one: dict[str, JsonValue] = {"default": defaults[0]} if defaults else {}
     if question.multi_select:
         return {**texts, **_write_array(question), **({"default": defaults} if defaults else {})}

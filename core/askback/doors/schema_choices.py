@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 __all__ = [
-    "NONE_OF_THESE",
-    "NONE_OPTION",
-    "NO_ANSWER",
-    "NO_ANSWER_OPTION",
     "Choices",
     "UnsupportedSchema",
     "as_object",
     "format_number",
     "is_number",
     "read_choices",
-    "to_instance_value",
     "write_choices",
 ]
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import cast
 
 from pydantic import JsonValue
 
 from askback.domain.form import Option
-from askback.domain.text_kinds import MAX_INTEGER, TextKind, is_numeric, parse_number
+from askback.domain.reserved_options import RESERVED
+from askback.domain.text_kinds import MAX_INTEGER, TextKind, is_numeric, parse_number, to_json_value
 from askback.errors import CallerError
 from askback.text.literal import quote_line
-
-NO_ANSWER: Final = "askback:no-answer"
-"""Value of the option that leaves a property out."""
-NONE_OF_THESE: Final = "askback:none-of-these"
-"""Value of the option that means an empty array."""
-NO_ANSWER_OPTION: Final = Option(value=NO_ANSWER, label="(no answer)")
-NONE_OPTION: Final = Option(value=NONE_OF_THESE, label="(none of these)")
-_RESERVED: Final = frozenset({NO_ANSWER, NONE_OF_THESE})
 
 
 class UnsupportedSchema(CallerError):
@@ -117,7 +105,7 @@ def _check_value(kind: TextKind, value: object) -> str:
     if text is None or not text.strip():
         wanted = {"text": "a text that is not empty", "integer": "a whole number"}.get(kind, "a number")
         raise UnsupportedSchema(f"permits {quote_line(repr(value))}, which is not {wanted}: give such a value")
-    if text in _RESERVED:
+    if text in RESERVED:
         raise UnsupportedSchema(f"permits {quote_line(text)}, which askback uses itself: give another value")
     return text
 
@@ -158,9 +146,9 @@ def as_object(value: object) -> Mapping[str, object] | None:
 
 def write_choices(kind: TextKind, options: Iterable[Option], *, several: bool = False) -> dict[str, JsonValue]:
     """Return the schema of a value that is one of these options. `several` means that it is the item of an array."""
-    permitted = [option for option in options if option.value not in _RESERVED]
+    permitted = [option for option in options if option.value not in RESERVED]
     named: dict[str, JsonValue] = {"type": "string" if kind == "text" else kind}
-    values = [to_instance_value(kind, option.value) for option in permitted]
+    values = [to_json_value(kind, option.value) for option in permitted]
     if all(option.label == option.value and option.description is None for option in permitted):
         return {**named, "enum": values}
     entries: list[JsonValue] = [
@@ -172,10 +160,3 @@ def write_choices(kind: TextKind, options: Iterable[Option], *, several: bool = 
         for option, value in zip(permitted, values, strict=True)
     ]
     return {**named, "anyOf" if several else "oneOf": entries}
-
-
-def to_instance_value(kind: TextKind, text: str) -> JsonValue:
-    """Return the JSON value of an option's value, or of a written answer."""
-    if kind == "boolean":
-        return text == "true"
-    return parse_number(kind, text) if is_numeric(kind) else text

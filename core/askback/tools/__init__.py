@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "TOOLS",
     "AskQuestion",
+    "AskTool",
     "AskUserQuestion",
     "QuestionTool",
     "QuestionsTool",
@@ -17,6 +18,7 @@ __all__ = [
 import re
 
 from askback.errors import CallerError
+from askback.tools.ask import AskTool
 from askback.tools.ask_question import AskQuestion
 from askback.tools.ask_user_question import AskUserQuestion
 from askback.tools.base import QuestionTool, ToolResult
@@ -24,7 +26,7 @@ from askback.tools.lenient_parser import ToolInput
 from askback.tools.question import QuestionsTool
 
 TOOLS: dict[str, QuestionTool[ToolInput]] = {
-    tool.name: tool for tool in (AskUserQuestion(), QuestionsTool(), AskQuestion())
+    tool.name: tool for tool in (AskUserQuestion(), QuestionsTool(), AskQuestion(), AskTool())
 }  # type: ignore[assignment]
 """Every question tool, `AskUserQuestion` first: models know it best."""
 

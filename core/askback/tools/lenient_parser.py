@@ -184,13 +184,19 @@ def length_limits(most: int, *, least: int = 0) -> dict[str, JsonValue]:
     return {"maxLength": most, "minLength": least} if least else {"maxLength": most}
 
 
+_NULL: Final = {"type": "null"}
+
+
 @lru_cache(maxsize=64)
 def _dump_schema(model: type[BaseModel]) -> str:
     return json.dumps(model.model_json_schema(by_alias=True))
 
 
 def build_schema(model: type[BaseModel]) -> dict[str, JsonValue]:
-    """Return the JSON Schema of a tool's input, with every reference inlined."""
+    """Return the JSON Schema of a tool's input, with every reference inlined.
+
+    A field that may be left out is not also described as null: that costs the model tokens and adds nothing.
+    """
     schema = cast("dict[str, JsonValue]", json.loads(_dump_schema(model)))
     definitions = cast("dict[str, JsonValue]", schema.pop("$defs", {}))
     return cast("dict[str, JsonValue]", _inline(schema, definitions))
@@ -204,6 +210,14 @@ def _inline(node: JsonValue, definitions: dict[str, JsonValue]) -> JsonValue:
     reference = node.get("$ref")
     if isinstance(reference, str):
         return _inline(definitions[reference.removeprefix("#/$defs/")], definitions)
+    variants = node.get("anyOf")
+    if isinstance(variants, list) and _NULL in variants and node.get("default", 0) is None:
+        rest = {key: part for key, part in node.items() if key not in ("anyOf", "default")}
+        (one, *others) = [part for part in variants if part != _NULL]
+        if not others:
+            # The outer description is about this field, and an inner one about its type.
+            inner = cast("dict[str, JsonValue]", _inline(one, definitions))
+            return inner | cast("dict[str, JsonValue]", _inline(rest, definitions))
     # Titles repeat the names of the fields; they cost the model tokens and add nothing.
     return {
         key: _inline(part, definitions) for key, part in node.items() if not (key == "title" and isinstance(part, str))

@@ -66,7 +66,7 @@ from .driver import (
 
 OPENAPI = Path(__file__).parents[4] / "shared" / "schemas" / "discord-openapi.json"
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
-TOOLS = "AskUserQuestion,question,askQuestion"
+TOOLS = "AskUserQuestion,question,askQuestion,ask"
 OPERATIONS: dict[What, str] = {
     "post": "create_message",
     "text": "create_message",

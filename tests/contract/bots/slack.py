@@ -61,7 +61,7 @@ from .driver import (
 )
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
-TOOLS = "AskUserQuestion,question,askQuestion"
+TOOLS = "AskUserQuestion,question,askQuestion,ask"
 METHODS: dict[What, str] = {
     "post": "chat.postMessage",
     "text": "chat.startStream",

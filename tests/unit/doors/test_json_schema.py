@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from askback.domain.form import Answer, Choice, Form, Outcome, Question
 from askback.domain.form_limits import MAX_ANSWER, MAX_QUESTIONS
+from askback.domain.reserved_options import NO_ANSWER
 from askback.doors.json_answers import build_instance
 from askback.doors.json_schema import UnsupportedSchema, read_form, write_schema
-from askback.doors.schema_choices import NO_ANSWER
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
 

@@ -15,6 +15,7 @@ from askback.tools import QuestionTool
 from askback.tools.base import describe_unanswered, shorten
 from support.cases import NOON, ended
 from support.tool_calls import (
+    ANY,
     AUTH,
     DATABASES,
     ENTRY,
@@ -234,6 +235,8 @@ def test_a_result_never_fails_and_its_index_and_answer_agree(
             else:
                 option = question["options"][answer["index"] - 1]
                 assert (answer["value"], answer["label"]) == (option["value"], option["label"])
+    elif tool is ANY:
+        assert list(result.data["answers"]) == [question["id"] for question in sent["questions"]]
     else:
         assert list(result.data) == [question["question"] for question in sent["questions"]]
         for question, told in zip(sent["questions"], result.data.values(), strict=True):
@@ -251,6 +254,7 @@ def test_a_result_never_fails_and_its_index_and_answer_agree(
         (USER, entry(header=""), "AskUserQuestion · 1 question · Q?"),
         (MANY, DATABASES, "question · 2 questions · Database, Q2"),
         (MANY, {}, "question · 0 questions"),
+        (ANY, json.loads(ANY.example), "ask · 2 questions · Where do we deploy?, On which day?"),
         (ONE, PROCEED, "askQuestion · 2 options · Do you want to proceed with this action?"),
         (USER, SIX, "AskUserQuestion · invalid input"),
         (ONE, None, "askQuestion · invalid input"),
@@ -273,7 +277,7 @@ def test_a_call_is_summed_up_in_one_line(tool: QuestionTool[Any], data: Any, sum
     ],
 )
 def test_a_result_is_summed_up_in_one_line(outcome: Outcome, summary: str):
-    for tool in (USER, MANY, ONE):
+    for tool in (USER, MANY, ONE, ANY):
         assert tool.result_summary(outcome) == summary
 
 

@@ -15,6 +15,7 @@ from askback.domain.form import Form
 from askback.errors import CallerError, ModelError
 from askback.tools import TOOLS, QuestionsTool, QuestionTool, get_tool
 from support.tool_calls import (
+    ANY,
     AUTH,
     DATABASES,
     ENTRY,
@@ -139,10 +140,10 @@ def test_everything_that_is_wrong_is_told_on_a_line_of_its_own():
 
 
 def test_tools_are_found_by_name_and_an_unknown_name_is_told_which_there_are():
-    assert list(TOOLS) == ["AskUserQuestion", "question", "askQuestion"]
+    assert list(TOOLS) == ["AskUserQuestion", "question", "askQuestion", "ask"]
     assert isinstance(get_tool("question"), QuestionsTool)
-    with pytest.raises(CallerError, match=r"'ask'\. The tools are AskUserQuestion, question, askQuestion"):
-        get_tool("ask")
+    with pytest.raises(CallerError, match=r"'asks'\. The tools are AskUserQuestion, question, askQuestion, ask\."):
+        get_tool("asks")
 
 
 # Proper inputs
@@ -304,7 +305,7 @@ input_like = (
 
 
 @settings(deadline=None, max_examples=120)
-@given(st.sampled_from([USER, MANY, ONE]), input_like, st.data())
+@given(st.sampled_from([USER, MANY, ONE, ANY]), input_like, st.data())
 def test_anything_is_understood_or_refused_with_an_example(tool: QuestionTool[Any], sent: Any, data: st.DataObject):
     if data.draw(st.booleans()):
         sent = json.dumps(sent)
