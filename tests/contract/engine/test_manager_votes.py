@@ -392,6 +392,7 @@ async def test_a_tool_that_asks_is_told_the_option_that_people_agreed_on(
         "askQuestion": {"question": "Deploy?", "options": ["Yes", "No"]},
         "AskUserQuestion": {"questions": [{"question": "Deploy?", "header": "Deploy", "options": OPTIONS_FOR_MODELS}]},
         "question": {"questions": [{"question": "Deploy?", "header": "Deploy", "options": OPTIONS_FOR_MODELS}]},
+        "ask": {"questions": [{"id": "deploy", "question": "Deploy?", "options": OPTIONS_FOR_MODELS}]},
     }[name]
     (only,) = tool.parse(wanted).questions
     async with engine(tmp_path, board) as one:

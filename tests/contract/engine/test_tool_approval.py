@@ -105,7 +105,9 @@ async def test_nobody_decides_in_time_and_it_is_not_run(
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
         await one.write("deploy it")
         (result,) = await told(one, services)
-        assert result["content"] == "Nobody decided in time whether deploy may run. It was not run."
+        # On a slow machine, the time is over before the card is posted, which the model learns as well.
+        assert result["content"].startswith("Nobody decided in time whether deploy may run")
+        assert result["content"].endswith(" It was not run.")
         assert result["is_error"] is True
         assert deploying.ran == []
 

@@ -230,7 +230,7 @@ def test_every_program_runs_in_a_test() -> None:
 # Settings
 
 
-@pytest.mark.parametrize("page", ["docs/tools.md", "docs/approvals.md", "docs/settings.md"])
+@pytest.mark.parametrize("page", ["docs/tools.md", "docs/approvals.md", "docs/questions.md", "docs/settings.md"])
 def test_the_settings_files_are_understood(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith(("ASKBACK_", "SLACK_", "ANTHROPIC_"))]:
         monkeypatch.delenv(name)
@@ -245,7 +245,9 @@ def test_the_settings_files_are_understood(page: str, tmp_path: Path, monkeypatc
 
 def test_every_settings_file_and_scenario_is_tested() -> None:
     pages = {page for page in PAGES if blocks(page, "toml")}
-    assert pages == {"docs/tools.md", "docs/approvals.md", "docs/settings.md", "docs/play.md"}
+    assert pages == {
+        "docs/tools.md", "docs/approvals.md", "docs/questions.md", "docs/settings.md", "docs/play.md"
+    }  # fmt: skip
 
 
 def test_every_variable_that_a_page_names_is_a_setting() -> None:
