@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from askback.errors import AskbackError, CallerError
+from askback.errors import AskbackError, CallerError, InvalidValue
 from askback.runtime.process import run_to_end
 from askback.settings.config_option import Config, report_unread
 
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
     from askback.client.progress_output import Telling
     from askback.client.result import AskOutcome
+    from askback.domain.form import Form
 
 commands = typer.Typer(rich_markup_mode="rich")
 
 TERMINATED = 143
-DETAILS_BYTES = 4_000_000
-"""Largest size of a file with details. A character has up to four bytes."""
+INPUT_BYTES = 4_000_000
+"""Largest size of a file with details or a form. A character has up to four bytes."""
+MAX_PROBLEMS = 20
+"""Maximum number of problems of a form that an error lists."""
 
 
 def _join_lines(*lines: str) -> str:
@@ -41,10 +44,11 @@ def _join_lines(*lines: str) -> str:
         '  [bold]askback ask "Which version?" --to discord:@ada --wait forever[/]',
         '  [bold]git diff | askback ask "Merge this?" --to slack:#code --details -[/]',
         "  [bold]    --option Yes --option No --approvers @leads --reasons no[/]",
+        "  [bold]askback ask --form release.json --to slack:#deploys --approvers anyone[/]",
         "  [bold]askback ask --key 41c8e0    come back to a question[/]",
         "",
-        "Prints one line of JSON: id, key, status, approved, answer, by, by_id,",
-        "reason, votes and at. Progress and errors go to standard error.",
+        "Prints one line of JSON: id, key, status, approved, answer, answers, by,",
+        "by_id, reason, votes and at. Progress and errors go to standard error.",
         "",
         "Exit codes: 0: answered (with a “yes”, if any option is one); 6: answered",
         "with an option that is neither a “yes” nor a “no”; 3: refused (a “no”,",
@@ -63,6 +67,14 @@ def ask(
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="One choice. Without any, people write their answer.")
+    ] = None,
+    form: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Several questions, or numbers, dates and conditions, as JSON; - reads standard input. Instead of "
+            "QUESTION and --option.",
+        ),
     ] = None,
     yes: Annotated[
         list[str] | None,
@@ -140,6 +152,7 @@ def ask(
         asking = ask_async(
             question,
             to=to,
+            form=None if form is None else _read_form(form),
             options=option or (),
             yes=yes,
             no=no,
@@ -215,18 +228,41 @@ def _parse_escalations(given: Sequence[str]) -> dict[str | float, list[str]]:
 
 
 def _read_details(file: Path) -> str:
+    return _read_input("--details", file)
+
+
+def _read_form(file: Path) -> Form:
+    """Return the form in a JSON file. Raises `CallerError`."""
+    import json
+
+    from askback.domain.form import Form
+
+    text = _read_input("--form", file)
+    try:
+        found = cast("object", json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise CallerError(f"--form {file} is not JSON ({error}): correct it.") from None
+    questions = cast("object", {"questions": found} if isinstance(found, list) else found)
+    if not isinstance(questions, dict):
+        raise CallerError(f'--form {file} is not an object: write {{"questions": […]}}, or a list of questions.')
+    try:
+        return Form.parse(cast("dict[str, object]", questions))
+    except InvalidValue as error:
+        listed = "".join(f"\n- {one}" for one in error.problems[:MAX_PROBLEMS])
+        raise CallerError(f"--form {file} cannot be asked, so nobody was asked:{listed}") from None
+
+
+def _read_input(option: str, file: Path) -> str:
     from askback.cli.input_file import UnusableFile, read_input_file, read_input_stream
 
     if str(file) == "-" and cast("object", sys.stdin) is None:
-        raise CallerError("--details - reads standard input, which is closed: pipe text in, or name a file.")
+        raise CallerError(f"{option} - reads standard input, which is closed: pipe text in, or name a file.")
     try:
         text = (
-            read_input_stream(sys.stdin.buffer, DETAILS_BYTES)
-            if str(file) == "-"
-            else read_input_file(file, DETAILS_BYTES)
+            read_input_stream(sys.stdin.buffer, INPUT_BYTES) if str(file) == "-" else read_input_file(file, INPUT_BYTES)
         )
     except UnusableFile as error:
-        raise CallerError(f"--details {file} {error}.") from None
+        raise CallerError(f"{option} {file} {error}.") from None
     if not text.strip():
-        raise CallerError(f"--details {file} is empty: leave it out.")
+        raise CallerError(f"{option} {file} is empty: leave it out.")
     return text

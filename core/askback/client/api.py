@@ -15,6 +15,7 @@ from askback.client.request import AskRequest
 from askback.client.result import AskOutcome
 from askback.domain.ask import check_key
 from askback.domain.ask_policy import LONGEST_WAIT, Reasons
+from askback.domain.form import Form
 from askback.errors import CallerError
 from askback.settings.durations import parse_duration
 
@@ -27,6 +28,7 @@ async def ask_async(
     question: str | None = None,
     *,
     to: str | None = None,
+    form: Form | None = None,
     options: Names = (),
     yes: Names | None = None,
     no: Names | None = None,
@@ -45,7 +47,8 @@ async def ask_async(
 ) -> AskOutcome:
     """Ask people and wait for the outcome, with a running bot on the same database or without one.
 
-    `to` is a place such as `slack:#deploys`. `wait`, `remind` and the times of `escalate` are seconds, or a text such
+    `to` is a place such as `slack:#deploys`. `form` asks several questions, or one with more than options can say, in
+    the place of a question. `wait`, `remind` and the times of `escalate` are seconds, or a text such
     as `2h`. `wait=None` means no deadline. With a `key`, a restarted script finds the question that it asked before,
     and may leave the question out. Cancelling the call leaves the question open. `askback ask --help` explains the
     other parameters.
@@ -57,14 +60,15 @@ async def ask_async(
     if key is not None:
         check_key(key)
     request = None
-    if question is not None:
+    if question is not None or form is not None:
         if to is None:
             raise CallerError(
                 f"Say where to ask: a platform, a colon and a place, such as PLATFORM:#deploys ({terms.name('to')})."
             )
         request = AskRequest(
-            question=question,
+            question=question or "",
             to=to,
+            form=form,
             options=_to_tuple(options),
             yes=None if yes is None else _to_tuple(yes),
             no=None if no is None else _to_tuple(no),
@@ -86,7 +90,10 @@ async def ask_async(
             terms=terms,
         )
     elif key is None:
-        raise CallerError(f"The question is missing: give one, or the key of an earlier one ({terms.name('key')}).")
+        raise CallerError(
+            f"The question is missing: give one, a form ({terms.name('form')}), or the key of an earlier one "
+            f"({terms.name('key')})."
+        )
     return await ask_people(request, key, progress)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NO", "QUESTION_ID", "AskRequest", "Prepared", "prepare"]
+__all__ = ["NO", "AskRequest", "Prepared", "prepare"]
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from pydantic import Field
 
 from askback.client.addressing import add_name_to_errors, build_who, check_possible, format_names, look_up_names
 from askback.client.parameter_names import PYTHON, Terms
+from askback.client.result import QUESTION_ID
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Reasons, Who
 from askback.domain.form import Form, Option, Question
@@ -25,7 +26,6 @@ NO: Final = frozenset({"no", "nope", "deny", "reject", "refuse", "decline", "vet
 """Options that count as "no" if the caller names none, in upper or lower case."""
 YES: Final = frozenset({"yes", "yep", "ok", "okay", "approve", "allow", "accept", "agree", "confirm"})
 """Options that count as "yes" if the caller names none. A single option next to those for "no" also counts as "yes"."""
-QUESTION_ID: Final = "answer"
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -33,7 +33,7 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 class AskRequest(Value):
     """One question to people, in the caller's words."""
 
-    question: str
+    question: str = ""
     to: str
     """The place, such as `slack:#deploys` or `discord:@ada`. The platform may be left out if only one has a token."""
     options: tuple[str, ...] = ()
@@ -53,11 +53,16 @@ class AskRequest(Value):
     remind: tuple[Seconds, ...] = ()
     escalate: Mapping[Seconds, tuple[str, ...]] = Field(default_factory=dict[float, tuple[str, ...]])
     details: str | None = None
+    form: Form | None = None
+    """Several questions, or one with more than `options` can say. Then neither a question nor options are given."""
     terms: Terms = PYTHON
     """The caller's names for these parameters, for error messages."""
 
     def build_form(self) -> Form:
         """Return the question's form. Raises `CallerError`."""
+        if self.form is not None:
+            self._check_alone()
+            return self.form
         if not self.question.strip():
             raise CallerError("The question is empty: write the question to ask.")
         for option in self.options:
@@ -66,15 +71,10 @@ class AskRequest(Value):
             if self.options.count(option) > 1:
                 raise CallerError(f"The option {option} is given more than once: every option must be different.")
         if not self.options:
-            for given, name in (
-                (self.quorum > 1, "quorum"), (self.refusals > 1, "refusals"), (self.no, "no"), (self.yes, "yes"),
-                (self.reasons != "none", "reasons"), (self.requested_by, "requested_by"), (self.own, "own"),
-            ):  # fmt: skip
-                if given:
-                    raise CallerError(
-                        f"{self.terms.name(name)} needs options to choose from: add them with "
-                        f"{self.terms.name('options')}."
-                    )
+            for name in self._list_vote_parameters():
+                raise CallerError(
+                    f"{self.terms.name(name)} needs options to choose from: add them with {self.terms.name('options')}."
+                )
         options = tuple(Option(value=option, label=option) for option in self.options)
         question = Question(
             id=QUESTION_ID,
@@ -85,10 +85,34 @@ class AskRequest(Value):
         )
         return Form(questions=(question,))
 
+    def _list_vote_parameters(self) -> list[str]:
+        """Return the given parameters that only a choice between options has."""
+        parameters = {
+            "quorum": self.quorum > 1, "refusals": self.refusals > 1, "no": self.no, "yes": self.yes,
+            "reasons": self.reasons != "none", "requested_by": self.requested_by, "own": self.own,
+        }  # fmt: skip
+        return [name for name, given in parameters.items() if given]
+
+    def _check_alone(self) -> None:
+        """Raise `CallerError` if something is given that a form does not go together with."""
+        form = self.terms.name("form")
+        if self.question:
+            raise CallerError(f"There are both a question and {form}: put the question into the form, or leave it out.")
+        given = {"options": self.options, "details": self.details is not None}
+        for name in (*(name for name, value in given.items() if value), *self._list_vote_parameters()):
+            inside = "put it into the form" if name in given else "ask for a vote without a form"
+            raise CallerError(f"{self.terms.name(name)} does not go together with {form}: {inside}, or leave it out.")
+
     def check_secrets(self) -> None:
         """Raise `CallerError` if people would read a secret that askback knows. The error does not show it."""
-        parts = {self.terms.name("details"): (self.details or "",), self.terms.name("options"): self.options}
-        for name, texts in {"The question": (self.question,), **parts}.items():
+        texts_of_form = [] if self.form is None else [text for one in self.form.questions for text in one.list_texts()]
+        parts = {
+            "The question": (self.question,),
+            self.terms.name("details"): (self.details or "",),
+            self.terms.name("options"): self.options,
+            self.terms.name("form"): texts_of_form,
+        }
+        for name, texts in parts.items():
             if any(map(contains_known_secret, texts)):
                 raise CallerError(f"{name} contains a secret of this process, which people would read: take it out.")
 

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-__all__ = ["AskOutcome", "AskVote", "exit_code", "format_sentence", "get_outcome", "list_approving_labels"]
+__all__ = [
+    "QUESTION_ID",
+    "AskOutcome",
+    "AskVote",
+    "exit_code",
+    "format_sentence",
+    "get_outcome",
+    "list_approving_labels",
+]
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Final, Literal
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, JsonValue
 
+from askback.domain.answer_values import list_answer_values
 from askback.domain.ask import Ask
-from askback.domain.form import Outcome, Vote
+from askback.domain.form import Form, Outcome, Vote
 from askback.domain.identity import Actor
 from askback.internal.values import Value
 from askback.text.terminal import to_terminal_text
 
 Status = Literal["answered", "refused", "declined", "cancelled", "timed_out", "undeliverable"]
 
+QUESTION_ID: Final = "answer"
+"""The id of the only question if the caller gives no form."""
 NEITHER = 6
 """Exit code of an answer that is neither a "yes" nor a "no", if some option is a "yes"."""
 _CODES: dict[Status, int] = {
@@ -43,7 +55,12 @@ class AskOutcome(Value):
     approved: bool | None
     """True if a "yes" was chosen. None if it was answered and no option is a "yes"."""
     answer: str | None
-    """The chosen option or the written text, also of a refusal. None if no one answered."""
+    """The chosen option or the written text, also of a refusal. None if no one answered, or if there are more."""
+    answers: Mapping[str, JsonValue] | None
+    """The answers to a form by the ids of its questions. A question that nobody was asked is missing.
+
+    None if there is no form, or if no one answered.
+    """
     by: str | None
     """The name of the person who settled it. A name alone proves nothing."""
     by_id: str | None
@@ -57,12 +74,14 @@ def get_outcome(ask: Ask) -> AskOutcome | None:
     outcome = ask.outcome
     if outcome is None:
         return None
+    form = ask.interview.form
     return AskOutcome(
         id=ask.id,
         key=ask.key,
         status="refused" if outcome.refused else outcome.status,
         approved=_is_approved(ask, outcome),
-        answer=", ".join(outcome.answers[0].labels) if outcome.answers else None,
+        answer=", ".join(outcome.answers[0].labels) if len(outcome.answers) == 1 else None,
+        answers=list_answer_values(form, outcome) if outcome.answers and not _is_plain(form) else None,
         by=None if outcome.by is None else _get_name(outcome.by),
         by_id=None if outcome.by is None else outcome.by.id,
         reason=outcome.reason,
@@ -90,7 +109,8 @@ def format_sentence(outcome: AskOutcome) -> str:
     why = "" if not outcome.reason else f": {to_terminal_text(outcome.reason)}"
     match outcome.status:
         case "answered":
-            return f"Answered{by}: {to_terminal_text(outcome.answer or '')}"
+            answer = "" if outcome.answer is None else f": {to_terminal_text(outcome.answer)}"
+            return f"Answered{by}{answer}"
         case "refused":
             return f"Refused{by} ({to_terminal_text(outcome.answer or '')}){why}"
         case "timed_out":
@@ -99,6 +119,11 @@ def format_sentence(outcome: AskOutcome) -> str:
             return f"It could not be delivered{why}"
         case other:
             return f"{other.capitalize()}{by}{why}"
+
+
+def _is_plain(form: Form) -> bool:
+    """Return True if the caller gave a question and no form."""
+    return form.is_single and form.questions[0].id == QUESTION_ID
 
 
 def _is_approved(ask: Ask, outcome: Outcome) -> bool | None:

@@ -198,6 +198,12 @@ class Question(Value):
             raise ValueError(f"fits no answer: the question has {len(options)} options, and min_choices is {least}")
         return value
 
+    def list_texts(self) -> list[str]:
+        """Return all texts of the question: those that people read, its id, and the values of its options."""
+        options = [text for one in self.options for text in (one.value, one.label, one.description, one.preview)]
+        own = (self.id, self.header, self.prompt, self.details, self.placeholder, self.rules.hint)
+        return [text for text in (*own, *options) if text]
+
     def find_count_problem(self, count: int) -> str | None:
         """Return what to do if this number of chosen options is not allowed, such as "choose at least 2 options"."""
         if not self.multi_select or (self.min_choices == 1 and self.max_choices is None):

@@ -6,7 +6,7 @@ standard of its kind, so that every program accepts what it lets through.
 
 from __future__ import annotations
 
-__all__ = ["MAX_INTEGER", "TextKind", "find_kind_problem", "is_numeric", "parse_number", "to_json_value"]
+__all__ = ["MAX_INTEGER", "TextKind", "find_kind_problem", "is_checked", "is_numeric", "parse_number", "to_json_value"]
 
 import math
 import re
@@ -36,6 +36,11 @@ _URI: Final = re.compile(
     rf"[A-Za-z][A-Za-z0-9+.-]*:(?://(?P<host>{_LABEL}(?:\.{_LABEL})*)(?::(?P<port>[0-9]{{1,5}}))?(?:/{_PATH})?"
     rf"|[A-Za-z0-9]{_PATH})(?:\?{_REST})?(?:#{_REST})?"
 )
+
+
+def is_checked(kind: TextKind) -> bool:
+    """Return True if a text of this kind has a form of its own, such as a number or a date."""
+    return kind not in ("text", "boolean")
 
 
 def is_numeric(kind: TextKind) -> bool:

@@ -19,9 +19,10 @@ from typing import Annotated, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
-from askback.client.request import QUESTION_ID, AskRequest
+from askback.client.request import AskRequest
+from askback.client.result import QUESTION_ID
 from askback.domain.ask_policy import Approval
-from askback.domain.form import Form, Option, Question
+from askback.domain.form import Form, Option
 from askback.domain.form_limits import MAX_DETAILS, MAX_LABEL, MAX_OPTIONS, MAX_PROMPT
 from askback.doors.json_schema import read_form
 from askback.errors import CallerError, ModelError, to_problems
@@ -142,13 +143,8 @@ def build_question(given: AskInput) -> tuple[Form, Approval | None]:
 
 def check_secrets(form: Form) -> None:
     """Raise `CallerError` if people would read a secret that askback knows. The error does not show it."""
-    if any(contains_known_secret(text) for question in form.questions for text in _list_texts(question)):
+    if any(contains_known_secret(text) for question in form.questions for text in question.list_texts()):
         raise CallerError("The text contains a secret of askback's process, which people would read: take it out.")
-
-
-def _list_texts(question: Question) -> list[str]:
-    options = [text for one in question.options for text in (one.value, one.label, one.description, one.preview)]
-    return [text for text in (question.id, question.header, question.prompt, question.details, *options) if text]
 
 
 def repair_texts(value: JsonValue) -> JsonValue:

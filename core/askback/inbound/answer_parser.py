@@ -18,7 +18,7 @@ from askback.domain.actions import Choose, Decline, Next, Operation, Select, Sub
 from askback.domain.apply_action import LONGEST_REASON
 from askback.domain.form import Option
 from askback.domain.interview import Interview
-from askback.domain.text_kinds import is_numeric
+from askback.domain.text_kinds import is_checked
 
 TypedReplies: TypeAlias = Literal["answer", "offer", "off"]
 """The handling of a message to an open question. `answer` takes any text as the answer, `offer` asks the author if it
@@ -53,8 +53,8 @@ def parse_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
     if interview.phase == "reviewing":
         return (Submit(),) if _strip_extras(text) == "submit" else _parse_postponement(text, later=True)
     question = interview.question
-    if question.allow_custom and is_numeric(question.rules.kind) and question.rules.find_problem(text) is None:
-        # A number is the answer itself here, and not the position of an option.
+    if question.allow_custom and is_checked(question.rules.kind) and question.rules.find_problem(text) is None:
+        # A date or an address of mail is hardly anything else. A number is not the position of an option here.
         return parse_written_answer(interview, text)
     if question.options:
         names = _LabelIndex.of(question.options)

@@ -14,7 +14,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from askback.domain.form import Answer, Form, Outcome
+from askback.domain.answer_values import list_answer_values
+from askback.domain.form import Form, Outcome
 from askback.domain.form_limits import (
     MAX_ANSWER,
     MAX_DESCRIPTION,
@@ -29,8 +30,7 @@ from askback.domain.form_limits import (
     MAX_QUESTIONS,
     MAX_VALUE,
 )
-from askback.domain.reserved_options import NO_ANSWER, NO_ANSWER_OPTION, RESERVED
-from askback.domain.text_kinds import to_json_value
+from askback.domain.reserved_options import NO_ANSWER_OPTION, RESERVED
 from askback.errors import ModelError
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
 from askback.tools.lenient_parser import (
@@ -272,14 +272,8 @@ class AskTool(QuestionTool[AskInput]):
     def render_result(self, parsed: AskInput, outcome: Outcome) -> ToolResult:
         data: dict[str, JsonValue] = {"status": outcome.status}
         if outcome.status == "answered":
-            answers: dict[str, JsonValue] = {}
-            skipped: list[JsonValue] = []
-            for question in parsed.questions:
-                answer = outcome.get(question.id)
-                if answer is None:
-                    skipped.append(question.id)
-                else:
-                    answers[question.id] = _render_answer(question, answer)
+            answers = list_answer_values(self.to_form(parsed), outcome)
+            skipped: list[JsonValue] = [question.id for question in parsed.questions if question.id not in answers]
             data["answers"] = answers
             if skipped:
                 data["skipped"] = skipped
@@ -344,19 +338,3 @@ def _build_condition(given: ConditionInput, by_id: dict[str, QuestionInput]) -> 
         "none_of": to_values(given.none_of),
         "skipped": given.skipped,
     }
-
-
-def _render_answer(question: QuestionInput, answer: Answer) -> JsonValue:
-    """Return an answer for the model: null if there is none, a value, or a list if several can be chosen.
-
-    An answer in a person's own words is an object with `written`, so that the model does not take it for an option.
-    """
-    chosen = [to_json_value(question.kind, one.value) for one in answer.choices if one.value != NO_ANSWER]
-    written: list[JsonValue] = []
-    if answer.text is not None:
-        value = to_json_value(question.kind, answer.text)
-        written = [{"written": value} if question.options else value]
-    found: list[JsonValue] = [*chosen, *written]
-    if question.multi_select and question.options:
-        return found
-    return found[0] if found else None

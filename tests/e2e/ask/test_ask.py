@@ -50,6 +50,7 @@ async def test_by_itself_it_asks_waits_and_prints_the_outcome(office: Office) ->
         "status": "answered",
         "approved": True,
         "answer": "Yes",
+        "answers": None,
         "by": outcome["by"],
         "by_id": outcome["by_id"],
         "reason": None,

@@ -94,3 +94,21 @@ def test_a_typed_number_is_the_number_and_not_the_position_of_an_option() -> Non
     begun = start_interview(Form(questions=(question,)))
     assert [one.kind for one in parse_answer(begun, "1")] == ["write"]
     assert [one.kind for one in parse_answer(begun, "(no answer)")] == ["choose"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "text", "counts"),
+    [
+        (TextRules(kind="date"), "2026-11-30", True),
+        (TextRules(kind="date"), "on Monday, I think", False),
+        (TextRules(kind="email"), "ada@example.com", True),
+        (TextRules(kind="email"), "ask ada@example.com", False),
+        (TextRules(kind="integer", maximum=9), "12", False),
+        (TextRules(), "2026-11-30", False),
+    ],
+)
+def test_a_typed_text_counts_without_a_question_if_it_is_of_the_kind_that_was_asked_for(
+    rules: TextRules, text: str, counts: bool
+) -> None:
+    begun = start_interview(Form(questions=(Question(id="q", prompt="Which?", rules=rules),)))
+    assert bool(parse_answer(begun, text)) == counts

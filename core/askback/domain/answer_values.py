@@ -1,0 +1,36 @@
+"""The answers to a form as JSON values, by the ids of the questions."""
+
+from __future__ import annotations
+
+__all__ = ["list_answer_values"]
+
+from pydantic import JsonValue
+
+from askback.domain.form import Answer, Form, Outcome, Question
+from askback.domain.reserved_options import NO_ANSWER
+from askback.domain.text_kinds import to_json_value
+
+
+def list_answer_values(form: Form, outcome: Outcome) -> dict[str, JsonValue]:
+    """Return the value of each answer: a text, a number, or a list if several options can be chosen.
+
+    A question that nobody was asked is missing. None means that a person chose not to answer. An answer in a person's
+    own words to a question with options is an object with the field `written`, so that nobody takes it for an option.
+    """
+    return {
+        question.id: _to_value(question, answer)
+        for question in form.questions
+        if (answer := outcome.get(question.id)) is not None
+    }
+
+
+def _to_value(question: Question, answer: Answer) -> JsonValue:
+    kind = question.rules.kind
+    has_options = any(option.value != NO_ANSWER for option in question.options)
+    found: list[JsonValue] = [to_json_value(kind, one.value) for one in answer.choices if one.value != NO_ANSWER]
+    if answer.text is not None:
+        value = to_json_value(kind, answer.text)
+        found.append({"written": value} if has_options else value)
+    if question.multi_select and has_options:
+        return found
+    return found[0] if found else None
