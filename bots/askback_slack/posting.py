@@ -191,6 +191,10 @@ class SlackPlatform:
             if stray in messages:
                 await self._remove_stray(stray, is_open=is_open)
 
+    async def has_unfinished(self, place: Place, messages: Messages) -> bool:
+        """Return True if one of these messages is still unfinished. Raises the errors of the platform."""
+        return any(one in messages for one, _ in await self._list_unfinished(place))
+
     async def _list_unfinished(self, place: Place) -> list[tuple[MessageRef, bool]]:
         """Return the bot's unfinished texts, each with True if its stream is open."""
         return [

@@ -102,6 +102,7 @@ class SlackTextStream:
             self._quiet_until = now + (STREAM_SECONDS if self._streaming else EDIT_SECONDS)
 
     async def finish(self, text: str) -> Messages:
+        self._is_marked = False  # from now on, the whole text takes the mark away, here or in another process
         await self._find_existing()
         safe = neutralize_markdown(text)
         if self._streaming:
@@ -132,8 +133,9 @@ class SlackTextStream:
                     await self._platform.remove_unfinished(self._place, self._messages)
             elif is_open and await self._stop(""):
                 return
-            elif self._is_marked and self._text.strip():
-                await self._write(_cut_unfinished(self._text)[:PART])
+            elif self._is_marked and await self._platform.has_unfinished(self._place, self._messages):
+                # Another process has not finished the text. Without the mark, no later turn takes it for its own.
+                await self._write(self._text[:PART])
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("Could not end an abandoned text: %s", error, extra={"action": "text_stays"})
 

@@ -246,10 +246,16 @@ def _read_form(file: Path) -> Form:
     if not isinstance(questions, dict):
         raise CallerError(f'--form {file} is not an object: write {{"questions": […]}}, or a list of questions.')
     try:
-        return Form.parse(cast("dict[str, object]", questions))
+        form = Form.parse(cast("dict[str, object]", questions))
     except InvalidValue as error:
         listed = "".join(f"\n- {one}" for one in error.problems[:MAX_PROBLEMS])
         raise CallerError(f"--form {file} cannot be asked, so nobody was asked:{listed}") from None
+    if any(question.rules.pattern is not None for question in form.questions):
+        # A bot matches it against people's answers. The file may come from a checkout that others write to.
+        raise CallerError(
+            f"--form {file} has a pattern, which could take hours to match: use a `kind`, or pass the form from Python."
+        )
+    return form
 
 
 def _read_input(option: str, file: Path) -> str:

@@ -61,6 +61,7 @@ async def test_the_page_shows_what_comes_back(office: Office) -> None:
         ({"questions": []}, (), "has 0 questions: give 1 to 20"),
         ({"questions": [{"id": "a"}]}, (), "questions[0].prompt: is missing: give it"),
         ({"questions": [{"id": "a", "prompt": "A?", "colour": 1}]}, (), "questions[0].colour: is an unknown field"),
+        ([{"id": "a", "prompt": "A?", "rules": {"pattern": "(a+)+$"}}], (), "has a pattern, which could take hours"),
         (FORM, ("--option", "Yes"), "--option does not go together with --form: put it into the form"),
         (FORM, ("--quorum", "2"), "--quorum does not go together with --form"),
         (FORM, ("Deploy?",), "There are both a question and --form"),
