@@ -84,7 +84,7 @@ def spoil(what: str) -> None:
             async def nothing(*_: Any, **__: Any) -> tuple[()]:
                 return ()
 
-            SlackPlatform.find_posted = nothing  # type: ignore[method-assign]
+            SlackPlatform.find_posted = SlackPlatform.remove_strays = nothing  # type: ignore[method-assign,assignment]
         case "ack":
             pressed = Clicks.handle_action
 

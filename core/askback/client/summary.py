@@ -9,6 +9,7 @@ __all__ = [
     "format_person",
     "format_place",
     "format_question",
+    "format_span",
     "format_time",
     "format_time_left",
     "format_vote_state",
@@ -91,7 +92,7 @@ def format_time(moment: datetime) -> str:
 
 def format_age(moment: datetime, now: datetime) -> str:
     """Return the time since `moment`, in words."""
-    return f"for {_format_span(now - moment)}"
+    return f"for {format_span(now - moment)}"
 
 
 def format_time_left(deadline: datetime | None, now: datetime) -> str:
@@ -99,11 +100,12 @@ def format_time_left(deadline: datetime | None, now: datetime) -> str:
     if deadline is None:
         return "no deadline"
     if deadline <= now:
-        return f"deadline passed {_format_span(now - deadline)} ago"
-    return f"deadline in {_format_span(deadline - now)}"
+        return f"deadline passed {format_span(now - deadline)} ago"
+    return f"deadline in {format_span(deadline - now)}"
 
 
-def _format_span(span: timedelta) -> str:
+def format_span(span: timedelta) -> str:
+    """Return a length of time in words, in its largest unit."""
     seconds = max(int(span.total_seconds()), 0)
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:

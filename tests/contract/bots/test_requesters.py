@@ -198,7 +198,7 @@ async def test_where_the_approvers_are_a_group_that_does_not_exist_people_hear_s
     said = (await line(desk, talk, "no approver is left to decide.")).text
     what = {"slack": "user group", "discord": "role"}[desk.platform]
     assert f"I cannot read the group {gone}: there is no such {what}" in said
-    assert "the setting is “approvers”" in said
+    assert "The setting for that is “approvers”" in said
     result = (await turn_of(desk, "release", 2)).result
     assert f"I cannot read the group {gone}" in result
     assert not await desk.host.store.list_open(desk.place(talk))

@@ -27,6 +27,8 @@ RELEASED = "4fae56b"
 """The newest commit with the tables of the last release."""
 RELEASED_VERSION = "0004_team_approvals"
 ROOT = Path(__file__).parents[3]
+TOOLS = "AskUserQuestion,question,askQuestion"
+"""The question tools of the last release."""
 START_SECONDS = 60.0
 
 
@@ -65,7 +67,7 @@ class Old:
             self._popen = subprocess.Popen(
                 [sys.executable, "-m", "askback", office.desk.platform],
                 cwd=folder,
-                env=office.environment | {"PYTHONPATH": paths},
+                env=office.environment | {"PYTHONPATH": paths, "ASKBACK_TOOLS": TOOLS},
                 stdout=output,
                 stderr=output,
             )

@@ -85,6 +85,8 @@ def stored(database: Path, *actions: Any, **more: Any) -> Ask:
     [
         ("doctor", ["askback doctor --platform slack", "with 1 if something is broken"]),
         ("pending", ["--json", "askback pending --json"]),
+        ("list", ["--state", "--format", "askback list --since 7d"]),
+        ("stats", ["--since", "askback stats --since 30d"]),
         ("show", ["ID", "Exits with 2"]),
         ("cancel", ["--reason", "Exits with 1"]),
         ("backup", ["FILE", "--force", "-wal"]),

@@ -252,7 +252,7 @@ async def test_a_key_that_is_not_known_needs_a_question(office: Office) -> None:
     asked = await office.start("ask", "--key", "nothing")
     assert "This database has no question with the key 'nothing'" in await asked.refused()
     asked = await office.start("ask")
-    assert "The question is missing: give one, or the key" in await asked.refused()
+    assert "The question is missing: give one, a form (--form), or the key" in await asked.refused()
 
 
 async def test_two_at_once_on_one_file_both_come_to_their_end(office: Office) -> None:

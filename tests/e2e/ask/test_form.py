@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,12 @@ import askback
 form = askback.Form.parse({"questions": [{"id": "count", "prompt": "How many?", "rules": {"kind": "integer"}}]})
 print(askback.ask(form=form, to="PLATFORM:#deploys", approvers="anyone", wait="60s").model_dump_json())
 """
+
+
+def is_recorded(office: Office) -> bool:
+    """Return True if the database has the card's location. Before that, a reply to it belongs to no question."""
+    with closing(sqlite3.connect(office.database)) as database:
+        return database.execute("SELECT 1 FROM asks WHERE messages <> '[]'").fetchone() is not None
 
 
 async def asked(office: Office, form: object, *arguments: str) -> Any:
@@ -79,6 +87,8 @@ async def test_a_form_from_python_is_asked_as_well(office: Office) -> None:
     program = office.folder / "program.py"
     program.write_text(PROGRAM.replace("PLATFORM", office.platform), encoding="utf-8")
     asking = await office.start(program=program)
-    office.write_under("ada", await office.card("How many?"), "7")
+    shown = await office.card("How many?")
+    await office.until(lambda: is_recorded(office))
+    office.write_under("ada", shown, "7")
     outcome = await asking.outcome()
     assert (outcome["answers"], outcome["answer"]) == ({"count": 7}, "7")

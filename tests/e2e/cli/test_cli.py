@@ -262,7 +262,7 @@ def test_preview_refuses_what_is_no_file_of_text(tmp_path: Path) -> None:
 
 def test_preview_names_the_tools_and_the_platforms_that_there_are(tmp_path: Path) -> None:
     for arguments, words in (
-        (("--tool", "ask"), "askback: There is no question tool 'ask'. The tools are AskUserQuestion"),
+        (("--tool", "asks"), "askback: There is no question tool 'asks'. The tools are AskUserQuestion"),
         (("--platform", "irc"), "askback: There is no bot for 'irc'. The bots are: "),
     ):
         done = run(tmp_path, "preview", *arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["commands"]
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -14,6 +14,7 @@ from askback.runtime.process import run_to_end
 from askback.settings.config_option import Config, report_unread
 
 if TYPE_CHECKING:
+    from askback.domain.ask_filter import AskFilter
     from askback.store.external_access import DatabaseLocation
 
 commands = typer.Typer(rich_markup_mode="rich")
@@ -23,6 +24,13 @@ _IDS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 LONGEST_REASON = 1000
 
 AskId = Annotated[str, typer.Argument(metavar="ID", help="The question's id, or a prefix that only one id has.")]
+Since = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Only questions of this last time, such as 12h, 7d or 30d.")
+]
+OnPlatform = Annotated[str | None, typer.Option(metavar="NAME", help="Only questions on this platform.")]
+InPlace = Annotated[
+    str | None, typer.Option(metavar="ID", help="Only questions in the channel, thread or server with this id.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one line per question.")]
 
 
@@ -53,6 +61,64 @@ def pending(as_json: AsJson = False, config: Config = None) -> None:
     from askback.cli.admin.pending import print_pending
 
     raise typer.Exit(print_pending(_get_database_location("pending"), _make_console(), as_json=as_json))
+
+
+@commands.command(
+    "list",
+    epilog="Examples:\n  [bold]askback list --since 7d --state refused[/]\n"
+    "  [bold]askback list --person ada --platform slack[/]\n"
+    "  [bold]askback list --format csv --limit 100000 > questions.csv[/]",
+)
+def list_questions(
+    state: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="STATE",
+            help="Only this state: open, answered, refused, declined, cancelled, timed_out or undeliverable. "
+            "Repeatable.",
+        ),
+    ] = None,
+    since: Since = None,
+    platform: OnPlatform = None,
+    place: InPlace = None,
+    person: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only questions that this person asked, answered or voted on.")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Print at most this many.")] = 50,
+    as_format: Annotated[Literal["text", "json", "csv"], typer.Option("--format", help="The form of the output.")] = (
+        "text"
+    ),
+    config: Config = None,
+) -> None:
+    """List questions, open and settled, newest first: when, where, what people answered, and after how long.
+
+    Reads the database without disturbing a running bot. ASKBACK_RETENTION says how long settled questions are kept.
+    """
+    from askback.cli.admin.list_questions import print_questions
+
+    wanted = _build_filter(tuple(state or ()), since, platform, place, person)
+    where = _get_database_location("list")
+    raise typer.Exit(print_questions(where, wanted, _make_console(), limit=limit, as_format=as_format))
+
+
+@commands.command(
+    epilog="Examples:\n  [bold]askback stats --since 30d[/]\n  [bold]askback stats --json | jq .median_seconds[/]"
+)
+def stats(
+    since: Since = None,
+    platform: OnPlatform = None,
+    place: InPlace = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
+    config: Config = None,
+) -> None:
+    """Show how questions ended, how long people took, and what they chose or wrote.
+
+    Reads the database without disturbing a running bot. It counts what ASKBACK_RETENTION has not deleted yet.
+    """
+    from askback.cli.admin.stats import print_statistics
+
+    wanted = _build_filter((), since, platform, place, None)
+    raise typer.Exit(print_statistics(_get_database_location("stats"), wanted, _make_console(), as_json=as_json))
 
 
 @commands.command(
@@ -123,6 +189,27 @@ def backup(
     url = load(Settings).database_url
     refuse_postgres(url, file)
     raise typer.Exit(backup(get_database_path(url), file, _make_console(), force=force))
+
+
+def _build_filter(
+    states: tuple[str, ...], since: str | None, platform: str | None, place: str | None, person: str | None
+) -> AskFilter:
+    from datetime import timedelta
+
+    from askback.domain.ask_filter import STATES, AskFilter, AskState
+    from askback.internal.clock import utc_now
+    from askback.settings.durations import parse_duration
+
+    try:
+        start = None if since is None else utc_now() - timedelta(seconds=parse_duration(since))
+    except (ValueError, OverflowError) as error:
+        raise typer.BadParameter(f"--since {since} {error}.") from None
+    known: dict[str, AskState] = {state: state for state in STATES}
+    unknown = [state for state in states if state not in known]
+    if unknown:
+        raise typer.BadParameter(f"--state {unknown[0]} is not a state: use {', '.join(STATES)}.")
+    wanted: tuple[AskState, ...] = tuple(known[state] for state in states)
+    return AskFilter(states=wanted, platform=platform, place=place, person=person, since=start)
 
 
 def _get_database_location(command: str) -> DatabaseLocation:

@@ -19,6 +19,7 @@ __all__ = [
     "list_open_with_key",
     "list_text_authors",
     "log_action",
+    "read_asks",
     "save",
     "store_due_time",
 ]  # fmt: skip
@@ -134,7 +135,7 @@ def list_open(connection: Connection, place: Place | None = None, left: SkippedR
     query = select(asks).where(asks.c.status == "open").order_by(asks.c.created_at, asks.c.id)
     if place is not None:
         query = query.where(asks.c.place_key == place.key)
-    return tuple(_skip_unreadable(connection.execute(query).mappings(), left))
+    return tuple(read_asks(connection.execute(query).mappings(), left))
 
 
 def list_open_with_key(connection: Connection, beginning: str) -> tuple[Ask, ...]:
@@ -144,11 +145,13 @@ def list_open_with_key(connection: Connection, beginning: str) -> tuple[Ask, ...
         .where(asks.c.status == "open", asks.c.key.startswith(beginning, autoescape=True))
         .order_by(asks.c.created_at, asks.c.id)
     )
-    found = _skip_unreadable(connection.execute(query).mappings(), SkippedRows())
+    found = read_asks(connection.execute(query).mappings(), SkippedRows())
     return tuple(ask for ask in found if ask.key is not None and ask.key.startswith(beginning))
 
 
-def _skip_unreadable(rows: Iterable[RowMapping], left: SkippedRows | None) -> Iterator[Ask]:
+def read_asks(rows: Iterable[RowMapping], left: SkippedRows | None) -> Iterator[Ask]:
+    """Yield the asks of rows. Add those that only a newer release can read to `left`; without it, raise
+    `UnreadableRow`."""
     for row in rows:
         try:
             yield _ask(row)
@@ -224,7 +227,7 @@ def list_due(
         .limit(at_most)
     )
     rows = connection.execute(query, {"now": get_now_parameter(connection)}).mappings()
-    return tuple(ask.id for ask in _skip_unreadable(rows, left))
+    return tuple(ask.id for ask in read_asks(rows, left))
 
 
 def store_due_time(connection: Connection, ask: Ask) -> None:

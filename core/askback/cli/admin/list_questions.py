@@ -1,0 +1,120 @@
+"""Run `askback list`: list open and settled questions."""
+
+from __future__ import annotations
+
+__all__ = ["ListFormat", "print_questions"]
+
+import csv
+import sys
+from collections.abc import Mapping
+from itertools import islice
+from typing import Final, Literal
+
+from pydantic import JsonValue
+from rich.console import Console
+from rich.text import Text
+from sqlalchemy import Connection
+
+from askback.client.result import get_outcome
+from askback.client.summary import (
+    format_person,
+    format_place,
+    format_question,
+    format_span,
+    format_time,
+    to_json,
+)
+from askback.domain.ask import Ask
+from askback.domain.ask_filter import AskFilter, get_state
+from askback.store.external_access import DatabaseLocation, DatabaseNotFound, read_snapshot
+from askback.store.queries import ask_history
+from askback.store.unreadable_rows import SkippedRows
+from askback.text.literal import fit_line
+from askback.text.terminal import to_json_line, to_terminal_text
+
+ListFormat = Literal["text", "json", "csv"]
+ANSWER = 70
+"""Maximum number of characters of an answer in the text format."""
+_COLUMNS: Final[tuple[str, ...]] = (
+    "id", "state", "since", "posted", "settled", "seconds", "platform", "tenant", "channel", "thread", "question",
+    "questions", "answer", "by", "by_id", "reason", "key", "conversation",
+)  # fmt: skip
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Characters with which a cell begins a formula in a spreadsheet."""
+
+
+def print_questions(
+    where: DatabaseLocation, wanted: AskFilter, console: Console, *, limit: int, as_format: ListFormat
+) -> int:
+    """Print the wanted questions, newest first. Raises `OperatorError` if they cannot be read."""
+
+    def read(connection: Connection) -> tuple[tuple[Ask, ...], bool]:
+        found = ask_history.iterate(connection, wanted, SkippedRows())
+        first = tuple(islice(found, limit))
+        return first, next(found, None) is not None
+
+    try:
+        found, is_cut = read_snapshot(where, read)
+    except DatabaseNotFound as error:
+        found, is_cut = (), False
+        none = str(error)
+    else:
+        none = "There are no such questions."
+    if as_format == "json":
+        for ask in found:
+            sys.stdout.write(to_json_line(_to_record(ask)) + "\n")
+    elif as_format == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        writer.writerows(_to_cells(_to_record(ask)) for ask in found)
+    elif not found:
+        console.print(Text(none))
+    else:
+        for ask in found:
+            _print(ask, console)
+    if is_cut:
+        print(f"There are more. To see more than {limit}, use --limit.", file=sys.stderr)  # noqa: T201 - this is the command line
+    return 0
+
+
+def _to_record(ask: Ask) -> dict[str, JsonValue]:
+    """Return the fields of a question and its outcome."""
+    outcome, ended = get_outcome(ask), ask.outcome
+    seconds = _get_seconds(ask)
+    record: dict[str, JsonValue] = {
+        **to_json(ask),
+        "state": get_state(ask),
+        "posted": None if ask.posted_at is None else ask.posted_at.isoformat(),
+        "settled": None if ended is None else ended.at.isoformat(),
+        "seconds": None if seconds is None else round(seconds, 3),
+        "answer": None if ended is None else "; ".join(", ".join(answer.labels) for answer in ended.answers) or None,
+        "answers": None if outcome is None or outcome.answers is None else dict(outcome.answers),
+        "by": None if outcome is None else outcome.by,
+        "by_id": None if outcome is None else outcome.by_id,
+        "reason": None if outcome is None else outcome.reason,
+    }
+    return record
+
+
+def _get_seconds(ask: Ask) -> float | None:
+    """Return the seconds from the posting of the card to the end of the question. None while it is open."""
+    return None if ask.outcome is None else (ask.outcome.at - (ask.posted_at or ask.created_at)).total_seconds()
+
+
+def _to_cells(record: Mapping[str, JsonValue]) -> list[str]:
+    """Return the cells of a row. No text of a person or a model becomes a formula in a spreadsheet."""
+    cells = ["" if record[name] is None else str(record[name]) for name in _COLUMNS]
+    return [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells]
+
+
+def _print(ask: Ask, console: Console) -> None:
+    outcome = ask.outcome
+    state = get_state(ask).replace("_", " ")
+    line = Text.assemble((ask.id, "bold"), f"  {format_time(ask.created_at)}  {state}")
+    if outcome is not None:
+        by = "" if outcome.by is None else f" by {format_person(outcome.by)}"
+        line.append(f"{by} after {format_span(outcome.at - (ask.posted_at or ask.created_at))}")
+    console.print(line)
+    answer = "" if outcome is None else "; ".join(", ".join(one.labels) for one in outcome.answers)
+    shown = f" → {to_terminal_text(fit_line(answer, ANSWER))}" if answer else ""
+    console.print(Text(f"  {format_question(ask)}{shown}  ({format_place(ask)})"))
