@@ -73,10 +73,10 @@ def compute_statistics(asks: Iterable[Ask]) -> Statistics:
     seconds: list[float] = []
     counts: defaultdict[str, _Count] = defaultdict(_Count)
     for ask in asks:
-        state, outcome = get_state(ask), ask.outcome
+        state, outcome, taken = get_state(ask), ask.outcome, ask.time_taken
         states[state] += 1
-        if outcome is not None and state in ("answered", "refused"):
-            seconds.append(max((outcome.at - (ask.posted_at or ask.created_at)).total_seconds(), 0.0))
+        if taken is not None and state in ("answered", "refused"):
+            seconds.append(max(taken.total_seconds(), 0.0))
         for question in ask.interview.form.questions:
             counts[_get_key(question)].add(None if outcome is None else outcome.get(question.id))
     seconds.sort()

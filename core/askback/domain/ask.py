@@ -114,6 +114,11 @@ class Ask(Value):
         return self.interview.outcome
 
     @property
+    def time_taken(self) -> timedelta | None:
+        """The time from the posting of the card to the end of the question. None while it is open."""
+        return None if self.outcome is None else self.outcome.at - (self.posted_at or self.created_at)
+
+    @property
     def is_drawn(self) -> bool:
         """True if people see its newest state."""
         return self.drawn_revision >= self.interview.revision

@@ -80,14 +80,14 @@ def print_questions(
 def _to_record(ask: Ask) -> dict[str, JsonValue]:
     """Return the fields of a question and its outcome."""
     outcome, ended = get_outcome(ask), ask.outcome
-    seconds = _get_seconds(ask)
+    taken = ask.time_taken
     record: dict[str, JsonValue] = {
         **to_json(ask),
         "state": get_state(ask),
         "posted": None if ask.posted_at is None else ask.posted_at.isoformat(),
         "settled": None if ended is None else ended.at.isoformat(),
-        "seconds": None if seconds is None else round(seconds, 3),
-        "answer": None if ended is None else "; ".join(", ".join(answer.labels) for answer in ended.answers) or None,
+        "seconds": None if taken is None else round(taken.total_seconds(), 3),
+        "answer": _join_answers(ask) or None,
         "answers": None if outcome is None or outcome.answers is None else dict(outcome.answers),
         "by": None if outcome is None else outcome.by,
         "by_id": None if outcome is None else outcome.by_id,
@@ -96,9 +96,10 @@ def _to_record(ask: Ask) -> dict[str, JsonValue]:
     return record
 
 
-def _get_seconds(ask: Ask) -> float | None:
-    """Return the seconds from the posting of the card to the end of the question. None while it is open."""
-    return None if ask.outcome is None else (ask.outcome.at - (ask.posted_at or ask.created_at)).total_seconds()
+def _join_answers(ask: Ask) -> str:
+    """Return the answers to all questions in one line; empty if there are none."""
+    answers = () if ask.outcome is None else ask.outcome.answers
+    return "; ".join(", ".join(answer.labels) for answer in answers)
 
 
 def _to_cells(record: Mapping[str, JsonValue]) -> list[str]:
@@ -108,13 +109,12 @@ def _to_cells(record: Mapping[str, JsonValue]) -> list[str]:
 
 
 def _print(ask: Ask, console: Console) -> None:
-    outcome = ask.outcome
+    by = None if ask.outcome is None else ask.outcome.by
     state = get_state(ask).replace("_", " ")
     line = Text.assemble((ask.id, "bold"), f"  {format_time(ask.created_at)}  {state}")
-    if outcome is not None:
-        by = "" if outcome.by is None else f" by {format_person(outcome.by)}"
-        line.append(f"{by} after {format_span(outcome.at - (ask.posted_at or ask.created_at))}")
+    if ask.time_taken is not None:
+        line.append(f"{'' if by is None else f' by {format_person(by)}'} after {format_span(ask.time_taken)}")
     console.print(line)
-    answer = "" if outcome is None else "; ".join(", ".join(one.labels) for one in outcome.answers)
+    answer = _join_answers(ask)
     shown = f" → {to_terminal_text(fit_line(answer, ANSWER))}" if answer else ""
     console.print(Text(f"  {format_question(ask)}{shown}  ({format_place(ask)})"))
