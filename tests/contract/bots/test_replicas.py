@@ -250,6 +250,17 @@ async def test_a_text_is_said_once_if_its_process_was_suspended(
     assert not desk.can_stop(talk)
 
 
+@pytest.mark.only("slack", reason="Discord's texts are always written by edits")
+@pytest.mark.parametrize("wakes", ["while the other writes", "after the other has ended"])
+async def test_a_text_without_streams_is_said_once_if_its_process_was_suspended(
+    office: Office, desk: Desk, wakes: str
+) -> None:
+    """The first process abandons its text, and must not write its beginning over the whole one."""
+    assert isinstance(desk, SlackDesk)
+    desk.workspace.faults.fail("chat.startStream", "unknown_method", times=None)
+    await test_a_text_is_said_once_if_its_process_was_suspended(office, desk, "the beginning", wakes)
+
+
 @pytest.mark.only("slack", reason="on Discord, any turn finds what is being written by its button")
 @pytest.mark.parametrize("by", ["chat.startStream", "chat.postMessage"])
 @pytest.mark.parametrize("falls", ["while it deletes its beginning", "before it hears of it"])
