@@ -198,6 +198,8 @@ class _Count:
             held=order.store == "postgres",
             fails_over=order.failovers,
             stalled=self._record.stalled,
+            bots=self._record.bots,
+            outages=self._record.outages,
         )
         approvals = votes.Approvals(self._record.released, self._shadowed, reminders)
         over = next((one.at for one in requests if one.turn > 0), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ class Weather:
         self._dice = dice
         self._calm = calm
         self.seen: Counter[str] = Counter()
+        self.outages_seen: list[tuple[float, float]] = []
+        """The Unix times at which each outage began and ended, in seconds."""
 
     def times(self) -> int:
         """Return how often an event is delivered."""
@@ -80,11 +83,14 @@ async def outages(rig: Rig, weather: Weather) -> None:
     while True:
         for kind, calm, length in weather.outages():
             await asyncio.sleep(calm)
-            end = rig.outage(kind)
+            if not length:
+                continue
+            began, end = time.time(), rig.outage(kind)
             try:
                 await asyncio.sleep(length)
             finally:
                 end()
+                weather.outages_seen.append((began, time.time()))
 
 
 async def replays(guild: Guild, weather: Weather) -> None:

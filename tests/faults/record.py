@@ -96,6 +96,10 @@ class Record:
 
     order: Order
     kills: list[Kill] = field(default_factory=list[Kill])
+    bots: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    """The Unix times at which each process began to listen and ended, in seconds."""
+    outages: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    """The Unix times at which each outage of the platform began and ended, in seconds."""
     barriers: list[int] = field(default_factory=list[int])
     """The number of the model's newest request at the start of each process."""
     stories: list[Story] = field(default_factory=list[Story])

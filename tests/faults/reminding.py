@@ -8,8 +8,10 @@ possible if neither helps: the history may not be read, or no bot ran for longer
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+from askback.runtime.delivery_retries import FIRST_PAUSE
 
 from .scenarios import REMINDED, Press, Shown, Story, reminds
 
@@ -24,6 +26,8 @@ TAKEN_SECONDS = 5.0
 """Seconds in which another replica notices that and notifies."""
 AWAY_SECONDS = 15.0
 """Seconds by which a database that fails over again and again may delay a notification."""
+SERVED_SECONDS = 1.5
+"""Seconds for which one bot has to run while the platform answers, so that it certainly sends what is due."""
 CROSSED = 1.0
 """Seconds in which a reminder in flight may still arrive after its question was settled."""
 VIOLATIONS = {
@@ -31,6 +35,27 @@ VIOLATIONS = {
     "overdue": "reminders of what was settled",
     "unreminded": "people never reminded, or never asked later on",
 }
+
+
+Span = tuple[float, float]
+"""A start and an end, as Unix time in seconds."""
+
+
+def find_longest_service(bots: Iterable[Span], outages: Iterable[Span], within: Span) -> float:
+    """Return the most seconds in a row, `within` that span, for which a bot ran and the platform answered it.
+
+    What failed in an outage is tried again once as much time has passed as it took, and `FIRST_PAUSE` more.
+    """
+    out = [(start, end + (end - start) + FIRST_PAUSE) for start, end in outages]
+    longest = 0.0
+    for start, end in bots:
+        start, end = max(start, within[0]), min(end, within[1])
+        for failing, works in sorted(out):
+            if works > start and failing < end:
+                longest = max(longest, failing - start)
+                start = max(start, works)
+        longest = max(longest, end - start)
+    return longest
 
 
 @dataclass(frozen=True)
@@ -46,6 +71,10 @@ class Reminders:
     """True if the database failed over in the round."""
     stalled: float = 0.0
     """Seconds of the longest time in the round for which the machine ran nothing."""
+    bots: Sequence[Span] = ()
+    """The time from the start to the end of each bot."""
+    outages: Sequence[Span] = ()
+    """The times in which the platform failed."""
 
     def wrong(
         self,
@@ -78,7 +107,9 @@ class Reminders:
         held = 2 * LEASE_SECONDS + TAKEN_SECONDS if self.killed and self.held else 0.0
         held += AWAY_SECONDS if self.fails_over else 0.0
         held += self.stalled
-        stood = stood and moments[-1] + held < asked + self.deadline  # the end stops all notifications
+        until = asked + self.deadline  # the end stops all notifications
+        served = find_longest_service(self.bots, self.outages, (moments[-1], until))
+        stood = stood and moments[-1] + held < until and served > SERVED_SECONDS + self.stalled
         if ending == "timed out" and stood and not any(f"<@{story.lead}>" in one.text for one in told):
             yield "unreminded", f"{token} timed out, and {story.lead} was never asked: {[one.text for one in told]}"
 

@@ -101,6 +101,8 @@ class Round:
         self._clock = clock
         self._dice = random.Random(order.seed)
         self._bots: list[Launched] = []
+        self._listening: dict[Launched, float] = {}
+        """The Unix time at which each running process began to listen."""
         self._noticed_deaths = 0
         """Deaths that the platform has noticed; until then it may still deliver to the dead process."""
         self._people: dict[str, Person] = {}
@@ -214,6 +216,7 @@ class Round:
             bot = way.bot
             del ways[bot]
             self._bots.remove(bot)
+            self.record.bots.append((self._listening.pop(bot), time.time()))
             if bot.returncode == NO_DATABASE and self._failovers is not None and self._failovers.is_felt:
                 # The bot was starting and could not use the database; its supervisor starts it again.
                 points.appendleft(way.point)
@@ -276,6 +279,7 @@ class Round:
             async with asyncio.timeout(BEGIN_SECONDS):
                 while not self._has_begun(bot, others):  # noqa: ASYNC110 - by a socket, a line, or an end
                     await asyncio.sleep(0.005)
+        self._listening[bot] = time.time()
         return bot
 
     async def _noticed(self, before: int) -> None:
@@ -397,6 +401,8 @@ class Round:
 
     def _collect(self) -> None:
         record = self.record
+        record.bots += [(began, time.time()) for began in self._listening.values()]
+        record.outages = self._weather.outages_seen
         record.requests = self._model.requests
         record.log = [exchange.json() for exchange in self._model.log]
         record.ran = self._ran()
