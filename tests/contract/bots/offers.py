@@ -9,6 +9,7 @@ from askback_sandbox.json_values import copied_all
 from askback_sandbox.slack.values import Message
 
 from . import discord, slack
+from .discord.view import controls, is_card, read_text
 from .driver import WITHIN, Card, Desk, Talk, transcript, until
 
 USE, KEEP = "Use this as your answer", "Just a message"
@@ -99,9 +100,9 @@ def _has_buttons(message: Message) -> bool:
 def _on_discord(desk: Desk, talk: Talk) -> list[Card]:
     found: list[Card] = []
     for post in cast("discord.DiscordDesk", desk)._posts(talk):
-        if post.components and not discord._is_card(post):
-            text = discord._read(post.content)
-            buttons = tuple(discord._controls(post.components))
+        if post.components and not is_card(post):
+            text = read_text(post.content)
+            buttons = tuple(controls(post.components))
             handle = tuple(copied_all(list(post.components)))
             found.append(Card(id=post.id, talk=talk, text=text, notification=text, controls=buttons, handle=handle))
     return found

@@ -22,7 +22,7 @@ from support.free_port import free_port
 from support.processes import Launched, Launcher
 
 from . import discord, slack
-from .driver import Desk, Journal, until
+from .driver import TOOLS, Desk, Journal, until
 
 START_SECONDS = 60.0
 END_SECONDS = 15.0
@@ -150,7 +150,7 @@ async def open_offices(
             if not name.startswith(("ASKBACK_", "SLACK_", "DISCORD_", "OTEL_")) and not name.lower().endswith("_proxy")
         }
         environment |= services.environment
-        environment |= {"ASKBACK_DATABASE_URL": database, "ASKBACK_TOOLS": discord.TOOLS, "ASKBACK_LOG_LEVEL": "DEBUG"}
+        environment |= {"ASKBACK_DATABASE_URL": database, "ASKBACK_TOOLS": TOOLS, "ASKBACK_LOG_LEVEL": "DEBUG"}
         if isinstance(delivery, SlackHttp):
             del environment["SLACK_APP_TOKEN"]
             environment["SLACK_SIGNING_SECRET"] = delivery.secret

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from askback_sandbox.model.script import turn
+from askback_sandbox.model.script import call, turn
 from support.tool_calls import DEPLOY
 
-from .driver import ADA, Card, Desk, Talk, call, card, line, settled, turn_of, until
+from .driver import ADA, Card, Desk, Talk, card, line, settled, turn_of, until
 
 WRITE = "Write an answer…"
 

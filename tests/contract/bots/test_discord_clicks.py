@@ -21,7 +21,8 @@ from askback_sandbox.json_values import as_object
 from askback_sandbox.model.script import turn
 
 from . import discord
-from .discord import TRY_AGAIN, DiscordDesk
+from .discord import DiscordDesk
+from .discord.clicks import TRY_AGAIN
 from .driver import (
     ADA,
     BEN,

@@ -22,12 +22,13 @@ from askback.ports.platform import Messages
 from askback_discord import limits
 from askback_discord.posting import DiscordPlatform
 from askback_sandbox.discord.faults import DiscordFault
-from askback_sandbox.discord.values import MEMBER_PERMISSIONS, Permission
+from askback_sandbox.discord.values import MEMBER_PERMISSIONS, Permission, Post
 from askback_sandbox.json_values import as_object, as_text
 from askback_sandbox.model.script import turn
 
 from . import discord
 from .discord import OPENAPI, DiscordDesk
+from .discord.view import component_text, controls, is_card
 from .driver import (
     ADA,
     BEN,
@@ -356,12 +357,12 @@ async def test_a_card_of_several_messages_is_posted_whole_changed_whole_and_sett
     assert [post.id for post in _posts_of(desk, talk)][: len(parts)] == [post.id for post in parts]
 
 
-def _posts_of(desk: DiscordDesk, talk: Talk) -> list[discord.Post]:
-    return [post for post in desk._posts(talk) if discord._is_card(post)]
+def _posts_of(desk: DiscordDesk, talk: Talk) -> list[Post]:
+    return [post for post in desk._posts(talk) if is_card(post)]
 
 
-def _has_controls(post: discord.Post) -> bool:
-    return bool(list(discord._controls(post.components)))
+def _has_controls(post: Post) -> bool:
+    return bool(list(controls(post.components)))
 
 
 def _whole(desk: DiscordDesk, talk: Talk) -> Card | None:
@@ -391,7 +392,7 @@ async def test_the_later_parts_of_a_card_are_not_doubled_by_a_lost_answer(desk: 
         await until(lambda: "delivery_later" in desk.journal.actions(), "it is tried again")
         shown = await until(lambda: _complete(desk, talk), "all is there")
         await until(lambda: len(_posts_of(desk, talk)) >= 3, "all parts")
-        texts = [discord._text(post.components) for post in _posts_of(desk, talk)]
+        texts = [component_text(post.components) for post in _posts_of(desk, talk)]
         assert len(set(texts)) == len(texts)
         assert shown.text.count("12. Label 11") == 1
 

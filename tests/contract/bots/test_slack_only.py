@@ -23,7 +23,7 @@ from askback_slack.streaming import SlackTextStream
 from support.processes import communicate
 
 from . import slack
-from .driver import ADA, BEN, asks, card, form_of, line, one, program_asks, settled, told, until
+from .driver import ADA, BEN, Talk, asks, card, form_of, line, one, program_asks, settled, told, until
 from .slack import SlackDesk
 from .test_messages_while_waiting import PROSE
 
@@ -181,7 +181,7 @@ async def test_too_many_additions_to_a_stream_lose_nothing(workspace: SlackDesk)
 
 async def test_a_private_channel_without_the_bot_is_said_by_name_of_the_remedy(workspace: SlackDesk) -> None:
     workspace.journal.announce("delivery_refused")
-    talk = slack.Talk("C0PRIVATE", None)
+    talk = Talk("C0PRIVATE", None)
     async with program_asks(workspace, talk, form_of("Go?", ["Yes", "No"])) as asking:
         outcome = await asking.outcome()
         assert outcome.status == "undeliverable"
@@ -191,7 +191,7 @@ async def test_a_private_channel_without_the_bot_is_said_by_name_of_the_remedy(w
 async def test_an_archived_channel_is_said(workspace: SlackDesk) -> None:
     workspace.journal.announce("delivery_refused")
     workspace.workspace.put_channel(Channel(id="C0DEPLOYS", name="deploys", archived=True))
-    async with program_asks(workspace, slack.Talk("C0DEPLOYS", None), form_of("Go?", ["Yes", "No"])) as asking:
+    async with program_asks(workspace, Talk("C0DEPLOYS", None), form_of("Go?", ["Yes", "No"])) as asking:
         assert "archived" in str((await asking.outcome()).reason)
 
 

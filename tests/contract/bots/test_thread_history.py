@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -179,7 +180,7 @@ async def test_without_the_permission_the_model_is_told_that_it_cannot_read(desk
     desk.model.script(turn("Then tell me, please."))
     talk = await desk.thread(ADA, "the build is red")
     general = desk.guild.places[talk.channel]
-    desk.guild.put_place(discord.replace(general, denied=int(Permission.READ_MESSAGE_HISTORY)))
+    desk.guild.put_place(replace(general, denied=int(Permission.READ_MESSAGE_HISTORY)))
     await desk.mention_in(ADA, "what do you make of it?", talk)
     await line(desk, talk, "Then tell me, please.")
     (first,) = told(desk, "cannot read")

@@ -1,0 +1,218 @@
+"""Clicks, text fields and the stop button on Discord."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from askback_discord import control_ids
+from askback_discord.clicks import TAKEN
+from askback_sandbox.discord import payloads as discord_payloads
+from askback_sandbox.discord.clicks import Delivery, Target
+from askback_sandbox.discord.components import each_component
+from askback_sandbox.discord.values import Done, DoneKind, Kind, Post
+from askback_sandbox.json_values import JsonObject, as_object, as_text, copied_all, objects
+from contract.bots.driver import Card, Clicked, Control, Talk, TextField, checked, is_label, until
+
+from .view import View, controls, read_text
+
+TRY_AGAIN = "Try again"
+TO_COPY = "Here is your text, so that you can copy it:"
+
+
+class Clicks(View):
+    """What people press, choose and type into fields."""
+
+    async def handled_since(self, count: int) -> None:
+        """Wait until the bot has finished more interactions than that."""
+        await until(lambda: len(self.handled) > count, "the bot is done with it")
+
+    def can_stop(self, talk: Talk) -> bool:
+        return bool(self.stop_buttons(talk))
+
+    def stop_buttons(self, talk: Talk) -> list[tuple[Post, Control]]:
+        """Return the stop buttons below texts that are being streamed."""
+        return [
+            (post, control)
+            for post in self._posts(talk)
+            for control in controls(post.components)
+            if as_text(control.handle["custom_id"]).startswith("askback:stop:")
+        ]
+
+    async def stop(self, person: str, talk: Talk) -> None:
+        ((post, control),) = self.stop_buttons(talk)
+        await self.press_stop(person, post, control)
+
+    async def press_stop(self, person: str, post: Post, control: Control) -> Done:
+        """Press such a button, even if it is gone."""
+        custom_id, before = as_text(control.handle["custom_id"]), len(self.handled)
+        target = Target(
+            person=person, channel=post.channel, message=post.id, custom_id=custom_id, components=post.components
+        )
+        done = await self.services.discord.clicks.click(target, Delivery())
+        checked(_clicked(done))
+        await self.handled_since(before)
+        return done
+
+    def mood(self, talk: Talk) -> str | None:
+        room = talk.thread or talk.channel
+        types = any(one.channel == room and one.user == self.guild.bot.id for one in self.guild.typing)
+        return "working" if types or self.stop_buttons(talk) else None
+
+    async def press(self, person: str, card: Card, label: str) -> Clicked:
+        control = card.control(label)
+        assert not control.handle.get("disabled"), f"{label!r} cannot be pressed"
+        return await self._act(person, card, control, None)
+
+    async def pick(self, person: str, card: Card, *labels: str) -> Clicked:
+        wanted, now = list(labels), card
+        for _ in range(1 + len(labels) * 50):
+            here = [label for label in wanted if any(is_label(choice.label, label) for choice in now.menu.choices)]
+            if here:
+                values = [
+                    as_text(option.get("value"))
+                    for option in objects(now.menu.handle.get("options"))
+                    if any(is_label(as_text(option.get("label")), label) for label in here)
+                ]
+                clicked = await self._act(person, now, now.menu, values)
+                wanted = [label for label in wanted if label not in here]
+                if not wanted:
+                    return clicked
+            await self.flip(person, now)
+            now = self.newest(now)
+        raise AssertionError(f"no {wanted} on any page")
+
+    async def flip(self, person: str, card: Card) -> Clicked:
+        """Turn to the next page of a long menu, from the last one back to the first."""
+        while card.control("▶").handle.get("disabled"):
+            await self.press(person, card, "◀")
+            card = self.newest(card)
+            if card.control("◀").handle.get("disabled"):
+                return Clicked(acked=True, ms=0.0, error=None)
+        return await self.press(person, card, "▶")
+
+    def newest(self, card: Card) -> Card:
+        """Return the current state of the same message."""
+        return next(one for one in self.cards(card.talk) if one.id == card.id)
+
+    async def search(self, person: str, card: Card, query: str) -> tuple[str, ...]:
+        raise NotImplementedError("Discord has no menus that are searched")
+
+    async def open_field(self, person: str, card: Card, label: str = "Something else…") -> TextField:
+        who = self._person(person)
+        self.guild.modals.pop(who.id, None)
+        self._errors.pop(person, None)
+        await self.press(person, card, label)
+        await until(lambda: who.id in self.guild.modals, "a text field opens")
+        found = self.field(person)
+        assert found is not None
+        return found
+
+    def field(self, person: str) -> TextField | None:
+        opened = self.guild.modals.get(self._person(person).id)
+        if opened is None:
+            return None
+        components = [one for one, _ in each_component(opened.modal.get("components"))]
+        (entry,) = (one for one in components if one.get("type") == Kind.TEXT_INPUT)
+        texts = [read_text(as_text(one.get("content"))) for one in components if one.get("type") == Kind.TEXT_DISPLAY]
+        return TextField(
+            text="\n".join([as_text(opened.modal.get("title")), *texts]),
+            placeholder=as_text(entry.get("placeholder")),
+            value=as_text(entry.get("value")),
+            errors=self._errors.get(person, ()),
+        )
+
+    async def submit(self, person: str, text: str) -> tuple[str, ...]:
+        """Submit the text. A field of Discord's closes in any case; if a notice offers it again, it is reopened."""
+        if self.field(person) is None:
+            await self.press_on_notice(person, TRY_AGAIN)
+        before = self._told(person)
+        done = await self.submit_once(person, text)
+        checked(_clicked(done))
+        self._errors.pop(person, None)
+        new = [post for post in self._told(person) if post not in before]
+        if not new or read_text(new[-1].content) == TAKEN:
+            return ()
+        reason = read_text(new[-1].content).partition(TO_COPY)[0].strip()
+        again = next((one for one in controls(new[-1].components) if one.label == TRY_AGAIN), None)
+        if again is not None:
+            await self.press_on_notice(person, TRY_AGAIN)
+            self._errors[person] = (reason,)
+        return (reason,)
+
+    async def submit_once(self, person: str, text: str) -> Done:
+        """Send the open text field; any outcome is accepted."""
+        opened = self.guild.modals[self._person(person).id]
+        return await self.services.discord.clicks.submit(person, opened.custom_id, {control_ids.TEXT: text}, Delivery())
+
+    async def press_on_notice(self, person: str, label: str) -> Done:
+        """Press a button on the newest ephemeral notice."""
+        notice, control = next(
+            (notice, one)
+            for notice in reversed(self._told(person))
+            for one in controls(notice.components)
+            if one.label == label
+        )
+        target = Target(
+            person=person, channel=notice.channel, message=notice.id, custom_id=as_text(control.handle["custom_id"])
+        )
+        return await self.services.discord.clicks.click(target, Delivery())
+
+    def kept(self, person: str) -> str:
+        told = self._told(person)
+        given_back = read_text(told[-1].content).partition(TO_COPY)[2].strip() if told else ""
+        field = self.field(person)
+        return given_back or ("" if field is None else field.value)
+
+    async def close_field(self, person: str) -> None:
+        self.services.discord.clicks.dismiss(person)
+
+    async def replay(self, times: int = 1) -> list[Clicked]:
+        done = self._last_done
+        assert done is not None
+        before = len(self.handled)
+        for _ in range(times):
+            self.gateway.dispatch("INTERACTION_CREATE", {**self._last, "id": done.id, "token": done.token})
+        await until(lambda: len(self.handled) >= before + times, "the bot has taken them")
+        return [checked(_clicked(self.guild.done_by_id(done.id) or done))] * times
+
+    async def forged(self, person: str, card: Card, what: Literal["unknown", "foreign", "outsider"]) -> Clicked:
+        control = next(one for one in card.controls if one.kind == "button")
+        component: JsonObject = dict(control.handle)
+        match what:
+            case "unknown":
+                kind, _, *rest = str(component["custom_id"]).removeprefix("askback:").split(":")
+                component["custom_id"] = ":".join(("askback", kind, "A" * 22, *rest))
+            case "foreign":
+                component["custom_id"] = "approve_deploy"
+            case "outsider":
+                raise NotImplementedError("a person's id is the same everywhere on Discord")
+        return await self._act(person, card, replace(control, handle=component), None)
+
+    async def _act(self, person: str, card: Card, control: Control, values: list[str] | None) -> Clicked:
+        before = len(self.handled)
+        self._last = self.payload(person, card, control, values)
+        done = await self.services.discord.clicks.raw(self._last, Delivery())
+        self._last_done = done
+        if not self._unanswered:
+            checked(_clicked(done))
+            await self.handled_since(before)
+        return _clicked(done)
+
+    def payload(self, person: str, card: Card, control: Control, values: list[str] | None = None) -> JsonObject:
+        """Return the payload that Discord sends for a click on the card as it was seen."""
+        room = self.guild.places[card.talk.thread or card.talk.channel]
+        component: JsonObject = control.handle
+        kind: DoneKind = "component"
+        done = Done(
+            id="0", token="", kind=kind, person=self._person(person).id, channel=room.id, message=card.id, issued=0.0
+        )
+        data = discord_payloads.component_data(component, values, {})
+        payload = discord_payloads.interaction(self.guild, self._person(person), room, done, data)
+        if "message" in payload:
+            payload["message"] = {**as_object(payload["message"]), "components": [*copied_all(list(card.handle))]}
+        return payload
+
+
+def _clicked(done: Done) -> Clicked:
+    return Clicked(done.acked is True, done.ack_ms, done.error)
