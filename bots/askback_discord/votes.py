@@ -11,7 +11,7 @@ from typing import Final
 from askback.domain import vote_summary
 from askback.domain.ask_policy import Who
 from askback.domain.card import LONGEST_NAMED, Card, Ending
-from askback.domain.form import Vote
+from askback.domain.outcome import Vote
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback_discord.card_parts import Text, Unit, everybody, plain, quoted, strong

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from askback.domain import vote_summary
 from askback.domain.card import LONGEST_NAMED, Card, Item, ReviewLine
-from askback.domain.form import Vote
+from askback.domain.outcome import Vote
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback_slack import limits

@@ -10,8 +10,8 @@ from typing import Final
 from askback.domain import vote_summary
 from askback.domain.ask_policy import Who
 from askback.domain.card import LONGEST_NAMED, Card
-from askback.domain.form import Vote
 from askback.domain.identity import Actor
+from askback.domain.outcome import Vote
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback_slack.blocks import Block, bold, runs, section, text, usergroup

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from askback.domain.ask import Ask
     from askback.domain.ask_limits import Limits
     from askback.domain.ask_policy import Approval, Escalation, Policy, Who
-    from askback.domain.form import Answer, Choice, Condition, Form, Option, Outcome, Question, TextRules
+    from askback.domain.form import Condition, Form, Option, Question, TextRules
     from askback.domain.identity import Actor, MessageRef, Place
+    from askback.domain.outcome import Answer, Choice, Outcome
     from askback.errors import AskbackError, CallerError, InvalidValue, ModelError, OperatorError, PersonError
     from askback.manager import QuestionManager
     from askback.ports.bot import Bot, BotOptions, BotSetup
@@ -100,7 +101,8 @@ _HOMES = {
     "ports.platform": ("RetryableError", "DeliveryError"),
     "domain.ask_limits": ("Limits",),
     "domain.ask_policy": ("Approval", "Escalation", "Policy", "Who"),
-    "domain.form": ("Answer", "Choice", "Condition", "Form", "Option", "Outcome", "Question", "TextRules"),
+    "domain.form": ("Condition", "Form", "Option", "Question", "TextRules"),
+    "domain.outcome": ("Answer", "Choice", "Outcome"),
     "settings.core": ("Settings",),
     "store.errors": ("StoreBusy", "StoreError", "StoreUnavailable"),
     "tools": ("QuestionTool", "ToolResult", "get_tool"),

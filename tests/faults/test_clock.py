@@ -20,7 +20,8 @@ import pytest
 from askback.domain.actions import Choose
 from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Who
-from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.form import Form, Option, Question
+from askback.domain.outcome import Outcome
 from askback.internal import clock
 from askback.ports.platform import RetryableError
 from askback.runtime import maintenance

@@ -7,7 +7,8 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from askback.domain.form import Answer, Choice, Form, Outcome, OutcomeStatus
+from askback.domain.form import Form
+from askback.domain.outcome import Answer, Choice, Outcome, OutcomeStatus
 from askback.tools import AskQuestion, AskTool, AskUserQuestion, QuestionsTool
 from support.cases import ANN, NOON
 

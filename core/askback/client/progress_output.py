@@ -14,7 +14,7 @@ from askback.client.request import Prepared
 from askback.client.result import list_approving_labels
 from askback.client.summary import format_people, format_place
 from askback.domain.ask import Ask
-from askback.domain.form import Vote
+from askback.domain.outcome import Vote
 from askback.internal.clock import utc_now
 from askback.text.terminal import to_terminal_text
 

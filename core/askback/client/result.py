@@ -19,8 +19,9 @@ from pydantic import AwareDatetime, JsonValue
 
 from askback.domain.answer_values import list_answer_values
 from askback.domain.ask import Ask
-from askback.domain.form import Form, Outcome, Vote
+from askback.domain.form import Form
 from askback.domain.identity import Actor
+from askback.domain.outcome import Outcome, Vote
 from askback.internal.values import Value
 from askback.text.terminal import to_terminal_text
 

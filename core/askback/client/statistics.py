@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from askback.domain.ask import Ask
 from askback.domain.ask_filter import STATES, AskState, get_state
-from askback.domain.form import Answer, Question
+from askback.domain.form import Question
+from askback.domain.outcome import Answer
 from askback.domain.reserved_options import NO_ANSWER
 from askback.internal.values import Value
 

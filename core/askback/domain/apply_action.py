@@ -31,8 +31,8 @@ from askback.domain.actions import (
     Submit,
     SubmitText,
 )
-from askback.domain.form import Outcome
 from askback.domain.interview import Draft, Interview, Phase, SelectionSnapshot, settle
+from askback.domain.outcome import Outcome
 from askback.errors import PersonError
 
 LONGEST_REASON = 1000

@@ -29,8 +29,9 @@ from typing import Final
 from pydantic import JsonValue
 
 from askback.domain.ask import Ask
-from askback.domain.form import Form, Option, Outcome, Question, Vote
+from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
+from askback.domain.outcome import Outcome, Vote
 from askback.errors import CallerError
 from askback.text.bodies import indent_body
 from askback.text.literal import find_break

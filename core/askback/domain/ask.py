@@ -11,9 +11,9 @@ from typing import Literal
 
 from askback.domain.ask_policy import Denied, Policy
 from askback.domain.card import Card, build_card
-from askback.domain.form import Outcome, OutcomeStatus
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import Interview
+from askback.domain.outcome import Outcome, OutcomeStatus
 from askback.errors import CallerError
 from askback.internal.values import Value
 

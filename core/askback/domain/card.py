@@ -29,9 +29,10 @@ from pydantic import AwareDatetime
 
 from askback.domain.apply_action import LONGEST_REASON
 from askback.domain.ask_policy import Denied, Policy, Who
-from askback.domain.form import OutcomeStatus, Question
+from askback.domain.form import Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview
+from askback.domain.outcome import OutcomeStatus
 from askback.domain.reserved_options import NO_ANSWER
 from askback.domain.voting import VoteCount, count_votes
 from askback.internal.values import Value

@@ -1,36 +1,28 @@
-"""Questions and their answers: options, forms, answers and outcomes."""
+"""Questions, their options and conditions, and forms."""
 
 from __future__ import annotations
 
 __all__ = [
     "DEFAULT_PLACEHOLDER",
-    "Answer",
-    "Choice",
     "Condition",
     "Form",
     "Option",
-    "Outcome",
-    "OutcomeStatus",
     "Question",
     "TextRules",
-    "Vote",
 ]
 
 import re
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, cast
 
 from pydantic import (
     AfterValidator,
-    AwareDatetime,
     Field,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     field_validator,
-    model_validator,
 )
 from pydantic_core import ErrorDetails, InitErrorDetails
 
@@ -48,9 +40,8 @@ from askback.domain.form_limits import (
     MAX_QUESTIONS,
     MAX_VALUE,
 )
-from askback.domain.identity import Actor
 from askback.domain.text_rules import TextRules
-from askback.internal.values import PersonText, Value
+from askback.internal.values import Value, find_repeats
 
 DEFAULT_PLACEHOLDER = "Enter your answer…"
 
@@ -72,13 +63,6 @@ def _check_https(value: str) -> str:
     if not re.match(r"https://[^\s<>|\"]+\Z", value) or len(value) > MAX_IMAGE_URL:
         raise ValueError(f"is not an https address: give a full https:// URL of at most {MAX_IMAGE_URL:,} characters")
     return value
-
-
-def _find_repeats(what: str, ids: Sequence[str]) -> str | None:
-    if len(ids) == len(set(ids)):
-        return None
-    repeated = [one for one, times in Counter(ids).items() if times > 1]
-    return f"{what} {', '.join(map(repr, repeated))} is used more than once: each must be different"
 
 
 # A rule about several fields is in the validator of the last one. So the error names that field, and is reported even
@@ -159,7 +143,7 @@ class Question(Value):
     def _check_labels(cls, value: tuple[Option, ...]) -> tuple[Option, ...]:
         if len(value) > MAX_OPTIONS:
             raise ValueError(f"has {len(value):,} options: give at most {MAX_OPTIONS:,}")
-        repeated = _find_repeats("the value", [option.value for option in value])
+        repeated = find_repeats("the value", [option.value for option in value])
         if repeated is not None:
             raise ValueError(repeated)
         return value
@@ -282,7 +266,7 @@ def _find_conflicts(questions: Sequence[Question | _Sketch]) -> list[InitErrorDe
     wrong: list[InitErrorDetails] = []
     if not 1 <= len(questions) <= MAX_QUESTIONS:
         wrong.append(_build_error((), f"has {len(questions)} questions: give 1 to {MAX_QUESTIONS}"))
-    repeated = _find_repeats("the id", [question.id for question in questions if question.id is not None])
+    repeated = find_repeats("the id", [question.id for question in questions if question.id is not None])
     if repeated is not None:
         wrong.append(_build_error((), repeated))
     earlier: dict[str, Question | _Sketch] = {}
@@ -311,92 +295,3 @@ def _repeat_error(entry: ErrorDetails) -> InitErrorDetails:
 
 def _build_error(loc: tuple[int | str, ...], message: str) -> InitErrorDetails:
     return InitErrorDetails(type="value_error", loc=loc, input=None, ctx={"error": ValueError(message)})
-
-
-class Choice(Value):
-    """A chosen option. `index` counts from 0."""
-
-    index: int = Field(ge=0)
-    value: str
-    label: str
-
-
-class Answer(Value):
-    """The answer to one question: options, a written text, or both if several options are allowed."""
-
-    question_id: str
-    choices: tuple[Choice, ...] = ()
-    text: PersonText | None = None
-
-    @field_validator("text")
-    @classmethod
-    def _check_not_blank(cls, value: str | None) -> str | None:
-        if value is not None and not value.strip():
-            raise ValueError("is blank: write an answer")
-        return value
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if not self.choices and self.text is None:
-            raise ValueError("is empty: give choices or a text")
-        return self
-
-    @property
-    def is_custom(self) -> bool:
-        """True if the person wrote a text instead of choosing."""
-        return self.text is not None and not self.choices
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The answer in the words that people saw, with the written text last."""
-        return (*(choice.label for choice in self.choices), *([self.text] if self.text is not None else []))
-
-
-class Vote(Value):
-    """The decision of one of several people."""
-
-    by: Actor
-    choice: Choice
-    reason: PersonText | None = None
-    at: AwareDatetime
-
-
-OutcomeStatus = Literal["answered", "cancelled", "declined", "timed_out", "undeliverable"]
-
-
-class Outcome(Value):
-    """The end of an ask. The agent receives nothing else."""
-
-    status: OutcomeStatus
-    at: AwareDatetime
-    answers: tuple[Answer, ...] = Field(default=(), validate_default=True)
-    by: Actor | None = None
-    reason: PersonText | None = None
-    """A person's sentence for a decline, a cancel or a refusal; for an undeliverable ask, the platform's error.
-
-    For a timeout, a note if perhaps nobody saw the question.
-    """
-    votes: tuple[Vote, ...] = ()
-    """The votes in the order given if several people decided, however the ask ended."""
-    refused: bool = False
-    """True if the answer is a "no"."""
-
-    @field_validator("answers")
-    @classmethod
-    def _check_answers(cls, value: tuple[Answer, ...], info: ValidationInfo) -> tuple[Answer, ...]:
-        if "status" in info.data and (info.data["status"] == "answered") != bool(value):
-            raise ValueError("must be given if the status is 'answered', and only then")
-        repeated = _find_repeats("the question", [answer.question_id for answer in value])
-        if repeated is not None:
-            raise ValueError(repeated)
-        return value
-
-    def __getitem__(self, question_id: str) -> Answer:
-        for answer in self.answers:
-            if answer.question_id == question_id:
-                return answer
-        raise KeyError(question_id)
-
-    def get(self, question_id: str) -> Answer | None:
-        """Return the answer to one question, or None if it has none."""
-        return next((answer for answer in self.answers if answer.question_id == question_id), None)

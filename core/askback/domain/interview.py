@@ -14,7 +14,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from askback.domain.form import Answer, Choice, Condition, Form, Outcome, Question, Vote
+from askback.domain.form import Condition, Form, Question
+from askback.domain.outcome import Answer, Choice, Outcome, Vote
 from askback.internal.values import Value
 
 Phase = Literal["asking", "reviewing", "closed"]

@@ -9,9 +9,9 @@ from datetime import datetime
 from types import MappingProxyType
 
 from askback.domain.ask import Ask
-from askback.domain.form import Outcome
 from askback.domain.identity import Actor
 from askback.domain.interview import settle
+from askback.domain.outcome import Outcome
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.reminder_messages import build_reminder
 from askback.domain.voting import list_done

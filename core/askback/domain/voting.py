@@ -11,9 +11,10 @@ __all__ = ["ReasonRequired", "VoteCount", "apply_vote", "count_votes", "find_mis
 from askback.domain.actions import Action, Cancel, Choose, ShowDetails
 from askback.domain.apply_action import LONGEST_REASON, Closed, NotPossible, Stale, is_click_recorded, record_click
 from askback.domain.ask_policy import Approval, Policy, Who
-from askback.domain.form import Answer, Choice, Option, Outcome, Question, Vote
+from askback.domain.form import Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle
+from askback.domain.outcome import Answer, Choice, Outcome, Vote
 from askback.internal.values import Value
 from askback.text.literal import to_literal
 

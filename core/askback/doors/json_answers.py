@@ -6,7 +6,8 @@ __all__ = ["build_instance"]
 
 from pydantic import JsonValue
 
-from askback.domain.form import Answer, Form, Outcome, Question
+from askback.domain.form import Form, Question
+from askback.domain.outcome import Answer, Outcome
 from askback.domain.reserved_options import NO_ANSWER, NONE_OF_THESE
 from askback.domain.text_kinds import to_json_value
 

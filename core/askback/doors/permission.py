@@ -15,7 +15,8 @@ from pydantic import JsonValue
 
 from askback.domain import approval
 from askback.domain.ask import Ask
-from askback.domain.form import Answer, Outcome, Question
+from askback.domain.form import Question
+from askback.domain.outcome import Answer, Outcome
 from askback.doors.results import format_name
 from askback.tools.base import describe_unanswered
 

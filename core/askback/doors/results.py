@@ -13,8 +13,9 @@ from typing import Literal
 from pydantic import JsonValue
 
 from askback.domain.ask import Ask
-from askback.domain.form import Form, Outcome
+from askback.domain.form import Form
 from askback.domain.identity import Actor
+from askback.domain.outcome import Outcome
 from askback.doors.json_answers import build_instance
 from askback.text.bodies import indent_body
 from askback.tools import get_tool

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["PersonText", "Value", "repair_surrogates"]
+__all__ = ["PersonText", "Value", "find_repeats", "repair_surrogates"]
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -11,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from askback.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     _Meta = type(BaseModel)
 else:
@@ -86,3 +87,11 @@ class Value(_Base):
     def evolve(self, **changes: Any) -> Self:
         """Return the same value with some fields changed, validated again. Raises `InvalidValue`."""
         return type(self)(**{**self.__dict__, **changes})
+
+
+def find_repeats(what: str, ids: Sequence[str]) -> str | None:
+    """Return a sentence that names the ids that occur more than once; None if each is different."""
+    if len(ids) == len(set(ids)):
+        return None
+    repeated = [one for one, times in Counter(ids).items() if times > 1]
+    return f"{what} {', '.join(map(repr, repeated))} is used more than once: each must be different"

@@ -17,9 +17,10 @@ from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Approval, Who
 from askback.domain.card import Notice, Response
 from askback.domain.decision import decide
-from askback.domain.form import Form, Outcome
+from askback.domain.form import Form
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle
+from askback.domain.outcome import Outcome
 from askback.internal.clock import utc_now
 from askback.manager.access_control import AccessControl
 from askback.manager.callers import Callers

@@ -10,10 +10,10 @@ from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation, Stopped
-from askback.domain.form import Outcome
 from askback.domain.identity import Actor
 from askback.domain.incoming_message import IncomingMessage
 from askback.domain.interview import settle
+from askback.domain.outcome import Outcome
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.clock import utc_now
 from askback.store.notifications import Signal, send_signal

@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from askback.domain.answer_values import list_answer_values
-from askback.domain.form import Form, Outcome
+from askback.domain.form import Form
 from askback.domain.form_limits import (
     MAX_ANSWER,
     MAX_DESCRIPTION,
@@ -30,6 +30,7 @@ from askback.domain.form_limits import (
     MAX_QUESTIONS,
     MAX_VALUE,
 )
+from askback.domain.outcome import Outcome
 from askback.domain.reserved_options import NO_ANSWER_OPTION, RESERVED
 from askback.errors import ModelError
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered

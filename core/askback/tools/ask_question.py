@@ -10,8 +10,9 @@ from typing import Annotated, ClassVar, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Outcome
+from askback.domain.form import DEFAULT_PLACEHOLDER, Form
 from askback.domain.form_limits import MAX_OPTIONS
+from askback.domain.outcome import Outcome
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered, timestamp_ms
 from askback.tools.lenient_parser import (
     TO_DESCRIPTION,

@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from askback.domain.form import Form, Outcome
+from askback.domain.form import Form
+from askback.domain.outcome import Outcome
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
 from askback.tools.lenient_parser import (
     TO_DESCRIPTION,

@@ -12,7 +12,8 @@ from typing import ClassVar, Generic, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from askback.domain.form import Form, Outcome
+from askback.domain.form import Form
+from askback.domain.outcome import Outcome
 from askback.errors import InvalidValue, ModelError, Problem, to_problems
 from askback.internal.clock import to_micros
 from askback.text.bodies import indent_body

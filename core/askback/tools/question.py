@@ -10,8 +10,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from askback.domain.form import Form, Outcome
+from askback.domain.form import Form
 from askback.domain.form_limits import MAX_OPTIONS, MAX_QUESTIONS
+from askback.domain.outcome import Outcome
 from askback.errors import ModelError
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
 from askback.tools.lenient_parser import (

@@ -17,8 +17,9 @@ from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Who
 from askback.domain.bot_access import Access
 from askback.domain.card import AskText, FieldErrors, Notice, Redraw
-from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.outcome import Outcome
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
 from askback.store.errors import StoreBusy

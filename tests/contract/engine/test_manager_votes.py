@@ -17,8 +17,9 @@ from askback.domain.ask import Ask
 from askback.domain.ask_policy import OWN_REQUEST, Approval, Policy, Who
 from askback.domain.card import AskText, Details, FieldErrors, Notice, Redraw
 from askback.domain.decision import NOT_TO_CANCEL
-from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.form import Form, Option, Question
 from askback.domain.identity import MessageRef
+from askback.domain.outcome import Outcome
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
 from askback.manager import build_ask, build_policy

@@ -24,7 +24,7 @@ import typer
 
 from askback import Actor, Form, Outcome, Place, get_bot, get_tool, running
 from askback.cli.main import build_command_line
-from askback.domain.form import Answer, Choice
+from askback.domain.outcome import Answer, Choice
 from askback.internal.clock import utc_now
 from askback.settings.core import Settings
 from askback.settings.loader import TomlSettings, get_environment_variable, load

@@ -12,10 +12,10 @@ from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.conversation import Conversation
-from askback.domain.form import Answer, Choice, Outcome, Vote
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle, start_interview
+from askback.domain.outcome import Answer, Choice, Outcome, Vote
 from askback.domain.turn import ApprovalContext, ToolCall
 from askback.errors import CallerError
 

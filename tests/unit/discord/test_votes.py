@@ -13,9 +13,10 @@ from askback.domain.actions import Action, Cancel, Choose
 from askback.domain.apply_action import LONGEST_REASON
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.card import TAKE_BACK, Details, build_vote_field
-from askback.domain.form import Option, Outcome
+from askback.domain.form import Option
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import Interview, settle
+from askback.domain.outcome import Outcome
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.voting import apply_vote
 from askback.text.literal import replace_controls

@@ -12,8 +12,9 @@ from pydantic import JsonValue
 
 from askback.domain.approval import ALWAYS, APPROVE, DENY, SHOWN, build_form, compute_digest, describe_refusal
 from askback.domain.ask_policy import Approval, Policy, Who
-from askback.domain.form import Answer, Choice, Outcome, Question, Vote
+from askback.domain.form import Question
 from askback.domain.identity import Actor
+from askback.domain.outcome import Answer, Choice, Outcome, Vote
 from askback.errors import CallerError
 
 ADA = Actor(platform="board", id="U1", name="Ada")

@@ -7,8 +7,9 @@ import pytest
 from askback.domain.actions import Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
 from askback.domain.ask_policy import Policy, Who
 from askback.domain.card import AskText, Card, FieldErrors, Notice, Redraw, build_card, build_text_field
-from askback.domain.form import Option, OutcomeStatus, Question, TextRules
+from askback.domain.form import Option, Question, TextRules
 from askback.domain.interview import settle, start_interview
+from askback.domain.outcome import OutcomeStatus
 from support.cases import ANN, BEN, EVERYBODY, HOSTILE, NOON, Story, ended, form, question
 
 COLOUR = question("colour", "Red", "Green")

@@ -20,8 +20,9 @@ from askback.domain.actions import (
     SubmitText,
 )
 from askback.domain.apply_action import Closed, Incomplete, NotPossible, Stale, apply_action
-from askback.domain.form import Choice, Condition, OutcomeStatus, TextRules, Vote
+from askback.domain.form import Condition, TextRules
 from askback.domain.interview import Interview, settle, start_interview
+from askback.domain.outcome import Choice, OutcomeStatus, Vote
 from askback.errors import PersonError
 from support.cases import ANN, BEN, NOON, Story, ended, form, question
 

@@ -11,9 +11,10 @@ from askback.domain import vote_summary
 from askback.domain.actions import Action, Choose
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.card import Card, build_card
-from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start_interview
+from askback.domain.outcome import Outcome
 from askback.domain.voting import VoteCount, apply_vote
 
 NOW = datetime(2026, 11, 20, 15, 2, tzinfo=UTC)

@@ -25,9 +25,9 @@ from askback.domain.actions import (
 )
 from askback.domain.apply_action import LONGEST_REASON, Closed, NotPossible, Stale
 from askback.domain.ask_policy import Approval, Policy, Who
-from askback.domain.form import Outcome
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, start_interview
+from askback.domain.outcome import Outcome
 from askback.domain.voting import ReasonRequired, apply_vote, count_votes
 from askback.errors import PersonError
 from support.cases import ANN, BEN, HOSTILE, NOON, form, question

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.domain.form import Answer, Choice, Form, Outcome, Question
+from askback.domain.form import Form, Question
 from askback.domain.form_limits import MAX_ANSWER, MAX_QUESTIONS
+from askback.domain.outcome import Answer, Choice, Outcome
 from askback.domain.reserved_options import NO_ANSWER
 from askback.doors.json_answers import build_instance
 from askback.doors.json_schema import UnsupportedSchema, read_form, write_schema

@@ -11,9 +11,10 @@ import pytest
 from askback.domain.approval import build_form, compute_digest
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy, Who
-from askback.domain.form import Answer, Choice, Form, Outcome, Vote
+from askback.domain.form import Form
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import settle, start_interview
+from askback.domain.outcome import Answer, Choice, Outcome, Vote
 from askback.domain.schedule import apply_due
 from askback.doors import permission
 from askback.doors.results import describe_open, to_result

@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 
 from askback.domain.actions import Choose, Next, Submit, SubmitText
-from askback.domain.form import Answer, Choice
+from askback.domain.outcome import Answer, Choice
 from askback.domain.reserved_options import NO_ANSWER
 from askback.errors import ModelError
 from support.cases import Story

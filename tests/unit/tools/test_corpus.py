@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from askback.domain.form import Answer, Choice, Outcome, Question
+from askback.domain.form import Question
+from askback.domain.outcome import Answer, Choice, Outcome
 from askback.errors import ModelError
 from askback.tools import AskUserQuestion
 from support.cases import NOON

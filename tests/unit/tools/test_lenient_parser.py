@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from askback.domain.form import Answer, Choice
+from askback.domain.outcome import Answer, Choice
 from askback.tools import QuestionTool
 from support.cases import HOSTILE
 from support.tool_calls import (

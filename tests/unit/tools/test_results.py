@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askback.domain.form import Answer, Choice, Outcome, OutcomeStatus
+from askback.domain.outcome import Answer, Choice, Outcome, OutcomeStatus
 from askback.tools import QuestionTool
 from askback.tools.base import describe_unanswered, shorten
 from support.cases import NOON, ended

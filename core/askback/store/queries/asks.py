@@ -36,9 +36,10 @@ from sqlalchemy import insert as insert_into
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Policy
-from askback.domain.form import Form, Outcome
+from askback.domain.form import Form
 from askback.domain.identity import Actor, MessageRef, Place, deduplicate_accounts
 from askback.domain.interview import Interview
+from askback.domain.outcome import Outcome
 from askback.internal.clock import from_micros, to_micros
 from askback.store.database_clock import NOW, get_now_parameter
 from askback.store.queries import card_messages

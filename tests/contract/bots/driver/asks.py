@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from askback.domain.ask_policy import Who
-from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.form import Form, Option, Question
+from askback.domain.outcome import Outcome
 from askback_sandbox.model.script import ToolCall, call
 
 from .desk import Desk

@@ -1,0 +1,101 @@
+"""Answers to a form, votes, and the outcome of an ask."""
+
+from __future__ import annotations
+
+__all__ = ["Answer", "Choice", "Outcome", "OutcomeStatus", "Vote"]
+
+from typing import Literal, Self
+
+from pydantic import AwareDatetime, Field, ValidationInfo, field_validator, model_validator
+
+from askback.domain.identity import Actor
+from askback.internal.values import PersonText, Value, find_repeats
+
+
+class Choice(Value):
+    """A chosen option. `index` counts from 0."""
+
+    index: int = Field(ge=0)
+    value: str
+    label: str
+
+
+class Answer(Value):
+    """The answer to one question: options, a written text, or both if several options are allowed."""
+
+    question_id: str
+    choices: tuple[Choice, ...] = ()
+    text: PersonText | None = None
+
+    @field_validator("text")
+    @classmethod
+    def _check_not_blank(cls, value: str | None) -> str | None:
+        if value is not None and not value.strip():
+            raise ValueError("is blank: write an answer")
+        return value
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not self.choices and self.text is None:
+            raise ValueError("is empty: give choices or a text")
+        return self
+
+    @property
+    def is_custom(self) -> bool:
+        """True if the person wrote a text instead of choosing."""
+        return self.text is not None and not self.choices
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The answer in the words that people saw, with the written text last."""
+        return (*(choice.label for choice in self.choices), *([self.text] if self.text is not None else []))
+
+
+class Vote(Value):
+    """The decision of one of several people."""
+
+    by: Actor
+    choice: Choice
+    reason: PersonText | None = None
+    at: AwareDatetime
+
+
+OutcomeStatus = Literal["answered", "cancelled", "declined", "timed_out", "undeliverable"]
+
+
+class Outcome(Value):
+    """The end of an ask. The agent receives nothing else."""
+
+    status: OutcomeStatus
+    at: AwareDatetime
+    answers: tuple[Answer, ...] = Field(default=(), validate_default=True)
+    by: Actor | None = None
+    reason: PersonText | None = None
+    """A person's sentence for a decline, a cancel or a refusal; for an undeliverable ask, the platform's error.
+
+    For a timeout, a note if perhaps nobody saw the question.
+    """
+    votes: tuple[Vote, ...] = ()
+    """The votes in the order given if several people decided, however the ask ended."""
+    refused: bool = False
+    """True if the answer is a "no"."""
+
+    @field_validator("answers")
+    @classmethod
+    def _check_answers(cls, value: tuple[Answer, ...], info: ValidationInfo) -> tuple[Answer, ...]:
+        if "status" in info.data and (info.data["status"] == "answered") != bool(value):
+            raise ValueError("must be given if the status is 'answered', and only then")
+        repeated = find_repeats("the question", [answer.question_id for answer in value])
+        if repeated is not None:
+            raise ValueError(repeated)
+        return value
+
+    def __getitem__(self, question_id: str) -> Answer:
+        for answer in self.answers:
+            if answer.question_id == question_id:
+                return answer
+        raise KeyError(question_id)
+
+    def get(self, question_id: str) -> Answer | None:
+        """Return the answer to one question, or None if it has none."""
+        return next((answer for answer in self.answers if answer.question_id == question_id), None)
