@@ -13,7 +13,7 @@ __all__ = [
 ]
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final
 
 from pydantic import AwareDatetime, JsonValue
 
@@ -21,17 +21,15 @@ from askback.domain.answer_values import list_answer_values
 from askback.domain.ask import Ask
 from askback.domain.form import Form
 from askback.domain.identity import Actor
-from askback.domain.outcome import Outcome, Vote
+from askback.domain.outcome import Outcome, OutcomeState, Vote
 from askback.internal.values import Value
 from askback.text.terminal import to_terminal_text
-
-Status = Literal["answered", "refused", "declined", "cancelled", "timed_out", "undeliverable"]
 
 QUESTION_ID: Final = "answer"
 """The id of the only question if the caller gives no form."""
 NEITHER = 6
 """Exit code of an answer that is neither a "yes" nor a "no", if some option is a "yes"."""
-_CODES: dict[Status, int] = {
+_CODES: dict[OutcomeState, int] = {
     "answered": 0, "refused": 3, "declined": 3, "cancelled": 3, "timed_out": 4, "undeliverable": 5,
 }  # fmt: skip
 
@@ -51,7 +49,7 @@ class AskOutcome(Value):
 
     id: str
     key: str | None
-    status: Status
+    status: OutcomeState
     """`refused` means that they decided for an option that means "no"."""
     approved: bool | None
     """True if a "yes" was chosen. None if it was answered and no option is a "yes"."""
@@ -79,7 +77,7 @@ def get_outcome(ask: Ask) -> AskOutcome | None:
     return AskOutcome(
         id=ask.id,
         key=ask.key,
-        status="refused" if outcome.refused else outcome.status,
+        status=outcome.state,
         approved=_is_approved(ask, outcome),
         answer=", ".join(outcome.answers[0].labels) if len(outcome.answers) == 1 else None,
         answers=list_answer_values(form, outcome) if outcome.answers and not _is_plain(form) else None,

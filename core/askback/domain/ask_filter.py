@@ -9,11 +9,12 @@ from typing import Final, Literal, get_args
 from pydantic import AwareDatetime
 
 from askback.domain.ask import Ask
+from askback.domain.outcome import OutcomeState
 from askback.internal.values import Value
 
-AskState = Literal["open", "answered", "refused", "declined", "cancelled", "timed_out", "undeliverable"]
+AskState = Literal["open"] | OutcomeState
 """The state of a question, as people read it: an answer that means "no" is a refusal."""
-STATES: Final[tuple[AskState, ...]] = get_args(AskState)
+STATES: Final[tuple[AskState, ...]] = ("open", *get_args(OutcomeState))
 
 
 class AskFilter(Value):
@@ -42,10 +43,7 @@ class AskFilter(Value):
 
 def get_state(ask: Ask) -> AskState:
     """Return the state of a question."""
-    outcome = ask.outcome
-    if outcome is None:
-        return "open"
-    return "refused" if outcome.refused else outcome.status
+    return "open" if ask.outcome is None else ask.outcome.state
 
 
 def _list_names(ask: Ask) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Answer", "Choice", "Outcome", "OutcomeStatus", "Vote"]
+__all__ = ["Answer", "Choice", "Outcome", "OutcomeState", "OutcomeStatus", "Vote"]
 
 from typing import Literal, Self
 
@@ -61,6 +61,7 @@ class Vote(Value):
 
 
 OutcomeStatus = Literal["answered", "cancelled", "declined", "timed_out", "undeliverable"]
+OutcomeState = Literal["answered", "refused", "declined", "cancelled", "timed_out", "undeliverable"]
 
 
 class Outcome(Value):
@@ -89,6 +90,11 @@ class Outcome(Value):
         if repeated is not None:
             raise ValueError(repeated)
         return value
+
+    @property
+    def state(self) -> OutcomeState:
+        """The status, or "refused" if the answer is a "no"."""
+        return "refused" if self.refused else self.status
 
     def __getitem__(self, question_id: str) -> Answer:
         for answer in self.answers:

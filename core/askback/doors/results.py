@@ -50,8 +50,7 @@ def describe_open(ask: Ask, asked: str, where: str) -> dict[str, JsonValue]:
 def to_result(ask: Ask, outcome: Outcome, kind: CallKind, where: str) -> dict[str, JsonValue]:
     """Return the outcome of an ask as data. Its `message` says the same in words."""
     form = ask.interview.form
-    status = "refused" if outcome.refused else outcome.status
-    found: dict[str, JsonValue] = {"status": status, "id": ask.id}
+    found: dict[str, JsonValue] = {"status": outcome.state, "id": ask.id}
     if outcome.status == "answered":
         if kind == "form":
             found["values"] = build_instance(form, outcome)
