@@ -36,7 +36,7 @@ from askback.store.database import Database
 from askback.store.errors import StoreError
 from askback.store.outage_log import REPEAT_SECONDS, is_outage_logged
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.connection import build_conninfo
+from askback.store.postgres.connection import build_conninfo, build_settings
 from askback.store.postgres.dead_connections import BoundedConnection
 from askback.store.postgres.jobs import TURN, give_back, has_heartbeat, list_held_jobs, queue_of, sweep
 from askback.store.queries.platform_claims import STALLED_SECONDS, announce_platforms
@@ -206,8 +206,17 @@ class JobTurnScheduler:
 
     async def _open_and_work(self) -> None:
         """Take jobs over new connections: those of the previous session may lead to another server."""
+        parameters = build_conninfo(self._address)
+
+        async def configure(connection: BoundedConnection) -> None:
+            # Each statement commits at once. Otherwise the lock of a heartbeat that is cut off before its commit would
+            # stop every process that removes dead workers.
+            await connection.set_autocommit(True)
+            await connection.execute(build_settings(parameters))
+
         pool = AsyncConnectionPool(
-            kwargs=build_conninfo(self._address),
+            kwargs=parameters,
+            configure=configure,
             connection_class=BoundedConnection,
             min_size=1,
             max_size=CONNECTIONS,

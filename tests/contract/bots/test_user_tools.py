@@ -63,7 +63,7 @@ def shed(tests_of: PlatformTests, monkeypatch: pytest.MonkeyPatch) -> Iterator[S
     vars(module)["tools"] = [getattr(shed, name) for name in names]
     monkeypatch.setitem(sys.modules, EXTRA, module)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(tests_of, "TOOLS", f"AskUserQuestion,{EXTRA}:tools")
+    monkeypatch.setattr(tests_of.desk, "TOOLS", f"AskUserQuestion,{EXTRA}:tools")
     yield shed
     shed.go_on.set()
 

@@ -24,6 +24,7 @@ class Proxy:
         self._cut_on: bytes | None = None
         self.cuts = 0
         self._silenced_by: list[bytes] = []
+        self._silenced_after: list[bytes] = []
 
     def url(self, database: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
@@ -41,6 +42,15 @@ class Proxy:
     def swallow_on(self, *words: bytes) -> None:
         """For each of these words, freeze the first connection whose client sends them."""
         self._silenced_by = [*words]
+
+    def swallow_after(self, *words: bytes) -> None:
+        """For each of these words, freeze the first connection whose client sends them, once the server has them."""
+        self._silenced_after = [*words]
+
+    @property
+    def is_swallowing(self) -> bool:
+        """True if a connection is still to be frozen."""
+        return bool(self._silenced_by or self._silenced_after)
 
     def swallow(self) -> None:
         """Freeze all current connections without closing them; new ones are accepted and not answered."""
@@ -95,6 +105,9 @@ class Proxy:
             if spoken and self._cut_on is not None and self._cut_on in data:
                 self.cuts += 1
                 break
+            for words in [words for words in self._silenced_after if spoken and words in data]:
+                self._silenced_after.remove(words)
+                line.is_silent = True
             writer.write(data)
             await writer.drain()
         raise EOFError

@@ -242,3 +242,19 @@ async def test_connections_that_nobody_answers_any_more_are_given_up(office: Off
         office.way.answer()
 
     await office.weathers(swallowed)
+
+
+async def test_a_heartbeat_that_was_cut_off_holds_up_no_turn(office: Office) -> None:
+    """The connection goes silent once the server has the heartbeat: what it locked must not stay locked."""
+    await office.answer(await office.ask())
+    office.way.swallow_after(b"procrastinate_update_heartbeat")
+    # A new connection sends the whole text of the statement, not only the name of a prepared one.
+    office.way.cut()
+    async with asyncio.timeout(30):
+        while office.way.is_swallowing:  # noqa: ASYNC110 - the bot beats when its time has come
+            await asyncio.sleep(0.05)
+    # By then the bot has noticed that the connection is silent, and removes the worker to which the heartbeat belonged.
+    until = asyncio.get_running_loop().time() + 12
+    while asyncio.get_running_loop().time() < until:
+        await office.answer(await office.ask())
+        await asyncio.sleep(0.5)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["ReconnectingConnection", "connect", "create_shared_engine"]
+__all__ = ["ReconnectingConnection", "build_settings", "connect", "create_shared_engine"]
 
 import contextlib
+from collections.abc import Mapping
 from typing import Any
 
 import psycopg
@@ -60,6 +61,18 @@ def build_conninfo(address: PostgresAddress) -> dict[str, str]:
     return _DEFAULTS | given
 
 
+def build_settings(parameters: Mapping[str, Any]) -> sql.Composed:
+    """Return the statement that a new connection with these options for libpq begins with.
+
+    Without these settings, a server keeps the locks of a client that disappeared for as long as its system does not
+    notice, which may take hours.
+    """
+    given = parameters.get("options", "")
+    settings = {name: value for name, value in _SETTINGS.items() if name not in given}
+    chosen = sql.SQL(", ").join(sql.SQL("set_config({}, {}, false)").format(*item) for item in settings.items())
+    return sql.SQL("SELECT {}").format(chosen)
+
+
 class _WithoutNul(StrDumperUnknown):
     """Replaces U+0000, which PostgreSQL cannot store in a text, but which pasted text and tool output may contain."""
 
@@ -75,11 +88,8 @@ def connect(address: PostgresAddress, **more: str) -> psycopg.Connection:
     parameters: dict[str, Any] = build_conninfo(address) | more
     connection = MonitoredConnection.connect(**parameters)
     connection.adapters.register_dumper(str, _WithoutNul)
-    given = parameters.get("options", "")
-    settings = {name: value for name, value in _SETTINGS.items() if name not in given}
-    chosen = sql.SQL(", ").join(sql.SQL("set_config({}, {}, false)").format(*item) for item in settings.items())
     try:
-        connection.execute(sql.SQL("SELECT {}").format(chosen))
+        connection.execute(build_settings(parameters))
         connection.start_monitoring(parameters)
         connection.commit()
     except BaseException:
