@@ -15,7 +15,7 @@ from typing import Final, Literal, cast, get_args
 
 Kind = Literal[
     "choose", "pick", "tick", "page", "write", "erase", "next", "back", "goto", "review", "submit", "cancel",
-    "postpone", "retry", "field", "decline", "vote", "look", "use", "keep", "stop",
+    "undo", "postpone", "retry", "field", "decline", "vote", "look", "use", "keep", "stop",
 ]  # fmt: skip
 """The kinds of controls. Some of them:
 
@@ -27,6 +27,7 @@ goto: a button for one question, or a menu of questions
 retry: the text field again, from a private notice
 field: the text field itself
 postpone: the button "Not now…", which opens the field for a reason
+undo: the button "Undo my vote"
 decline: the field for that reason
 vote: the field for the reason of a choice
 look: the button "Show everything"

@@ -7,7 +7,7 @@ __all__ = ["build_controls", "build_tabs", "split_menu"]
 from collections.abc import Iterator, Sequence
 
 from askback.domain import vote_summary
-from askback.domain.card import EVERYTHING, NOT_NOW, TAKE_BACK, Card, Item
+from askback.domain.card import EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.text.literal import utf16_length
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, Style, button, menu, option, row
@@ -182,8 +182,10 @@ def _build_navigation(card: Card) -> Iterator[Component]:
         yield button("Review", _to_control(card, "review"))
     if card.can_decline:
         yield button(NOT_NOW, _to_control(card, "postpone"))
+    if card.can_undo:
+        yield button(UNDO_VOTE, _to_control(card, "undo"))
     if card.can_cancel:
-        yield button("Cancel" if card.tally is None else TAKE_BACK, _to_control(card, "cancel"))
+        yield button("Cancel" if card.tally is None else WITHDRAW, _to_control(card, "cancel"))
 
 
 def _build_details_button(card: Card) -> Iterator[Component]:

@@ -60,7 +60,7 @@ def _build_requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
         if more:
             yield Text(more)
         if not over:
-            yield Text(f"{vote_summary.describe_exclusion(len(tally.requesters))}.")
+            yield Text(f"{vote_summary.CANNOT_VOTE}.")
 
 
 def _build_vote(tally: VoteCount, vote: Vote, *, opens: bool) -> Iterator[Text]:

@@ -14,7 +14,7 @@ from typing import Final, Literal, get_args
 
 Kind = Literal[
     "choose", "pick", "tick", "write", "erase", "next", "back", "goto", "review", "submit", "cancel", "postpone",
-    "look", "part", "use", "keep",
+    "undo", "look", "part", "use", "keep",
 ]  # fmt: skip
 """The kinds of controls. Some of them:
 
@@ -22,6 +22,7 @@ choose: one button per option
 pick: a menu for one option
 tick: checkboxes or a menu for several options
 postpone: the button "Not now…", which opens the field for a reason
+undo: the button "Undo my vote"
 look: the button "Show everything"
 part: a button that shows another part of the details, in their modal
 use, keep: the buttons of an offer, with the offer's id as the ask id

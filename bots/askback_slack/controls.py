@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from askback.domain import vote_summary
-from askback.domain.card import EVERYTHING, NOT_NOW, TAKE_BACK, Card, Item
+from askback.domain.card import EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
 from askback_slack import control_ids, limits
 from askback_slack.blocks import Block, actions, button, option, plain
 from askback_slack.escaping import fit_line, replace_controls, to_single_line
@@ -177,8 +177,10 @@ def _build_navigation(card: Card) -> Iterator[Block]:
     yield from _build_details_button(card)
     if card.can_decline:
         yield button(NOT_NOW, _to_control(card, "postpone"))
+    if card.can_undo:
+        yield button(UNDO_VOTE, _to_control(card, "undo"))
     if card.can_cancel:
-        yield button("Cancel" if card.tally is None else TAKE_BACK, _to_control(card, "cancel"))
+        yield button("Cancel" if card.tally is None else WITHDRAW, _to_control(card, "cancel"))
 
 
 def _build_details_button(card: Card) -> Iterator[Block]:

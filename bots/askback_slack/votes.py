@@ -28,7 +28,7 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
         line += [
             text("\n"),
             *_build_requesters(tally),
-            text(f"{vote_summary.describe_exclusion(len(tally.requesters))}."),
+            text(f"{vote_summary.CANNOT_VOTE}."),
         ]
     yield [*paragraph(line, opens=True)]
     yield from build_votes(tally)

@@ -19,6 +19,7 @@ __all__ = [
     "ShowDetails",
     "Submit",
     "SubmitText",
+    "UndoVote",
 ]  # fmt: skip
 
 from typing import Annotated, Literal
@@ -117,6 +118,12 @@ class Cancel(Value):
     kind: Literal["cancel"] = "cancel"
 
 
+class UndoVote(Value):
+    """Withdraw one's own vote, while several people decide."""
+
+    kind: Literal["undo"] = "undo"
+
+
 class OpenDecline(Value):
     """Ask for the field to write a reason for "not now". Changes nothing."""
 
@@ -143,6 +150,7 @@ Operation = Annotated[
     | Review
     | Submit
     | Cancel
+    | UndoVote
     | OpenDecline
     | Decline,
     Field(discriminator="kind"),

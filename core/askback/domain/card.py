@@ -5,7 +5,8 @@ from __future__ import annotations
 __all__ = [
     "EVERYTHING",
     "NOT_NOW",
-    "TAKE_BACK",
+    "UNDO_VOTE",
+    "WITHDRAW",
     "Card",
     "Details",
     "FieldErrors",
@@ -44,8 +45,10 @@ SOMETHING_ELSE = "Something else…"
 WRITE_ANSWER = "Write an answer…"
 EDIT_TEXT = "Edit your text…"
 NOT_NOW = "Not now…"
-TAKE_BACK = "Take back"
-"""Label of the button with which the requester withdraws a decision of several people."""
+UNDO_VOTE = "Undo my vote"
+"""Label of the button with which a voter withdraws their own vote."""
+WITHDRAW = "Withdraw request"
+"""Label of the button with which the requester ends a decision of several people."""
 EVERYTHING = "Show everything"
 """Label of the button that shows `Card.details`."""
 
@@ -137,6 +140,11 @@ class Card(Value):
         if self.written is not None or self.unsent:
             return EDIT_TEXT
         return WRITE_ANSWER if self.asks_for_text else SOMETHING_ELSE
+
+    @property
+    def can_undo(self) -> bool:
+        """True if somebody has voted and the vote is open, so that voters can undo their votes."""
+        return self.ending is None and self.tally is not None and bool(self.tally.votes)
 
     @property
     def parts(self) -> tuple[str, str, str]:

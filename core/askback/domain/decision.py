@@ -23,7 +23,7 @@ from askback.domain.identity import MessageRef
 from askback.domain.voting import ReasonRequired, apply_vote
 from askback.errors import PersonError
 
-NOT_TO_CANCEL = "Only the person who asked for this can take it back. To refuse it, choose that option."
+NOT_TO_CANCEL = "Only the person who requested this can withdraw it. To refuse it, choose that option."
 UNKNOWN = (
     "I don't know this question. It may belong to another bot of this app: if the card does not change, click again. "
     "If that does not help, it is closed."

@@ -6,13 +6,13 @@ The texts shorten labels, because the card's options show them in full.
 from __future__ import annotations
 
 __all__ = [
+    "CANNOT_VOTE",
     "MISSING",
     "OPEN_TO",
     "REQUESTED_BY",
     "REST",
     "Verdict",
     "describe_crowd",
-    "describe_exclusion",
     "describe_progress",
     "describe_result",
     "describe_rule",
@@ -35,7 +35,9 @@ Verdict = Literal["approved", "refused", "decided"]
 """The result of a vote. "decided" means that an option won that is neither a "yes" nor a "no"."""
 
 REQUESTED_BY = "Requested by "
-"""Text in front of the requesters' names. `not_deciding` follows them."""
+"""Text in front of the requesters' names."""
+CANNOT_VOTE = " (cannot vote)"
+"""Text after the requesters' names, while people decide."""
 MISSING = "Not yet: "
 """Text in front of the names of missing people and groups."""
 
@@ -69,26 +71,26 @@ def list_requesters(tally: VoteCount) -> tuple[tuple[Actor, ...], str]:
     return shown, f" and {more} more" if more else ""
 
 
-def describe_exclusion(requesters: int) -> str:
-    """Return the text after the requesters' names."""
-    return f", who {'does' if requesters == 1 else 'do'} not decide"
-
-
 def describe_rule(card: Card, tally: VoteCount) -> str:
-    """Return the rule of the decision, such as "2 have to agree; one “No” ends it. “No” needs a reason."."""
-    many = "One has" if tally.quorum == 1 else f"{tally.quorum} have"
-    one = len(_list_positive(card, tally)) == 1
-    sentence = f"{many} to {'agree' if one else 'choose' if tally.quorum == 1 else 'choose the same'}"
+    """Return the rule of the decision, such as "Needs 2 approvals. One denial stops it. “No” needs a reason."."""
+    if len(_list_positive(card, tally)) == 1:
+        rule = "Needs 1 approval" if tally.quorum == 1 else f"Needs {tally.quorum} approvals"
+    else:
+        rule = "Needs 1 vote" if tally.quorum == 1 else f"Needs {tally.quorum} votes for the same option"
+    sentences = [rule]
     if tally.wider and tally.quorum > 1:
-        sentence += f", {tally.quorum} to {_format_labels(card, (wider for wider, _ in tally.wider))}"
+        wider = _format_labels(card, (wider for wider, _ in tally.wider))
+        sentences.append(f"{wider} applies if {tally.quorum} choose it")
     if tally.refusing:
-        ends = "ends" if tally.refusals == 1 else "end"
-        sentence += f"; {_format_count(tally.refusals)} {_format_labels(card, tally.refusing)} {ends} it"
-    if not tally.reasons:
-        return f"{sentence}."
-    if len(tally.reasons) == len(card.items):
-        return f"{sentence}. Every choice needs a reason."
-    return f"{sentence}. {_format_labels(card, tally.reasons)} needs a reason."
+        several = len(tally.refusing) > 1
+        denials = "denial" if tally.refusals == 1 else "denials"
+        what = _format_labels(card, tally.refusing) if several else denials
+        count = "One" if tally.refusals == 1 else str(tally.refusals)
+        sentences.append(f"{count} {what} {'stops' if tally.refusals == 1 else 'stop'} it")
+    if tally.reasons:
+        every = len(tally.reasons) == len(card.items)
+        sentences.append(f"{'Every choice' if every else _format_labels(card, tally.reasons)} needs a reason")
+    return f"{'. '.join(sentences)}."
 
 
 def describe_progress(card: Card, tally: VoteCount) -> str | None:
@@ -142,7 +144,7 @@ def describe_result(card: Card, tally: VoteCount) -> str:
         case "timed_out":
             return f"Not decided in time{left}"
         case "cancelled":
-            return "Taken back"
+            return "Withdrawn"
         case "undeliverable":
             return "Not delivered"
         case _:
@@ -161,7 +163,3 @@ def _remove_covered(tally: VoteCount, indexes: Iterable[int]) -> tuple[int, ...]
 
 def _format_labels(card: Card, indexes: Iterable[int]) -> str:
     return " or ".join(quote_line(card.items[index].label, LONGEST_NAMED) for index in indexes)
-
-
-def _format_count(number: int) -> str:
-    return "one" if number == 1 else str(number)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 __all__ = ["ReasonRequired", "VoteCount", "apply_vote", "count_votes", "find_missing_voters", "list_done"]
 
-from askback.domain.actions import Action, Cancel, Choose, ShowDetails
+from askback.domain.actions import Action, Cancel, Choose, ShowDetails, UndoVote
 from askback.domain.apply_action import LONGEST_REASON, Closed, NotPossible, Stale, is_click_recorded, record_click
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.form import Option, Question
@@ -106,6 +106,8 @@ def apply_vote(interview: Interview, approval: Approval, action: Action) -> Inte
             if action.step != interview.step:
                 raise Stale("The card has moved on to another step. Your click changed nothing.")
             return record_click(_record_vote(interview, approval, action, index, reason), action)
+        case UndoVote():
+            return record_click(_remove_vote(interview, action.actor), action)
         case _:
             raise NotPossible("Please vote by choosing one of the options.")
 
@@ -146,6 +148,13 @@ def _record_vote(interview: Interview, approval: Approval, action: Action, index
             refused=refused,
         ),
     )
+
+
+def _remove_vote(interview: Interview, voter: Actor) -> Interview:
+    left = tuple(vote for vote in interview.votes if not vote.by.is_same_account(voter))
+    if len(left) == len(interview.votes):
+        raise NotPossible("You have not voted, so there is nothing to undo.")
+    return interview.evolve(votes=left, revision=interview.revision + 1)
 
 
 def _find_decided(votes: tuple[Vote, ...], approval: Approval, question: Question, chosen: Option) -> Option | None:

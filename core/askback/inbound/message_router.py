@@ -190,17 +190,15 @@ class MessageRouter:
         ask = received.waiting_for[0]
         who = ask.policy.who
         # If many may answer, the first person named is only one of them.
-        whose = "your" if who.names(incoming.author) else _format_people(who.people if who.open_to is None else ())
+        somebody = _format_people(who.people if who.open_to is None else ())
+        answers = "you answer" if who.names(incoming.author) else f"{somebody} answers"
         more = len(received.waiting_for) - 1
         count = f" (and {more} more)" if more else ""
         sight = await self._cards.check_card(ask)
-        waiting = f"I am waiting for {whose} answer to"
         if sight.posted_again:
-            text = (
-                f"I have noted that. {waiting} a deleted question{count}: I will post it again, and continue after it."
-            )
+            text = f"Got it. A question was deleted{count}: I will post it again, and continue once {answers} it."
         else:
-            text = f"I have noted that. {waiting} the question above{count}, and will continue after it."
+            text = f"Got it. I will continue once {answers} the question above{count}."
         outgoing = OutgoingMessage(target=f"wait:{ask.id}", text=text, markdown=False, link=sight.link)
         await self._store.enqueue_waiting_notice(received.conversation.id, outgoing, ask.id)
 
@@ -211,6 +209,5 @@ def _format_refusal(conversation: Conversation, what: str) -> str:
 
 def _format_people(people: tuple[Actor, ...]) -> str:
     if len(people) > NAMED:
-        return f"{len(people)} people's"
-    names = " or ".join(one.display_name for one in people)
-    return f"{names}'s" if names else "an"
+        return f"one of {len(people)} people"
+    return " or ".join(one.display_name for one in people) or "somebody"

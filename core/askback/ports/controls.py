@@ -19,6 +19,7 @@ from askback.domain.actions import (
     Review,
     ShowDetails,
     Submit,
+    UndoVote,
 )
 
 OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
@@ -30,6 +31,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
         "review": Review(),
         "submit": Submit(),
         "cancel": Cancel(),
+        "undo": UndoVote(),
         "postpone": OpenDecline(),
         "look": ShowDetails(),
     }

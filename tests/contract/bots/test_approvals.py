@@ -9,7 +9,7 @@ import pytest
 
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import OWN_REQUEST, Approval, Who
-from askback.domain.card import EVERYTHING, NOT_NOW
+from askback.domain.card import EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW
 from askback.domain.decision import NOT_TO_CANCEL
 from askback.domain.form import Form
 from askback.internal import clock
@@ -85,11 +85,11 @@ async def test_two_votes_settle_it_and_the_tally_grows(desk: Desk) -> None:
     talk = await place(desk)
     rules = approval(requesters=(desk.actor(CY),))
     async with program_asks(desk, talk, deploy(), ADA, BEN, approval=rules) as asked:
-        shown = await card(desk, talk, "2 have to agree; one “No” ends it.")
+        shown = await card(desk, talk, "Needs 2 approvals. One denial stops it.")
         assert "Requested by" in shown.text
-        assert "who does not decide" in shown.text
+        assert "(cannot vote)" in shown.text
         assert "Not yet" not in shown.text, "all who are asked stand above"
-        assert "2 have to agree" in shown.notification
+        assert "Needs 2 approvals" in shown.notification
         await desk.press(ADA, shown, "Yes")
         shown = await card(desk, talk, "1 of 2 agree")
         assert desk.actor(BEN).id in shown.text.partition("Not yet: ")[2]
@@ -172,7 +172,7 @@ async def test_the_same_person_twice_counts_as_one(desk: Desk) -> None:
 async def test_a_person_changes_their_vote(desk: Desk) -> None:
     talk = await place(desk)
     async with program_asks(desk, talk, deploy(), ADA, BEN, CY, approval=approval(refusals=2)) as asked:
-        shown = await card(desk, talk, "2 have to agree; 2 “No” end it.")
+        shown = await card(desk, talk, "Needs 2 approvals. 2 denials stop it.")
         await desk.press(ADA, shown, "Yes")
         await desk.press(ADA, await card(desk, talk, "1 of 2 agree"), "No")
         assert "0 of 2 agree, 1 of 2 “No”" in (await card(desk, talk, "1 of 2 “No”")).text
@@ -368,15 +368,36 @@ async def test_one_of_several_who_decide_does_not_end_it_for_the_others(desk: De
     async with program_asks(desk, talk, deploy(), ADA, BEN, approval=rules) as asked:
         shown = await card(desk, talk, PROMPT)
         assert NOT_NOW not in shown.buttons
-        await desk.press(ADA, shown, "Take back")
+        await desk.press(ADA, shown, WITHDRAW)
         await notice(desk, ADA, NOT_TO_CANCEL)
         assert not asked.task.done()
-        await desk.press(CY, shown, "Take back")
-        await settled(desk, talk, "Taken back")
+        await desk.press(CY, shown, WITHDRAW)
+        await settled(desk, talk, "Withdrawn")
         assert (await asked.outcome()).status == "cancelled"
 
 
-async def test_where_nobody_requested_it_there_is_nothing_to_take_back(desk: Desk) -> None:
+async def test_a_voter_can_undo_their_vote_while_it_is_open(desk: Desk) -> None:
+    talk = await place(desk)
+    async with program_asks(desk, talk, deploy(), ADA, BEN, approval=approval()) as asked:
+        shown = await card(desk, talk, PROMPT)
+        assert UNDO_VOTE not in shown.buttons, "nobody has voted yet"
+        await desk.press(ADA, shown, "Yes")
+        voted = await card(desk, talk, "1 of 2 agree")
+        await desk.press(BEN, voted, UNDO_VOTE)
+        await notice(desk, BEN, "You have not voted, so there is nothing to undo.")
+        await desk.press(ADA, voted, UNDO_VOTE)
+        shown = await card(desk, talk, PROMPT, without="1 of 2 agree")
+        assert shown.buttons == ("Yes", "No")
+        await desk.press(BEN, shown, "Yes")
+        shown = await card(desk, talk, "1 of 2 agree")
+        assert not asked.task.done(), "the vote that was undone does not count"
+        await desk.press(ADA, shown, "Yes")
+        over = await settled(desk, talk, "Approved")
+        assert not over.buttons
+        assert [vote.by.id for vote in (await asked.outcome()).votes] == [desk.actor(BEN).id, desk.actor(ADA).id]
+
+
+async def test_where_nobody_requested_it_there_is_nothing_to_withdraw(desk: Desk) -> None:
     talk = await place(desk)
     async with program_asks(desk, talk, deploy(), ADA, BEN, approval=approval()):
         assert (await card(desk, talk, PROMPT)).buttons == ("Yes", "No")

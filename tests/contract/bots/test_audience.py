@@ -97,7 +97,7 @@ async def test_who_has_written_in_the_thread_may_answer_also_after_the_card_came
         await desk.press(BEN, shown, "Apple")
         await notice(desk, BEN, WRITE_FIRST)
         await desk.say(BEN, "I am here", talk)
-        await line(desk, talk, "I am waiting for an answer")
+        await line(desk, talk, "once somebody answers")
         assert len(desk.pings()) == 1, "the card mentions whoever began, and nobody else"
         await desk.press(BEN, shown, "Pear")
         await answered(desk, talk)
@@ -123,7 +123,7 @@ async def test_other_words_of_people_whom_the_card_does_not_name_are_messages(op
     async with opened() as desk:
         talk, shown = await fruit(desk)
         await desk.say(BEN, "a mango would be nice", talk)
-        await line(desk, talk, "I am waiting for an answer")
+        await line(desk, talk, "once somebody answers")
         assert not offers(desk, talk)
         await desk.press(ADA, shown, "Pear")
         newest = await turn_of(desk, "fruit", 2)
@@ -247,7 +247,7 @@ async def test_whom_the_model_addresses_is_mentioned_and_answers_alone(opened: O
         await notice(desk, ADA, "Only ben can answer")
         assert "ben" in desk.notices(ADA)[0].casefold()
         await desk.say(ADA, "pear", talk)
-        await line(desk, talk, "I am waiting for ben's answer")
+        await line(desk, talk, "once ben answers")
         await desk.say(BEN, "pear", talk)
         await answered(desk, talk, 3)
 

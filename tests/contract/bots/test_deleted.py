@@ -187,7 +187,7 @@ async def test_whoever_is_told_that_the_bot_waits_gets_a_card_that_is_gone_back(
     await desk.lose(first)
     await desk.say(BEN, "by the way, hurry", talk)
     await another(desk, talk, first)
-    said = await line(desk, talk, "I have noted that")
+    said = await line(desk, talk, "Got it.")
     assert "post it again" in said.text
     assert said.links == ()
     await desk.press(ADA, await card(desk, talk), "Pear")
@@ -212,7 +212,7 @@ async def test_a_message_that_is_deleted_before_the_agent_read_it_is_not_told(
     caplog.set_level(logging.INFO, "askback.reception")
     talk, shown = await fruit(desk)
     await desk.say(BEN, "by the way, hurry", talk)
-    await line(desk, talk, "I am waiting for")
+    await line(desk, talk, "I will continue once")
     await desk.say(BEN, "and tell nobody", talk)
     await kept(desk, "and tell nobody")
     await desk.take_back(BEN, talk)

@@ -220,7 +220,7 @@ async def test_after_a_drop_without_resume_the_bot_begins_anew_and_reads_what_it
     await desk.say(BEN, "are you there?", talk)
     await until(lambda: desk.gateway.identified > identified, "it identifies anew", within=30)
     # Messages in between are looked up, because a new session does not receive them.
-    await line(desk, talk, "I am waiting for an answer")
+    await line(desk, talk, "once somebody answers")
     await desk.press(ADA, shown, "Pear")
     await settled(desk, talk, "Pear")
     await line(desk, talk, "So be it, then.")
@@ -236,7 +236,7 @@ async def test_what_was_written_about_an_open_question_while_the_bot_was_away_is
         async with desk.bot():
             talk, shown = await fruit(desk)
             await desk.say(BEN, "before", talk)
-            await line(desk, talk, "I am waiting for an answer")
+            await line(desk, talk, "once somebody answers")
         await desk.say(ADA, "while you were away", talk)
         looked_up = desk.operations().count("list_messages")
         async with desk.bot():

@@ -461,7 +461,7 @@ async def test_every_body_is_held_against_discords_own_document(desk: DiscordDes
 async def test_a_link_to_a_question_leads_to_its_message(desk: DiscordDesk) -> None:
     talk, shown = await fruit(desk)
     await desk.say(BEN, "hm", talk)
-    said = await line(desk, talk, "I am waiting for an answer")
+    said = await line(desk, talk, "once somebody answers")
     assert said.links == (f"https://discord.com/channels/{desk.guild.id}/{talk.thread}/{shown.id}",)
     link = await platform(desk).get_permalink(MessageRef(channel="1100000000000000401", id="5"))
     assert link == "https://discord.com/channels/@me/1100000000000000401/5"

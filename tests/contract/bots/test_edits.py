@@ -19,7 +19,7 @@ from .test_platform_faults import fruit
 async def test_an_edit_of_what_the_agent_has_not_read_replaces_it(desk: Desk) -> None:
     talk, shown = await fruit(desk)
     await desk.say(BEN, "deploy to stagin", talk)
-    await line(desk, talk, "I am waiting for")
+    await line(desk, talk, "I will continue once")
     await desk.edit(BEN, "deploy to PRODUCTION", talk)
     await kept(desk, "deploy to PRODUCTION")
     await desk.press(ADA, shown, "Pear")

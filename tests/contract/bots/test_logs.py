@@ -38,7 +38,7 @@ async def converse(desk: Desk) -> None:
     talk = await desk.mention(ADA, f"{WRITTEN}, please")
     shown = await card(desk, talk)
     await desk.say(BEN, f"hurry, {WRITTEN}", talk)
-    await line(desk, talk, "I am waiting")
+    await line(desk, talk, "I will continue once")
     await desk.press(CY, shown, f"{WRITTEN} A")
     await notice(desk, CY, "can answer")
     await desk.open_field(ADA, shown)

@@ -31,7 +31,7 @@ async def test_what_is_written_meanwhile_is_kept_and_said_once_and_comes_after_t
     monkeypatch.setattr("askback.inbound.card_recovery.LOOK_SECONDS", 30.0)
     talk, shown = await fruit(desk)
     await desk.say(BEN, "by the way, hurry", talk)
-    said = await line(desk, talk, "I am waiting for an answer")
+    said = await line(desk, talk, "once somebody answers")
     assert [link.partition(":")[0] for link in said.links] == ["https"]
     await desk.say(BEN, "yes, do", talk)
     await desk.say(ADA, "one more thing", talk)
@@ -42,14 +42,14 @@ async def test_what_is_written_meanwhile_is_kept_and_said_once_and_comes_after_t
     assert [block["type"] for block in newest.news] == ["tool_result", "text", "text", "text"]
     assert newest.texts == ["ben: by the way, hurry", "ben: yes, do", "ada: one more thing"]
     await line(desk, talk, "So be it, then.")
-    assert len([one for one in desk.lines(talk) if "I am waiting" in one.text]) == 1
+    assert len([one for one in desk.lines(talk) if "I will continue once" in one.text]) == 1
 
 
 @pytest.mark.usefixtures("only_starter")
 async def test_others_are_told_for_whom_the_bot_waits(desk: Desk) -> None:
     talk, _ = await fruit(desk)
     await desk.say(BEN, "what is going on?", talk)
-    said = await line(desk, talk, "I am waiting for ada's answer")
+    said = await line(desk, talk, "once ada answers")
     assert [link.partition(":")[0] for link in said.links] == ["https"]
     assert len(desk.pings()) == 1, "only the card mentions somebody"
 
@@ -61,11 +61,13 @@ async def test_it_is_said_once_for_each_time_that_the_bot_waits(desk: Desk) -> N
     talk = await desk.mention(ADA, "two, please")
     shown = await card(desk, talk, "First?")
     await desk.say(BEN, "hm", talk)
-    await line(desk, talk, "I am waiting")
+    await line(desk, talk, "I will continue once")
     await desk.press(ADA, shown, "A")
     shown = await card(desk, talk, "Second?")
     await desk.say(BEN, "hm again", talk)
-    await until(lambda: len([one for one in desk.lines(talk) if "I am waiting" in one.text]) == 2, "it is said again")
+    await until(
+        lambda: len([one for one in desk.lines(talk) if "I will continue once" in one.text]) == 2, "it is said again"
+    )
     await desk.press(ADA, shown, "D")
     assert (await turn_of(desk, "two", 3)).texts == ["ben: hm again"]
 

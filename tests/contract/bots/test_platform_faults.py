@@ -340,7 +340,7 @@ async def test_a_lost_connection_comes_back_and_what_was_written_meanwhile_is_he
         assert "not connected" in await desk.press_in_vain(ADA, shown, "Apple")
     await desk.say(BEN, "are you there?", talk)
     await desk.reconnected()
-    await line(desk, talk, "I am waiting for an answer")
+    await line(desk, talk, "once somebody answers")
     await answered(desk, talk)
     assert told(desk, "fruit")[-1].texts == ["ben: are you there?"]
 

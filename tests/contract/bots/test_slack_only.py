@@ -273,7 +273,7 @@ async def test_a_name_is_as_harmless_as_any_other_text(workspace: SlackDesk) -> 
     talk = await workspace.mention(eve, "fruit")
     shown = await card(workspace, talk)
     await workspace.say(ADA, f"what does <@{eve}> want?", talk)
-    said = await line(workspace, talk, "I am waiting for")
+    said = await line(workspace, talk, "I will continue once")
     assert "<!channel> @everyone" in said.text
     await workspace.press(eve, shown, "Pear")
     await settled(workspace, talk, "Pear")

@@ -98,7 +98,7 @@ async def test_the_metrics_say_what_happened(backend: Backend, desk: Desk) -> No
     talk, _ = await fruit(desk)
     assert [(point.attributes, point.value) for point in backend.points("askback.asks.open")] == [({}, 1)]
     await desk.say(BEN, "hm", talk)
-    await line(desk, talk, "I am waiting")
+    await line(desk, talk, "I will continue once")
     await answered(desk, talk, backend)
     assert backend.points("askback.asks.open")[0].value == 0
     (asked,) = backend.points("askback.ask.duration")

@@ -200,7 +200,9 @@ async def test_an_approve_and_an_always_are_two_who_agree_to_this_call_alone(des
     calls = (turn(call("deploy", version="1.4.2")), turn(call("deploy", version="1.4.3")))
     desk.model.script(*calls, turn(call("deploy", version="1.4.4")), turn("They are out."), when="release")
     talk = await desk.mention(ADA, "release, please")
-    shown = await card(desk, talk, "2 have to agree, 2 to “Always in this conversation”; one “Deny” ends it.")
+    shown = await card(
+        desk, talk, "Needs 2 approvals. “Always in this conversation” applies if 2 choose it. One denial stops it."
+    )
     await desk.press(BEN, shown, "Always in this conversation")
     shown = await card(desk, talk, "1 of 2 agree")
     assert "1 of 2 agree" in shown.notification

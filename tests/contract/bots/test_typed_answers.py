@@ -33,7 +33,7 @@ from .driver import (
 )
 from .offers import KEEP, USE, known, no_offer, notices, offer, offers, press_anyhow, readers, told
 
-WAITING = "I am waiting for"
+WAITING = "I will continue once"
 GOING_ON = "So be it, then."
 
 
@@ -215,7 +215,7 @@ async def test_of_two_texts_the_newer_is_asked_about_and_the_other_stays_a_messa
 async def test_whoever_may_not_answer_is_told_for_whom_the_bot_waits(desk: Desk) -> None:
     talk, _ = await fruit(desk)
     await desk.say(BEN, "Pear", talk)
-    await line(desk, talk, "I am waiting for ada's answer")
+    await line(desk, talk, "once ada answers")
     assert not offers(desk, talk)
     assert (await card(desk, talk)).controls
 
@@ -338,7 +338,7 @@ async def test_set_to_off_a_message_is_never_an_answer(
     async with desk_with("off", tests_of, tmp_path, monkeypatch) as desk:
         talk, shown = await fruit(desk)
         await desk.say(ADA, "Pear", talk)
-        await line(desk, talk, "I am waiting for your answer")
+        await line(desk, talk, "once you answer")
         await desk.press(ADA, shown, "Apple")
         heard = await turn_of(desk, "fruit", 2)
         assert '"Which fruit?"="Apple"' in heard.result

@@ -226,7 +226,7 @@ async def test_what_people_write_meanwhile_is_answered_once_with_a_link_and_come
         await one.recorded(first, second)
         await one.write("one more thing", ANN)
         await one.write("and another", BEN)
-        await one.says("I am waiting for your answer to the question above (and 1 more)")
+        await one.says("once you answer the question above (and 1 more)")
         assert any(f"board://{number}" in text for text in board.texts() for number in board.messages)
         await one.press(first, Choose(index=0))
         await one.write("a third")
@@ -621,4 +621,4 @@ async def test_an_address_that_is_slow_to_come_holds_up_no_message(
         board.holds["link"] = asyncio.Event()
         async with asyncio.timeout(30):
             await one.write("one more thing")
-        await one.says("I am waiting for your answer to the question above")
+        await one.says("once you answer to the question above")

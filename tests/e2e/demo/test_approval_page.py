@@ -60,7 +60,7 @@ async def test_a_decision_of_two_people(services: Services, open_page: Opener, s
             return {name: card(page, where) for name, page in pages.items()}, task
 
         cards, task = await asked("production")
-        await expect(cards["ada"]).to_contain_text("2 have to agree; one “Deny” ends it.")
+        await expect(cards["ada"]).to_contain_text("Needs 2 approvals. One denial stops it.")
         await cards["ada"].get_by_role("button", name="Approve").click()
         await expect(cards["ben"]).to_contain_text("1 of 2 agree")
         await shot(pages["ben"], "approval-one-of-two")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from askback.domain.actions import Action, Cancel, Choose
 from askback.domain.apply_action import LONGEST_REASON
 from askback.domain.ask_policy import Approval, Policy, Who
-from askback.domain.card import TAKE_BACK, Details, build_vote_field
+from askback.domain.card import WITHDRAW, Details, build_vote_field
 from askback.domain.form import Option
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import Interview, settle
@@ -68,10 +68,10 @@ def shown(at: Interview, approval: Approval = TWO, who: Who = WHO, **more: Any) 
 
 def test_an_open_decision_says_what_is_needed_and_whose_request_it_is() -> None:
     made = shown(asked(), deadline=NOW)
-    assert "2 have to agree; one “No” ends it." in said(made)
-    assert f"Requested by <@{DOT.id}>, who does not decide." in said(made)
+    assert "Needs 2 approvals. One denial stops it." in said(made)
+    assert f"Requested by <@{DOT.id}> (cannot vote)." in said(made)
     assert f"ends <t:{int(NOW.timestamp())}:R>, <t:{int(NOW.timestamp())}:f>" in said(made)
-    assert labels(made) == ["Yes", "No", TAKE_BACK], "nobody says “not now” for the others"
+    assert labels(made) == ["Yes", "No", WITHDRAW], "nobody says “not now” for the others"
 
 
 def test_the_no_is_red_and_what_agrees_is_green() -> None:
@@ -96,9 +96,7 @@ def test_many_who_are_missing_are_counted_and_groups_are_named() -> None:
     assert f"1 of 2 agree  ·  Not yet: 29 people, <@&{RELEASE}>" in text
 
 
-@pytest.mark.parametrize(
-    ("count", "named", "rest"), [(6, 6, ", who do not decide."), (7, 5, " and 2 more, who do not")]
-)
+@pytest.mark.parametrize(("count", "named", "rest"), [(6, 6, " (cannot vote)."), (7, 5, " and 2 more (cannot vote)")])
 def test_of_many_requesters_some_are_named_and_the_others_counted(count: int, named: int, rest: str) -> None:
     people = tuple(BEN.evolve(id=str(200_000_000_000_000_000 + n)) for n in range(count))
     text = said(shown(asked(), TWO.evolve(requesters=people)))
@@ -129,14 +127,14 @@ def test_approved_and_refused_are_told_apart_with_every_vote() -> None:
     assert "1. Yes\n2. No  ✗" in no
     for text in (yes, no):
         assert "Not yet" not in text
-        assert "have to agree" not in text
+        assert "approvals" not in text
 
 
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
         (Outcome(status="timed_out", at=NOW), "Not decided in time: 1 of 2 agreed"),
-        (Outcome(status="cancelled", at=NOW, by=DOT, reason="Not needed"), f"Taken back by <@{DOT.id}>"),
+        (Outcome(status="cancelled", at=NOW, by=DOT, reason="Not needed"), f"Withdrawn by <@{DOT.id}>"),
         (Outcome(status="undeliverable", at=NOW, reason="No such channel."), "Not delivered"),
     ],
 )
@@ -306,4 +304,4 @@ def test_a_reminder_to_a_crowd_says_how_many_more_there_are() -> None:
 
 def test_what_is_cancelled_by_its_requester_is_taken_back() -> None:
     at = apply_vote(asked(), TWO, Action(ask_id=ASK, actor=DOT, at=NOW, step=0, operation=Cancel()))
-    assert f"Taken back by <@{DOT.id}>" in said(shown(at))
+    assert f"Withdrawn by <@{DOT.id}>" in said(shown(at))

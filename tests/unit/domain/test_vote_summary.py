@@ -47,17 +47,17 @@ def drawn(interview: Interview, approval: Approval) -> tuple[Card, VoteCount]:
 @pytest.mark.parametrize(
     ("more", "labels", "said"),
     [
-        ({}, ("Yes", "No"), "2 have to agree; one “No” ends it."),
-        ({"quorum": 1}, ("Yes", "No"), "One has to agree; one “No” ends it."),
-        ({"refusals": 2}, ("Yes", "No"), "2 have to agree; 2 “No” end it."),
-        ({"reasons": "no"}, ("Yes", "No"), "2 have to agree; one “No” ends it. “No” needs a reason."),
-        ({"reasons": "both"}, ("Yes", "No"), "2 have to agree; one “No” ends it. Every choice needs a reason."),
-        ({"refusing": ()}, ("Here", "There"), "2 have to choose the same."),
-        ({}, ("Here", "There", "No"), "2 have to choose the same; one “No” ends it."),
-        ({"quorum": 1}, ("Yes", "No", "Later"), "One has to choose; one “No” ends it."),
-        (WIDER, ("Yes", "No", "Always"), "2 have to agree, 2 to “Always”; one “No” ends it."),
-        ({**WIDER, "quorum": 1}, ("Yes", "No", "Always"), "One has to agree; one “No” ends it."),
-        ({"refusing": ("no", "never")}, ("Yes", "No", "Never"), "2 have to agree; one “No” or “Never” ends it."),
+        ({}, ("Yes", "No"), "Needs 2 approvals. One denial stops it."),
+        ({"quorum": 1}, ("Yes", "No"), "Needs 1 approval. One denial stops it."),
+        ({"refusals": 2}, ("Yes", "No"), "Needs 2 approvals. 2 denials stop it."),
+        ({"reasons": "no"}, ("Yes", "No"), "Needs 2 approvals. One denial stops it. “No” needs a reason."),
+        ({"reasons": "both"}, ("Yes", "No"), "Needs 2 approvals. One denial stops it. Every choice needs a reason."),
+        ({"refusing": ()}, ("Here", "There"), "Needs 2 votes for the same option."),
+        ({}, ("Here", "There", "No"), "Needs 2 votes for the same option. One denial stops it."),
+        ({"quorum": 1}, ("Yes", "No", "Later"), "Needs 1 vote. One denial stops it."),
+        (WIDER, ("Yes", "No", "Always"), "Needs 2 approvals. “Always” applies if 2 choose it. One denial stops it."),
+        ({**WIDER, "quorum": 1}, ("Yes", "No", "Always"), "Needs 1 approval. One denial stops it."),
+        ({"refusing": ("no", "never")}, ("Yes", "No", "Never"), "Needs 2 approvals. One “No” or “Never” stops it."),
     ],
 )
 def test_what_is_needed_is_one_sentence(more: dict[str, Any], labels: tuple[str, ...], said: str) -> None:

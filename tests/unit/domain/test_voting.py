@@ -22,6 +22,7 @@ from askback.domain.actions import (
     ShowDetails,
     Submit,
     SubmitText,
+    UndoVote,
 )
 from askback.domain.apply_action import LONGEST_REASON, Closed, NotPossible, Stale
 from askback.domain.ask_policy import Approval, Policy, Who
@@ -177,6 +178,31 @@ def test_whoever_changes_their_mind_takes_the_first_vote_back():
     assert [(one.by, one.choice.label) for one in ballot.now.votes] == [(ANN, "Later"), (BEN, "Yes")]
     ballot.votes(ANN, YES)
     assert [one.by for one in ballot.ended.votes] == [BEN, ANN]
+
+
+def test_whoever_undoes_their_vote_has_none_and_the_others_keep_theirs():
+    ballot = Ballot(quorum=2)
+    ballot.votes(ANN, YES, delivery="yes")
+    ballot.votes(BEN, LATER)
+    revision = ballot.now.revision
+    ballot.votes(ANN, UndoVote(), delivery="undo")
+    assert [one.by for one in ballot.now.votes] == [BEN]
+    assert ballot.now.revision > revision, "the card is drawn again"
+    assert ballot.votes(ANN, YES, delivery="yes").votes == ballot.now.votes, "the click of before comes late"
+    ballot.votes(CID, YES)
+    assert ballot.outcome is None
+    ballot.votes(ANN, YES)
+    assert [one.by for one in ballot.ended.votes] == [BEN, CID, ANN]
+    with pytest.raises(Closed):
+        ballot.votes(ANN, UndoVote())
+
+
+def test_who_has_not_voted_has_nothing_to_undo():
+    ballot = Ballot(quorum=2)
+    before = ballot.votes(ANN, YES)
+    with pytest.raises(NotPossible, match="You have not voted"):
+        ballot.votes(BEN, UndoVote())
+    assert ballot.now == before
 
 
 def test_one_account_has_one_vote_whatever_tenants_it_appears_with():
@@ -394,6 +420,11 @@ class Voting(RuleBasedStateMachine):
             assert self.said.get(who.id) == index or delivery in self.ballot.now.deliveries
         if self.said.get(who.id) == index and why is None and self.delivered and self.delivered[-1] == one:
             assert not rules.requires_reason(WORKED.questions[0].options[index])
+
+    @rule(who=st.sampled_from(PEOPLE), number=st.none() | st.integers(0, 30))
+    def undoes(self, who: Actor, number: int | None) -> None:
+        delivery = None if number is None else f"{who.id} undoes {number}"
+        self.does(action(who, UndoVote(), delivery=delivery), lambda: self.said.pop(who.id))
 
     @rule(data=st.data())
     def delivers_again(self, data: st.DataObject) -> None:

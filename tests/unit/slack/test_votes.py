@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from askback.domain.actions import Action, Choose
 from askback.domain.apply_action import LONGEST_REASON
 from askback.domain.ask_policy import Approval, Policy, Who
-from askback.domain.card import EVERYTHING, TAKE_BACK, Card, Details
+from askback.domain.card import EVERYTHING, WITHDRAW, Card, Details
 from askback.domain.form import Option
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview
@@ -64,12 +64,10 @@ def test_the_one_whose_request_it_is_is_named_and_not_called() -> None:
     accepted([message])
     assert [one["user_id"] for one in found(message.blocks, "user")] == [ADA.id]
     assert "Cy" in said([message])
-    assert "2 have to agree; one “No” ends it." in message.text
+    assert "Needs 2 approvals. One denial stops it." in message.text
 
 
-@pytest.mark.parametrize(
-    ("count", "named", "rest"), [(6, 6, ", who do not decide."), (7, 5, " and 2 more, who do not")]
-)
+@pytest.mark.parametrize(("count", "named", "rest"), [(6, 6, " (cannot vote)."), (7, 5, " and 2 more (cannot vote)")])
 def test_of_many_requesters_some_are_named_and_the_others_counted(count: int, named: int, rest: str) -> None:
     people = crowd(count)
     made = render.render_messages(decided(rules=RULES.evolve(requesters=people), people=(ADA,)))
@@ -117,7 +115,7 @@ def test_approved_and_refused_are_told_apart() -> None:
 
 def test_the_no_is_red_and_what_agrees_is_green() -> None:
     made = render.render_messages(decided(rules=RULES, people=(ADA,), details="all"))
-    assert labels(made) == ["Yes", "No", EVERYTHING, TAKE_BACK]
+    assert labels(made) == ["Yes", "No", EVERYTHING, WITHDRAW]
     assert [entry.get("style") for entry in elements(made)] == ["primary", "danger", None, None]
 
 

@@ -200,6 +200,7 @@ _OPERATIONS = {
     "review": "went to the review",
     "submit": "submitted the answers",
     "cancel": "cancelled",
+    "undo": "undid their vote",
 }
 
 
