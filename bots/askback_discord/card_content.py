@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from askback.domain.card import Card, Ending, Item, ReviewLine
+from askback.domain.card import Card, Ending, Item, ReviewLine, list_others
 from askback.domain.vote_summary import OPEN_TO
 from askback.text.literal import replace_controls
 from askback_discord import limits, votes
 from askback_discord.card_parts import Block, Part, Text, Unit, everybody, plain, quoted, strong
 from askback_discord.components import gallery, moment
-from askback_discord.controls import build_tabs
+from askback_discord.controls import are_buttons_enough, build_tabs
 
 CROWD: Final = 60
 """Maximum number of text pieces that name the people asked above the form's navigation. More appear below it."""
@@ -27,7 +27,8 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     units: list[Unit] = [_build_head(card)]
     if card.prompt:
         units.append([*_build_prompt(card)])
-    units += _build_items(card, images=images)
+    if not are_buttons_enough(card):
+        units += _build_items(card, images=images)
     if card.view == "question" and card.written is not None:
         units.append([Text("Written answer so far:", opens=True), *quoted([card.written])])
     if card.view == "question" and card.unsent:
@@ -38,9 +39,11 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
             for line in card.lines
         ]
     if card.tally is not None:
-        return [*units, *votes.build_decision(card, card.tally)]
-    if card.ending is not None:
+        units += votes.build_decision(card, card.tally)
+    elif card.ending is not None:
         units.append(_build_ending(card, card.ending))
+    if card.ending is not None and are_buttons_enough(card):
+        units.append([*_build_others(card)])
     return units
 
 
@@ -81,6 +84,14 @@ def _build_prompt(card: Card) -> Iterator[Text]:
         yield Text(replace_controls(excerpt), "code", before="\n")
     if rest:
         yield replace(plain(rest), before="\n")
+
+
+def _build_others(card: Card) -> Iterator[Text]:
+    """The options that no list shows."""
+    caption, labels = list_others(card)
+    for number, label in enumerate(labels):
+        yield Text("  ·  ") if number else Text(f"-# {caption}", before="\n")
+        yield plain(label)
 
 
 def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:

@@ -6,11 +6,11 @@ __all__ = ["build_content"]
 
 from collections.abc import Iterator
 
-from askback.domain.card import Card, Ending, Item, ReviewLine
+from askback.domain.card import Card, Ending, Item, ReviewLine, list_others
 from askback_slack import votes
 from askback_slack.blocks import Block, bold, code, context, date, image, runs, section, text
 from askback_slack.card_parts import Part, Unit, list_addressees, paragraph, person, quoted
-from askback_slack.controls import build_tabs
+from askback_slack.controls import are_buttons_enough, build_tabs
 
 LONG = 300
 """Maximum length of a prompt in bold, in characters."""
@@ -23,7 +23,8 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     units: list[Unit] = [_build_head(card)]
     if card.prompt:
         units.append([*_build_prompt(card)])
-    units += _build_items(card, images=images)
+    if not are_buttons_enough(card):
+        units += _build_items(card, images=images)
     if card.view == "question" and card.written is not None:
         units.append([*_build_captioned("Written answer so far:", card.written)])
     if card.view == "question" and card.unsent:
@@ -39,6 +40,8 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
         units.append(_build_ending(card, card.ending))
     if card.tally is not None:
         units += votes.build_votes(card.tally)
+    if card.ending is not None and are_buttons_enough(card):
+        units.append([*_build_others(card)])
     return units
 
 
@@ -66,6 +69,16 @@ def _build_prompt(card: Card) -> Iterator[Part]:
     for run in runs(excerpt):
         yield Part(code([run]))
     yield from paragraph(runs(rest))
+
+
+def _build_others(card: Card) -> Iterator[Part]:
+    """The options that no list shows."""
+    caption, labels = list_others(card)
+    line = [text(caption)]
+    for number, label in enumerate(labels):
+        line += [*([text("  ·  ")] if number else []), *runs(label)]
+    if labels:
+        yield from paragraph(line, opens=True)
 
 
 def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["build_controls", "build_tabs", "list_suggestions"]
+__all__ = ["are_buttons_enough", "build_controls", "build_tabs", "list_suggestions"]
 
 from collections.abc import Iterator
 
@@ -93,13 +93,24 @@ def _fits_buttons(card: Card) -> bool:
     return short and len(card.items) + card.custom <= BUTTONS
 
 
-def _build_option_buttons(card: Card) -> Iterator[Block]:
+def are_buttons_enough(card: Card) -> bool:
+    """Return True if buttons show the whole of each option, so that the text need not list them."""
+    if not card.items or card.several or not card.has_labels_only or not _fits_buttons(card):
+        return False
+    return _are_labels_distinct(card) and all(to_single_line(item.label) == item.label for item in card.items)
+
+
+def _are_labels_distinct(card: Card) -> bool:
     labels = [to_single_line(item.label) for item in card.items]
-    plain_enough = len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
+    return len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
+
+
+def _build_option_buttons(card: Card) -> Iterator[Block]:
+    plain_enough = _are_labels_distinct(card)
     recommended = next((item.number for item in card.items if item.recommended), None)
     agreeing = vote_summary.get_agreeing_option(card)
     for item in card.items:
-        label = item.label if plain_enough else f"{item.number}. {item.label}"
+        label = f"{'✓ ' if item.chosen else ''}{item.label if plain_enough else f'{item.number}. {item.label}'}"
         control = _to_control(card, "choose", item.number - 1)
         refuses = card.tally is not None and item.number - 1 in card.tally.refusing
         yield button(label, control, primary=item.number == (agreeing or recommended), danger=refuses)

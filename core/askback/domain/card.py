@@ -21,6 +21,7 @@ __all__ = [
     "build_reason_field",
     "build_text_field",
     "build_vote_field",
+    "list_others",
 ]
 
 from itertools import takewhile
@@ -140,6 +141,11 @@ class Card(Value):
         if self.written is not None or self.unsent:
             return EDIT_TEXT
         return WRITE_ANSWER if self.asks_for_text else SOMETHING_ELSE
+
+    @property
+    def has_labels_only(self) -> bool:
+        """True if no option has a description, a preview or an image."""
+        return not any(item.description or item.preview or item.image for item in self.items)
 
     @property
     def can_undo(self) -> bool:
@@ -278,6 +284,13 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         if outcome is None
         else Ending(status=outcome.status, at=outcome.at, by=outcome.by, reason=outcome.reason),
     )
+
+
+def list_others(card: Card) -> tuple[str, tuple[str, ...]]:
+    """Return a caption, and the labels of the options that a settled question did not end with."""
+    if card.ending is None or card.ending.status != "answered":
+        return "Options: ", tuple(item.label for item in card.items)
+    return "Not chosen: ", tuple(item.label for item in card.items if not item.chosen)
 
 
 def build_text_field(ask_id: str, interview: Interview) -> TextField:

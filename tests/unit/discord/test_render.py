@@ -130,8 +130,23 @@ def test_the_recommended_option_stands_out_once() -> None:
     two = (Option(value="a", label="A (Recommended)"), Option(value="b", label="B (recommended)"))
     made = shown(interview(question(options=(*two, *options(1)))))
     assert [entry["style"] for entry in elements(made)] == [1, *[2] * 5]
-    assert said(made).count("  ★") == 2
-    assert "1. A (Recommended)  ★" in said(made)
+    assert "A (Recommended)" not in said(made), "the button says it"
+    described = Option(value="c", label="C (Recommended)", description="The usual one.")
+    assert "1. C (Recommended)  ★" in said(shown(interview(question(options=(described, *options(1))))))
+
+
+def test_options_that_their_buttons_show_whole_are_not_listed_too() -> None:
+    assert "Option" not in said(shown(interview(question(options=options(3)))))
+    described = (*options(2)[:1], options(2)[1].evolve(description="About it."))
+    assert "1. Option 1" in said(shown(interview(question(options=described))))
+    broken = (Option(value="x", label="Two\nlines"), *options(1))
+    assert "Two\nlines" in said(shown(interview(question(options=broken)))), "a button shows one line"
+
+
+def test_the_button_of_what_was_chosen_has_a_mark() -> None:
+    at = do(interview(FORM[0].evolve(options=options(2), multi_select=False), FORM[1]), Choose(index=1), Back())
+    labels = [entry["label"] for entry in elements(shown(at)) if ":choose:" in entry["custom_id"]]
+    assert labels == ["Option 1", "✓ Option 2"]
 
 
 def test_equal_labels_are_told_apart_by_their_numbers() -> None:
@@ -318,8 +333,9 @@ def test_an_answered_card_has_no_controls_and_says_who_and_when() -> None:
     assert elements(made) == []
     text = said(made)
     assert "Which one?" in text
-    assert "1. Option 1\n2. Option 2  ✓\n3. Option 3" in text
     assert f"✓ Answered by {MENTION}  ·  <t:{int(NOW.timestamp())}:f>\nOption 2" in text
+    assert text.endswith("\nNot chosen: Option 1  ·  Option 3")
+    assert text.count("Option 2") == 1
 
 
 @pytest.mark.parametrize(

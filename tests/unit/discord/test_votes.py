@@ -123,8 +123,8 @@ def test_approved_and_refused_are_told_apart_with_every_vote() -> None:
     assert f"⛔ Refused{at}" in no
     assert f"✓  <@{BEN.id}>  Yes\n✗  <@{CY.id}>  No\nNot on a Friday" in no
     assert no.count("Not on a Friday") == 1
-    assert "1. Yes  ✓\n2. No" in yes
-    assert "1. Yes\n2. No  ✗" in no
+    assert yes.endswith("Not chosen: No")
+    assert no.endswith("Not chosen: Yes")
     for text in (yes, no):
         assert "Not yet" not in text
         assert "approvals" not in text

@@ -135,8 +135,25 @@ def test_the_recommended_option_stands_out_once() -> None:
     made = shown(interview(question(options=(*two, *options(1)))))
     styles = [entry.get("style") for entry in elements(made)]
     assert styles == ["primary", *[None] * 5]
-    assert said(made).count("  ★") == 2
-    assert "A (Recommended)" in said(made)
+    assert said(made).count("A (Recommended)") == 1, "the button says it"
+    described = Option(value="c", label="C (Recommended)", description="The usual one.")
+    assert "  ★" in said(shown(interview(question(options=(described, *options(1))))))
+
+
+def test_options_that_their_buttons_show_whole_are_not_listed_too() -> None:
+    at = interview(question(options=options(3)))
+    texts = said(shown(at))
+    assert [texts.count(f"Option {number}") for number in (1, 2, 3)] == [1, 1, 1]
+    described = (*options(2)[:1], options(2)[1].evolve(description="About it."))
+    assert said(shown(interview(question(options=described)))).count("Option 1") == 2
+    broken = (Option(value="x", label="Two\nlines"), *options(1))
+    assert "Two\nlines" in said(shown(interview(question(options=broken)))), "a button shows one line"
+
+
+def test_the_button_of_what_was_chosen_has_a_mark() -> None:
+    at = do(interview(FORM[0].evolve(options=options(2), multi_select=False), FORM[1]), Choose(index=1), Back())
+    labels = [entry["text"]["text"] for entry in elements(shown(at)) if ":choose:" in entry["action_id"]]
+    assert labels == ["Option 1", "✓ Option 2"]
 
 
 def test_equal_labels_are_told_apart_by_their_numbers() -> None:
@@ -264,10 +281,9 @@ def test_an_answered_card_has_no_controls_and_says_who_and_when() -> None:
     made = shown(do(at, Choose(index=1)))
     assert elements(made) == []
     texts = said(made)
-    assert {"Which one?", "Option 1", "Option 2", "Option 3", "✓ Answered"} <= set(texts)
-    section = made[0].blocks[3 - 1]
-    assert "  ✓" in said((render.SlackMessage("", (section,)),))
-    assert texts.count("Option 2") == 2
+    assert {"Which one?", "Option 2", "✓ Answered"} <= set(texts)
+    assert texts.count("Option 2") == 1
+    assert texts[texts.index("Not chosen: ") :] == ["Not chosen: ", "Option 1", "  ·  ", "Option 3"]
     blocks = json.dumps(made[0].blocks)
     assert '"user_id": "U0ADA"' in blocks
     assert f'"timestamp": {int(NOW.timestamp())}' in blocks
