@@ -232,7 +232,7 @@ async def test_what_people_write_meanwhile_is_answered_once_with_a_link_and_come
         await one.write("a third")
         await one.press(second, Choose(index=0))
         await one.says("Thanks.")
-        assert len([text for text in board.texts() if "waiting for" in text]) == 1
+        assert len([text for text in board.texts() if "I will continue once" in text]) == 1
         content = last_request(services)[-1]["content"]
         assert [block["type"] for block in content] == ["tool_result"] * 2 + ["text"] * 3
         assert text_of(last_request(services)[-1]) == ["Ann: one more thing", "Ben: and another", "Ann: a third"]
@@ -621,4 +621,4 @@ async def test_an_address_that_is_slow_to_come_holds_up_no_message(
         board.holds["link"] = asyncio.Event()
         async with asyncio.timeout(30):
             await one.write("one more thing")
-        await one.says("once you answer to the question above")
+        await one.says("once you answer the question above")
