@@ -7,10 +7,11 @@ __all__ = ["build_content"]
 from collections.abc import Iterator
 
 from askback.domain.card import Card, Ending, Item, ReviewLine, list_others
-from askback_slack import votes
+from askback_slack import limits, votes
 from askback_slack.blocks import Block, bold, code, context, date, image, runs, section, text
 from askback_slack.card_parts import Part, Unit, list_addressees, paragraph, person, quoted
 from askback_slack.controls import are_buttons_enough, build_tabs
+from askback_slack.escaping import fit_line
 
 LONG = 300
 """Maximum length of a prompt in bold, in characters."""
@@ -74,11 +75,9 @@ def _build_prompt(card: Card) -> Iterator[Part]:
 def _build_others(card: Card) -> Iterator[Part]:
     """The options that no list shows."""
     caption, labels = list_others(card)
-    line = [text(caption)]
-    for number, label in enumerate(labels):
-        line += [*([text("  ·  ")] if number else []), *runs(label)]
     if labels:
-        yield from paragraph(line, opens=True)
+        named = (fit_line(label, limits.OPTION_TEXT) for label in labels)
+        yield Part(context(f"{caption}{'  ·  '.join(named)}"), opens=True)
 
 
 def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:

@@ -283,7 +283,18 @@ def test_an_answered_card_has_no_controls_and_says_who_and_when() -> None:
     texts = said(made)
     assert {"Which one?", "Option 2", "✓ Answered"} <= set(texts)
     assert texts.count("Option 2") == 1
-    assert texts[texts.index("Not chosen: ") :] == ["Not chosen: ", "Option 1", "  ·  ", "Option 3"]
+    assert texts[-1] == "Not chosen: Option 1  ·  Option 3"
+
+
+def test_options_that_were_not_chosen_are_literal_on_a_settled_card() -> None:
+    hostile = (Option(value="x", label="<!channel> *all* \u202eabc"), Option(value="y", label="Fine"))
+    made = shown(do(interview(question(options=hostile)), Choose(index=1)))
+    assert made[0].blocks[-1] == {
+        "type": "context",
+        "elements": [
+            {"type": "plain_text", "text": "Not chosen: \u2068<!channel> *all* \u202eabc\u202c\u2069", "emoji": False},
+        ],
+    }
     blocks = json.dumps(made[0].blocks)
     assert '"user_id": "U0ADA"' in blocks
     assert f'"timestamp": {int(NOW.timestamp())}' in blocks
