@@ -131,6 +131,11 @@ async def test_questions_of_a_newer_release_wait_and_the_deadlines_of_others_do_
         asking = asyncio.create_task(one.manager.ask(TEA, to=there, who=Who.only(ANN), timeout=None))
         (card,) = await one.asked()
         await one.recorded(card)
+
+        async def delivered() -> bool:
+            return not await _found(one, "SELECT id FROM outbox WHERE ask_id = :id", id=card.id)
+
+        await eventually(delivered)  # a commit after the one that recorded the card
         await _execute(one, FIELD[0])
         # Its deadline has passed, its card is due to be drawn, and a reminder is due.
         await _execute(one, "UPDATE asks SET attend_at = 1")

@@ -96,7 +96,10 @@ async def open_desk(
             audit(desk)
     finally:
         logging.getLogger().removeHandler(journal)
-    assert not [one for one in threading.enumerate() if isinstance(one, KeepAliveHandler)], "a heartbeat goes on"
+    # A thread that was told to stop may need a moment for it.
+    await until(
+        lambda: not any(isinstance(one, KeepAliveHandler) for one in threading.enumerate()), "no heartbeat goes on"
+    )
 
 
 def allow(monkeypatch: pytest.MonkeyPatch, **lists: Sequence[str]) -> None:
