@@ -11,7 +11,7 @@ from askback.domain.card import EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, 
 from askback.text.literal import utf16_length
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, Style, button, menu, option, row
-from askback_discord.escaping import fit_line, to_single_line
+from askback_discord.escaping import fit_line
 
 BUTTONS = limits.ROW_BUTTONS
 """Maximum number of buttons for a single choice, including "Something else…". More options become a menu."""
@@ -19,6 +19,8 @@ SHORT = 38
 """Maximum length of such a button's label, in UTF-16 units. Discord shows no more of a label."""
 TABS = 5
 """Maximum number of questions of a form that get a button each. More become a menu."""
+CHOSEN = "✓ "
+"""Text in front of the label of the option that is chosen so far."""
 TAB = 24
 """Characters of a tab's label. The full header is shown above its question."""
 MENU_WEIGHT = 4_500
@@ -97,22 +99,17 @@ def _fits_buttons(card: Card) -> bool:
 
 def are_buttons_enough(card: Card) -> bool:
     """Return True if buttons show the whole of each option, so that the text need not list them."""
-    if not card.items or card.several or not card.has_labels_only or not _fits_buttons(card):
-        return False
-    return _are_labels_distinct(card) and all(to_single_line(item.label) == item.label for item in card.items)
-
-
-def _are_labels_distinct(card: Card) -> bool:
-    labels = [to_single_line(item.label) for item in card.items]
-    return len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
+    marked = len(CHOSEN) + max((utf16_length(item.label) for item in card.items), default=0)
+    return card.is_plain_choice and _fits_buttons(card) and marked <= SHORT
 
 
 def _build_option_buttons(card: Card) -> Iterator[Component]:
-    plain_enough = _are_labels_distinct(card)
+    distinct = card.has_distinct_labels
     agreeing = vote_summary.get_agreeing_option(card)
     recommended = next((item.number for item in card.items if item.recommended), None)
     for item in card.items:
-        label = f"{'✓ ' if item.chosen else ''}{item.label if plain_enough else f'{item.number}. {item.label}'}"
+        label = item.label if distinct else f"{item.number}. {item.label}"
+        label = f"{CHOSEN if item.chosen else ''}{label}"
         style: Style = "primary" if item.number == recommended else "secondary"
         if card.tally is not None and item.number - 1 in card.tally.refusing:
             style = "danger"

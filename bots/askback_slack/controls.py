@@ -12,12 +12,14 @@ from askback.domain import vote_summary
 from askback.domain.card import EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
 from askback_slack import control_ids, limits
 from askback_slack.blocks import Block, actions, button, option, plain
-from askback_slack.escaping import fit_line, replace_controls, to_single_line
+from askback_slack.escaping import fit_line, replace_controls
 
 BUTTONS = 5
 """Maximum number of buttons for a single choice, including "Something else…". More options become a menu."""
 SHORT = 40
 """Maximum length of such a button's label, in UTF-16 units."""
+CHOSEN = "✓ "
+"""Text in front of the label of the option that is chosen so far."""
 TAB = 24
 """Characters of a tab's label. The full header is shown above its question."""
 MENU_TEXT = 3_000
@@ -95,22 +97,16 @@ def _fits_buttons(card: Card) -> bool:
 
 def are_buttons_enough(card: Card) -> bool:
     """Return True if buttons show the whole of each option, so that the text need not list them."""
-    if not card.items or card.several or not card.has_labels_only or not _fits_buttons(card):
-        return False
-    return _are_labels_distinct(card) and all(to_single_line(item.label) == item.label for item in card.items)
-
-
-def _are_labels_distinct(card: Card) -> bool:
-    labels = [to_single_line(item.label) for item in card.items]
-    return len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
+    return card.is_plain_choice and _fits_buttons(card)
 
 
 def _build_option_buttons(card: Card) -> Iterator[Block]:
-    plain_enough = _are_labels_distinct(card)
+    distinct = card.has_distinct_labels
     recommended = next((item.number for item in card.items if item.recommended), None)
     agreeing = vote_summary.get_agreeing_option(card)
     for item in card.items:
-        label = f"{'✓ ' if item.chosen else ''}{item.label if plain_enough else f'{item.number}. {item.label}'}"
+        label = item.label if distinct else f"{item.number}. {item.label}"
+        label = f"{CHOSEN if item.chosen else ''}{label}"
         control = _to_control(card, "choose", item.number - 1)
         refuses = card.tally is not None and item.number - 1 in card.tally.refusing
         yield button(label, control, primary=item.number == (agreeing or recommended), danger=refuses)

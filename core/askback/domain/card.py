@@ -38,7 +38,7 @@ from askback.domain.outcome import OutcomeStatus
 from askback.domain.reserved_options import NO_ANSWER
 from askback.domain.voting import VoteCount, count_votes
 from askback.internal.values import Value
-from askback.text.literal import fit_line
+from askback.text.literal import fit_line, to_single_line
 
 LONGEST_NAMED = 60
 """Maximum number of characters of an option's label in a sentence about it."""
@@ -143,9 +143,22 @@ class Card(Value):
         return WRITE_ANSWER if self.asks_for_text else SOMETHING_ELSE
 
     @property
-    def has_labels_only(self) -> bool:
-        """True if no option has a description, a preview or an image."""
-        return not any(item.description or item.preview or item.image for item in self.items)
+    def has_distinct_labels(self) -> bool:
+        """True if the options can be told apart, and read, by their labels on one line each."""
+        labels = [to_single_line(item.label) for item in self.items]
+        return len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
+
+    @property
+    def is_plain_choice(self) -> bool:
+        """True if one line for each option, its label, says all about the options, of which one can be chosen."""
+        bare = not any(item.description or item.preview or item.image for item in self.items)
+        return (
+            bool(self.items)
+            and bare
+            and not self.several
+            and self.has_distinct_labels
+            and all(to_single_line(item.label) == item.label for item in self.items)
+        )
 
     @property
     def can_undo(self) -> bool:

@@ -62,6 +62,7 @@ class Vote(Value):
 
 OutcomeStatus = Literal["answered", "cancelled", "declined", "timed_out", "undeliverable"]
 OutcomeState = Literal["answered", "refused", "declined", "cancelled", "timed_out", "undeliverable"]
+"""`OutcomeStatus`, and "refused", in the order of lists and statistics."""
 
 
 class Outcome(Value):

@@ -82,11 +82,10 @@ def describe_rule(card: Card, tally: VoteCount) -> str:
         wider = _format_labels(card, (wider for wider, _ in tally.wider))
         sentences.append(f"{wider} applies if {tally.quorum} choose it")
     if tally.refusing:
-        several = len(tally.refusing) > 1
-        denials = "denial" if tally.refusals == 1 else "denials"
-        what = _format_labels(card, tally.refusing) if several else denials
-        count = "One" if tally.refusals == 1 else str(tally.refusals)
-        sentences.append(f"{count} {what} {'stops' if tally.refusals == 1 else 'stop'} it")
+        one = tally.refusals == 1
+        denial = "denial" if one else "denials"
+        what = denial if len(tally.refusing) == 1 else _format_labels(card, tally.refusing)
+        sentences.append(f"One {what} stops it" if one else f"{tally.refusals} {what} stop it")
     if tally.reasons:
         every = len(tally.reasons) == len(card.items)
         sentences.append(f"{'Every choice' if every else _format_labels(card, tally.reasons)} needs a reason")
