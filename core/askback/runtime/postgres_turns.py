@@ -14,8 +14,7 @@ __all__ = ["JobTurnScheduler", "raise_unless_cancelled"]
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any, TypeAlias
@@ -49,7 +48,10 @@ SWEEP_SECONDS = 1.0
 ANNOUNCE_SECONDS = 0.1
 """Seconds between two attempts to announce the platforms that this process serves."""
 POLL_SECONDS = 1.0
-PAUSE_SECONDS = 1.0
+PAUSE_SECONDS = 0.5
+"""Seconds between two sessions."""
+UNREGISTER_SECONDS = 0.5
+"""Seconds for which the end of a session waits for a connection to remove its worker."""
 OPEN_SECONDS = 3.0
 """Timeout in seconds for connecting, and for getting a connection from the pool."""
 CONNECTIONS = 4
@@ -99,11 +101,21 @@ _AnyTask: TypeAlias = Task[Any, Any, Any]
 
 
 class _Manager(JobManager):
-    """Suppress lost connections when recording a job's end; `_give_back_left` handles such jobs later."""
+    """Suppress lost connections when recording a job's end; `_give_back_left` frees such jobs.
+
+    The end of a worker waits only briefly for a connection. Raises `TimeoutError` then.
+    """
+
+    def __init__(self, connector: PsycopgConnector, leave: Callable[[Job], None]) -> None:
+        """`leave` gets each job whose end could not be recorded."""
+        super().__init__(connector)
+        self._leave = leave
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
-        with suppress(ConnectorException):
+        try:
             await super().finish_job(job, status, delete_job)
+        except ConnectorException:
+            self._leave(job)
 
     async def retry_job(
         self,
@@ -113,8 +125,16 @@ class _Manager(JobManager):
         queue: str | None = None,
         lock: str | None = None,
     ) -> None:
-        with suppress(ConnectorException):
+        try:
             await super().retry_job(job, retry_at, priority, queue, lock)
+        except ConnectorException:
+            self._leave(job)
+
+    async def unregister_worker(self, worker_id: int) -> None:
+        # A pool that has lost its server waits longer before each attempt. Do not wait with it: the next session begins
+        # only after this one, and `_give_back_left` frees the jobs of a worker that stayed.
+        async with asyncio.timeout(UNREGISTER_SECONDS):
+            await super().unregister_worker(worker_id)
 
 
 class _Tasks(dict[str, _AnyTask]):
@@ -225,10 +245,13 @@ class JobTurnScheduler:
             open=False,
         )
         try:
+            # While the server is away, one attempt fails at once. The pool would make attempts with growing pauses.
+            async with await BoundedConnection.connect(**parameters):
+                pass
             await pool.open(wait=True, timeout=OPEN_SECONDS)
             connector = PsycopgConnector()
             app = App(connector=connector)
-            app.job_manager = _Manager(connector)
+            app.job_manager = _Manager(connector, self._note_left)
             app.task(name=TURN, retry=_Again())(self._run_turn)
             known: Any = app.tasks  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
             app.tasks = _Tasks(known, app.task(name="askback.unknown", retry=_Again())(_reject_unknown_job))
@@ -291,6 +314,11 @@ class JobTurnScheduler:
                 extra={"action": "turns_left", "count": count},
             )
 
+    def _note_left(self, job: Job) -> None:
+        """Release this job as soon as the database works again."""
+        if job.id is not None:
+            self._left[job.id] = float("-inf")
+
     async def _list_held_jobs(self, worker_id: int) -> dict[int, str]:
         return await self._database.read(lambda connection: list_held_jobs(connection, worker_id))
 
@@ -311,7 +339,7 @@ class JobTurnScheduler:
             else:
                 if taken:
                     log.warning(
-                        "Took over %d turns of a process that died.",
+                        "Took over %d turns that a process left without an end.",
                         taken,
                         extra={"action": "turns_taken_over", "count": taken},
                     )

@@ -20,7 +20,7 @@ from askback.store.notifications import LISTENING, Signal
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.external_access import list_processes, look
-from askback.store.postgres.jobs import give_back, list_held_jobs
+from askback.store.postgres.jobs import give_back, list_held_jobs, queue_of, sweep
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import Fault, turn
 from askback_sandbox.services import Services
@@ -28,20 +28,20 @@ from support.engine import Board, engine, eventually
 from support.stores import URL_FILE
 
 
-@pytest.mark.parametrize("session", ["the same session", "the next session"])
+@pytest.mark.parametrize("case", ["the same session", "the next session", "an unknown error"])
 async def test_a_job_whose_end_could_not_be_said_holds_up_no_later_turn(
-    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, session: str
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, case: str
 ) -> None:
     (tmp_path / URL_FILE).write_text(postgres_url)
-    is_next = session == "the next session"
-    monkeypatch.setattr(postgres_turns, "LEFT_SECONDS", 1000.0 if is_next else 1.0)
+    is_unknown = case == "an unknown error"
+    monkeypatch.setattr(postgres_turns, "LEFT_SECONDS", 1.0 if is_unknown else 1000.0)
     finish, failed = JobManager.finish_job, 0
 
     async def away_once(self: JobManager, *arguments: object, **more: object) -> None:
         nonlocal failed
         if not failed:
             failed += 1
-            raise ConnectorException
+            raise RuntimeError if is_unknown else ConnectorException
         await finish(self, *arguments, **more)  # type: ignore[arg-type]
 
     async def away(self: JobManager, worker_id: int) -> None:
@@ -61,7 +61,7 @@ async def test_a_job_whose_end_could_not_be_said_holds_up_no_later_turn(
 
             await eventually(has_failed)
             turns = cast("JobTurnScheduler", one.worker._turns)
-            if is_next and turns._worker is not None:
+            if case == "the next session" and turns._worker is not None:
                 turns._worker.stop()
             await one.write("are you there?")
             await one.says("Still here.")
@@ -87,6 +87,24 @@ async def test_a_job_is_given_back_once_whoever_frees_it_first(postgres_url: str
         connection.execute("UPDATE procrastinate_jobs SET status = 'doing', worker_id = %s", (other,))
         assert await database.run(lambda one: give_back(one, [gone], [number])) == 0
         assert await database.run(lambda one: list_held_jobs(one, other)) == {number: "c"}
+    await database.close()
+
+
+async def test_a_job_of_a_removed_worker_is_freed_by_a_process_that_has_no_worker_at_the_moment(
+    postgres_url: str,
+) -> None:
+    """After an outage, a process removes its former worker before it registers the next one."""
+    database = PostgresDatabase(PostgresAddress.read(postgres_url), connections=1)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        worker = connection.execute("INSERT INTO procrastinate_workers DEFAULT VALUES RETURNING id").fetchone()
+        connection.execute(
+            "INSERT INTO procrastinate_jobs (queue_name, task_name, lock, status, worker_id) "
+            "VALUES (%s, 't', 'c', 'doing', %s)",
+            (queue_of("discord"), *(worker or ())),
+        )
+        assert await database.run(lambda one: sweep(one, frozenset({"discord"}), None)) == 0
+        connection.execute("DELETE FROM procrastinate_workers")
+        assert await database.run(lambda one: sweep(one, frozenset({"discord"}), None)) == 1
     await database.close()
 
 

@@ -92,15 +92,15 @@ class Office:
         await rig.until(lambda: rig.whole(f"Number {number} is painted."))
 
     async def commits(self) -> None:
-        """Wait until another client can commit through the bot's proxy."""
+        """Wait until another client can commit through the bot's proxy, which includes the standby's confirmation."""
 
         def attempt() -> bool:
             try:
                 with psycopg.connect(self.way.url(self.database), connect_timeout=2, autocommit=True) as one:
-                    row = one.execute("SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool")
-                    return row.fetchone() == (False,)
+                    one.execute("SELECT pg_logical_emit_message(true, 'askback', 'commit')")
             except psycopg.Error:
                 return False
+            return True
 
         async with asyncio.timeout(30):
             while not await asyncio.to_thread(attempt):  # noqa: ASYNC110 - only the server knows

@@ -29,8 +29,10 @@ _GIVE_BACK = text(
     WITH dead AS (
         SELECT job.id FROM procrastinate_jobs job LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
         WHERE job.status = 'doing' AND job.queue_name = ANY(:queues)
-          AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => :seconds))
-          AND job.worker_id IS DISTINCT FROM CAST(:own AS bigint)
+          AND (worker.id IS NULL OR (
+            worker.last_heartbeat < now() - make_interval(secs => :seconds)
+            AND worker.id IS DISTINCT FROM CAST(:own AS bigint)
+          ))
         FOR UPDATE OF job SKIP LOCKED
     ), given_back AS (
         SELECT procrastinate_retry_job_v2(dead.id, NULL, NULL, NULL, NULL) FROM dead
@@ -98,7 +100,8 @@ def defer_turn(connection: Connection, conversation_id: str, platform: str) -> N
 def sweep(connection: Connection, served: frozenset[str], own: int | None) -> int:
     """Free the jobs of dead processes on these platforms, and queue the jobs that are missing.
 
-    `own` is the id of this process's worker, whose jobs stay. Returns the number of jobs that were freed.
+    `own` is the id of this process's worker, whose jobs stay; None if it has no worker at the moment. Returns the
+    number of jobs that were freed.
     """
     keys = [to_key_prefix(name) for name in sorted(served)]
     queues = [_QUEUE, *map(queue_of, sorted(served))]
