@@ -26,6 +26,7 @@ from procrastinate.jobs import DeleteJobCondition, Job, Status
 from procrastinate.manager import JobManager
 from procrastinate.tasks import Task
 from procrastinate.worker import Worker
+from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool
 
 from askback.agent.concurrency_slots import MAX_SLOTS
@@ -246,7 +247,7 @@ class JobTurnScheduler:
         )
         try:
             # While the server is away, one attempt fails at once. The pool would make attempts with growing pauses.
-            async with await BoundedConnection.connect(**parameters):
+            async with await BoundedConnection.connect(make_conninfo(**parameters)):
                 pass
             await pool.open(wait=True, timeout=OPEN_SECONDS)
             connector = PsycopgConnector()
