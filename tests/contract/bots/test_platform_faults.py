@@ -266,8 +266,6 @@ async def test_a_text_whose_recording_is_in_doubt_stands_there_once(
 ) -> None:
     """The commit was not applied, and somebody writes before the turn is taken again."""
     desk.journal.announce("askback.worker")
-    # On a slow machine, Discord's placeholder would come before the beginning.
-    monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 60.0)
     desk.model.delay = 0.02
     desk.model.script(turn(STORY), turn(STORY), when="story")
 
@@ -293,8 +291,6 @@ async def test_a_text_whose_posting_was_not_confirmed_stands_there_once_although
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.journal.announce("askback.worker", "askback.agent")
-    # On a slow machine, Discord's placeholder would come before the beginning.
-    monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 60.0)
     desk.model.delay = 0.02
     desk.model.script(turn(STORY), turn(STORY), when="story")
 
@@ -315,8 +311,6 @@ async def test_a_text_whose_posting_was_not_confirmed_stands_there_once_although
 async def test_a_text_whose_posting_was_not_confirmed_stands_there_once_although_its_bot_was_stopped(
     tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # On a slow machine, Discord's placeholder would come before the beginning.
-    monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 60.0)
     async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
         desk.model.delay = 0.02
         desk.model.script(turn(STORY), turn(STORY), when="story")
