@@ -8,9 +8,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from askback.domain.card import Card, Ending, Item, ReviewLine, list_others
+from askback.domain.card import (
+    ENDINGS,
+    LONGEST_TITLE,
+    Card,
+    Ending,
+    Item,
+    ReviewLine,
+    get_form_title,
+    get_line_title,
+    list_others,
+)
 from askback.domain.vote_summary import OPEN_TO
-from askback.text.literal import replace_controls
+from askback.text.literal import fit_line, replace_controls
 from askback_discord import limits, votes
 from askback_discord.card_parts import Block, Part, Text, Unit, everybody, plain, quoted, strong
 from askback_discord.components import gallery, moment
@@ -24,6 +34,8 @@ SPACED: Final = 30
 
 def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     """Return the complete content of a card. Without `images`, show the addresses of images as text."""
+    if card.ending is not None and card.is_compact:
+        return [*_build_settled(card, card.ending)]
     units: list[Unit] = [_build_head(card)]
     if card.prompt:
         units.append([*_build_prompt(card)])
@@ -34,14 +46,9 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     if card.view == "question" and card.unsent:
         units.append([Text(f"-# A rejected text is kept: {_explain_problem(card)}", opens=True)])
     if not card.prompt:
-        units += [
-            _build_review_line(line, "Not answered yet" if card.ending is None else "Not answered")
-            for line in card.lines
-        ]
+        units += map(_build_review_line, card.lines)
     if card.tally is not None:
         units += votes.build_decision(card, card.tally)
-    elif card.ending is not None:
-        units.append(_build_ending(card, card.ending))
     if card.ending is not None and are_buttons_enough(card):
         units.append([*_build_others(card)])
     return units
@@ -56,7 +63,7 @@ def _build_head(card: Card) -> Unit:
         made.append(strong(card.header))
         if card.tabs and card.view == "question":
             made.append(Text(f"  {card.position[0]} of {card.position[1]}"))
-    asked = [*_build_people(card)]
+    asked = [Text("-# Asked: ", before="\n"), *_list_people(card)]
     if card.deadline is not None and card.ending is None:
         asked.append(Text(f"  ·  ends {moment(card.deadline, 'R')}, {moment(card.deadline, 'f')}"))
     row = build_tabs(card)
@@ -66,8 +73,8 @@ def _build_head(card: Card) -> Unit:
     return [*made, *asked, Block(row)] if len(asked) <= CROWD else [*made, Block(row), *asked]
 
 
-def _build_people(card: Card) -> Iterator[Text]:
-    yield Text("-# Asked: ", before="\n")
+def _list_people(card: Card) -> Iterator[Text]:
+    """Mentions of those who are asked, and a text for those who are not named."""
     if card.who.anyone:
         yield Text("anyone here")
         return
@@ -118,33 +125,46 @@ def _build_item(card: Card, item: Item, apart: str, *, images: bool) -> Iterator
         yield replace(plain(item.image), before="\n")
 
 
-def _build_review_line(line: ReviewLine, unanswered: str) -> Unit:
+def _build_review_line(line: ReviewLine) -> Unit:
     """One question of the review, with its answer."""
     made: Unit = [replace(plain(line.header), opens=True), replace(strong(line.prompt), before="\n")]
-    return [*made, *(quoted(line.answer) if line.answer else [Text(f"*{unanswered}*", before="\n")])]
+    return [*made, *(quoted(line.answer) if line.answer else [Text("*Not answered yet*", before="\n")])]
 
 
 def _explain_problem(card: Card) -> str:
     return "“Edit your text…” opens it again." if card.custom else "you can no longer send it."
 
 
-def _build_ending(card: Card, ending: Ending) -> Unit:
-    """The ending: the result, who ended it and when."""
-    words = {
-        "answered": "✓ Answered",
-        "cancelled": "Cancelled",
-        "declined": "Not now",
-        "timed_out": "Nobody answered in time",
-        "undeliverable": "Could not be delivered",
-    }[ending.status]
-    made: Unit = [Text(f"**{words}**", opens=True)]
-    if ending.by is not None:
-        made += [Text(" by "), *everybody([ending.by])]
-    made.append(Text(f"  ·  {moment(ending.at, 'f')}"))
-    if ending.status == "answered" and card.prompt and card.lines:
+def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
+    """The whole of a settled card: the answer; the question, the person and the time; the answers of a form."""
+    result, answered = card.result, ending.status == "answered"
+    made: Unit = [Text(f"**{ENDINGS[ending.status]}**")] if result is None else [Text("✓ "), strong(result)]
+    made += _build_facts(card, ending)
+    if answered and result is None and card.prompt and card.lines:
         made += quoted(card.lines[0].answer)
     if ending.reason is not None and ending.reason.strip():
         made += quoted([ending.reason])
-    if ending.status != "answered" and any(line.answer for line in card.lines):
-        made.append(Text("-# These draft answers were not submitted.", before="\n"))
-    return made
+    yield made
+    if not card.prompt:
+        for one in card.lines:
+            if one.answer:
+                yield [replace(plain(get_line_title(one)), opens=True), *quoted(one.answer)]
+    if not answered and any(one.answer for one in card.lines):
+        yield [Text("-# These draft answers were not submitted.", opens=True)]
+    if not card.is_folded(buttons_enough=are_buttons_enough(card)):
+        yield [*_build_others(card)]
+
+
+def _build_facts(card: Card, ending: Ending) -> Iterator[Text]:
+    """The question as one line, who ended it, and when."""
+    yield Text("-# ", before="\n")
+    if card.header is not None:
+        yield from (plain(fit_line(card.header, LONGEST_TITLE)), Text("  ·  "))
+    yield plain(card.title or get_form_title(card))
+    if ending.by is None:
+        yield Text("  ·  Asked: ")
+        yield from _list_people(card)
+    else:
+        yield Text("  ·  by " if card.result is None else "  ·  Answered by ")
+        yield from everybody([ending.by])
+    yield Text(f"  ·  {moment(ending.at, 'f')}")

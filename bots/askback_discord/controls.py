@@ -7,7 +7,7 @@ __all__ = ["are_buttons_enough", "build_controls", "build_tabs", "split_menu"]
 from collections.abc import Iterator, Sequence
 
 from askback.domain import vote_summary
-from askback.domain.card import EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import EVERYTHING, NOT_NOW, SHOW_QUESTION, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.text.literal import utf16_length
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, Style, button, menu, option, row
@@ -68,7 +68,7 @@ def build_controls(card: Card, page: int | None = None) -> list[Component]:
         case "review":
             rows = [[*_build_edit_buttons(card)], [*_build_navigation(card)]]
         case "ended":
-            rows = []
+            rows = [[*_build_details_button(card)]]
     return [row(parts) for parts in rows if parts]
 
 
@@ -197,7 +197,9 @@ def _build_navigation(card: Card) -> Iterator[Component]:
 
 
 def _build_details_button(card: Card) -> Iterator[Component]:
-    if card.details is not None:
+    if card.is_folded(buttons_enough=are_buttons_enough(card)):
+        yield button(SHOW_QUESTION, _to_control(card, "look"))
+    elif card.details is not None and card.ending is None:
         yield button(EVERYTHING, _to_control(card, "look"))
 
 

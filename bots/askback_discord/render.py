@@ -46,7 +46,8 @@ def render_messages(
 
 def _build_below(card: Card, page: int | None) -> list[Component]:
     rows = build_controls(card, page)
-    return [separator(), *rows] if rows else []
+    # A settled card stays small: its only button follows at once.
+    return [separator(), *rows] if rows and card.view != "ended" else rows
 
 
 def _get_reserved_space(card: Card) -> Space:

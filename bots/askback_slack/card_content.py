@@ -6,7 +6,18 @@ __all__ = ["build_content"]
 
 from collections.abc import Iterator
 
-from askback.domain.card import Card, Ending, Item, ReviewLine, list_others
+from askback.domain.card import (
+    ENDINGS,
+    LONGEST_TITLE,
+    Card,
+    Ending,
+    Item,
+    ReviewLine,
+    get_form_title,
+    get_line_title,
+    list_others,
+)
+from askback.domain.voting import VoteCount
 from askback_slack import limits, votes
 from askback_slack.blocks import Block, bold, code, context, date, image, runs, section, text
 from askback_slack.card_parts import Part, Unit, list_addressees, paragraph, person, quoted
@@ -21,6 +32,8 @@ SPACED = 30
 
 def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     """Return the complete content of a card. Without `images`, show the addresses of images as text."""
+    if card.ending is not None and card.is_compact:
+        return [*_build_settled(card, card.ending)]
     units: list[Unit] = [_build_head(card)]
     if card.prompt:
         units.append([*_build_prompt(card)])
@@ -31,16 +44,11 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     if card.view == "question" and card.unsent:
         units.append([Part(context(f"A rejected text is kept: {_explain_problem(card)}"), opens=True)])
     if not card.prompt:
-        units += [
-            _build_review_line(line, "Not answered yet" if card.ending is None else "Not answered")
-            for line in card.lines
-        ]
+        units += map(_build_review_line, card.lines)
     if card.tally is not None and card.ending is None:
         return [*units, *votes.open_decision(card, card.tally)]
-    if card.ending is not None:
-        units.append(_build_ending(card, card.ending))
-    if card.tally is not None:
-        units += votes.build_votes(card.tally)
+    if card.tally is not None and card.ending is not None:
+        units += [_build_decision(card, card.tally, card.ending), *votes.build_votes(card.tally)]
     if card.ending is not None and are_buttons_enough(card):
         units.append([*_build_others(card)])
     return units
@@ -106,11 +114,11 @@ def _build_item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterato
         yield Part(section(runs(item.image)))
 
 
-def _build_review_line(line: ReviewLine, unanswered: str) -> Unit:
+def _build_review_line(line: ReviewLine) -> Unit:
     """One question of the review, with its answer."""
     made = [*paragraph([*runs(line.header), text("\n"), *runs(line.prompt, strong=len(line.prompt) <= LONG)], True)]
     if not line.answer:
-        made.append(Part(section([{"type": "text", "text": unanswered, "style": {"italic": True}}])))
+        made.append(Part(section([{"type": "text", "text": "Not answered yet", "style": {"italic": True}}])))
     for answer in line.answer:
         made += quoted(answer)
     return made
@@ -125,29 +133,60 @@ def _explain_problem(card: Card) -> str:
     return "“Edit your text…” opens it again." if card.custom else "you can no longer send it."
 
 
-def _build_ending(card: Card, ending: Ending) -> Unit:
-    """The ending: the result, who ended it and when."""
-    words = {
-        "answered": "✓ Answered",
-        "cancelled": "Cancelled",
-        "declined": "Not now",
-        "timed_out": "Nobody answered in time",
-        "undeliverable": "Could not be delivered",
-    }[ending.status]
-    line = [bold(words)] if card.tally is None else [*votes.end(card, card.tally)]
+def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Unit:
+    """The ending of a decision of several people."""
+    line = [*votes.end(card, tally)]
     # The votes below show who decided and why.
-    decided = card.tally is not None and ending.status == "answered"
+    decided = ending.status == "answered"
     if ending.by is not None and not decided:
         line += [text(" by "), person(ending.by)]
     made = [*paragraph([*line, text("  ·  "), date(ending.at)], opens=True)]
-    if card.tally is not None and (requested := votes.build_requesters(card.tally)):
+    if requested := votes.build_requesters(tally):
         made.append(requested)
-    if decided:
-        return made
-    if ending.status == "answered" and card.prompt and card.lines:
+    if not decided and ending.reason is not None and ending.reason.strip():
+        made += quoted(ending.reason)
+    return made
+
+
+def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
+    """The whole of a settled card: the answer; the question, the person and the time; the answers of a form."""
+    result, answered = card.result, ending.status == "answered"
+    line = [bold(ENDINGS[ending.status])] if result is None else [text("✓ "), *runs(result, strong=True)]
+    line += [text("\n"), *_build_facts(card, ending)]
+    made = [*paragraph(line, opens=True)]
+    if answered and result is None and card.prompt and card.lines:
         made += [part for label in card.lines[0].answer for part in quoted(label)]
     if ending.reason is not None and ending.reason.strip():
         made += quoted(ending.reason)
-    if ending.status != "answered" and any(line.answer for line in card.lines):
-        made.append(Part(context("These draft answers were not submitted."), opens=True))
-    return made
+    yield made
+    if not card.prompt:
+        for one in card.lines:
+            if one.answer:
+                yield [*_build_answer(one)]
+    if not answered and any(one.answer for one in card.lines):
+        yield [Part(context("These draft answers were not submitted."), opens=True)]
+    if not card.is_folded(buttons_enough=are_buttons_enough(card)):
+        yield [*_build_others(card)]
+
+
+def _build_facts(card: Card, ending: Ending) -> Iterator[Block]:
+    """The question as one line, who ended it, and when."""
+    if card.header is not None:
+        yield from runs(fit_line(card.header, LONGEST_TITLE))
+        yield text("  ·  ")
+    yield from runs(card.title or get_form_title(card))
+    if ending.by is None:
+        yield text("  ·  Asked: ")
+        yield from list_addressees(card.who)
+    else:
+        yield text("  ·  by " if card.result is None else "  ·  Answered by ")
+        yield person(ending.by)
+    yield text("  ·  ")
+    yield date(ending.at)
+
+
+def _build_answer(line: ReviewLine) -> Iterator[Part]:
+    """One question of a settled form by its header, with its answer."""
+    yield from paragraph(runs(get_line_title(line)), opens=True)
+    for answer in line.answer:
+        yield from quoted(answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field
@@ -24,7 +25,8 @@ UNNOTICED = 1.0
 BACK_SECONDS = 5.0
 """Seconds that a bot may live before the absence of a deleted card counts as an error."""
 EDITED = "[edited a message that you have read."
-ASKED = "Asked: "
+CARD = re.compile(r"Asked: |·\s+(Answered )?by\b")
+"""Text of a card, open or settled."""
 """Text that appears on every card, and in no message about a card."""
 VIOLATIONS = {
     "clicks": "clicks acked and lost",
@@ -278,7 +280,7 @@ class _Count:
             return
         answer = heard.answer
         tally.outcomes["answered" if answer is not None else heard.text.split(".")[0]] += 1
-        cards = [one for one in story.shown if prompt(token) in one.text and ASKED in one.text]
+        cards = [one for one in story.shown if prompt(token) in one.text and CARD.search(one.text)]
         if cards or all(deletion.is_back for deletion in story.deletions):
             # A click may have come just before its card was deleted; the answer counts then, and no card comes back.
             self._card(token, answer, cards)
@@ -415,7 +417,7 @@ class _Count:
 
 def _ask(text: str, tokens: Collection[str]) -> bool:
     """Return True if the text is the card of one of these questions."""
-    return ASKED in text and any(prompt(token) in text for token in tokens)
+    return bool(CARD.search(text)) and any(prompt(token) in text for token in tokens)
 
 
 def _count_unsaved(told: Iterable[str]) -> int:

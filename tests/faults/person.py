@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from askback.domain.card import EVERYTHING
+from askback.domain.card import EXPANDING
 from askback_sandbox.play.controls import NotFound
 from askback_sandbox.slack.people import PersonError
 
@@ -144,7 +144,7 @@ class Person:
 
     def can_act(self, message: Any) -> bool:
         """Return True if a click on the message can change anything; buttons that only expand text may stay."""
-        return any(control.label != EVERYTHING for control in self.seat.controls(message))
+        return any(control.label not in EXPANDING for control in self.seat.controls(message))
 
     def look_back(self) -> None:
         """Record the content of the thread at the end."""
@@ -205,7 +205,7 @@ class Person:
         """Return True if the question cannot be answered any more: it is settled, or its card shows another one."""
         settled = self.card(token)
         if settled is not None:
-            return not self.seat.controls(settled)
+            return not self.can_act(settled)
         later = [other for other in self.story.questions if other > token] if self.story.kind == "form" else []
         return any(self.card(other) is not None for other in later) or self.is_over()
 
@@ -267,7 +267,7 @@ class Person:
     def settled_form(self) -> bool:
         cards = [self.card(token) for token in self.story.questions]
         found = [card for card in cards if card is not None]
-        return any(not self.seat.controls(card) for card in found) or self.is_over()
+        return any(not self.can_act(card) for card in found) or self.is_over()
 
     async def write_in(self) -> None:
         """Answer in the text field that "Something else…" opens."""

@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from askback.domain.card import EXPANDING
 from askback_sandbox.model.call_results import list_calls, refusals
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import ToolCall, call
@@ -211,7 +212,7 @@ class Rig(ABC):
         return self.usable(prompt)[0]
 
     def usable(self, prompt: str) -> list[Any]:
-        return [message for message in self.bots() if prompt in self.reads(message) and self.buttons(message)]
+        return [message for message in self.bots() if prompt in self.reads(message) and self.list_acting(message)]
 
     async def answer(self, prompt: str, label: str, within: float = WITHIN) -> None:
         """Answer a question with as many clicks as the platform's errors make necessary; the last one counts."""
@@ -270,7 +271,7 @@ class Rig(ABC):
         await self.until(lambda: self.whole(text))
         await self.until(lambda: all(self.settled(prompt, label) for prompt, label in cards.items()))
         log = [exchange.json() for exchange in self.model.log]
-        assert not any(map(self.buttons, self.bots())), self.picture()
+        assert not any(map(self.list_acting, self.bots())), self.picture()
         # Each text and each card was posted once, and the agent posted nothing else.
         for said in (*texts, text):
             assert len(self.says(said)) == 1, (said, self.picture())
@@ -303,9 +304,13 @@ class Rig(ABC):
     def offers(self) -> list[Any]:
         return [message for message in self.shown() if any(one.label == USE for one in self.buttons(message))]
 
+    def list_acting(self, message: Any) -> tuple[Control, ...]:
+        """Return the controls of a message, except buttons that only show more text."""
+        return tuple(one for one in self.buttons(message) if one.label not in EXPANDING)
+
     def settled(self, prompt: str, label: str) -> bool:
         return any(
-            not self.buttons(message) and label in self.reads(message) and "Answered" in self.reads(message)
+            not self.list_acting(message) and label in self.reads(message) and "Answered" in self.reads(message)
             for message in self.says(prompt)
         )
 

@@ -42,3 +42,9 @@ def forms(pick: st.DrawFn) -> Form:
     for number in range(pick(st.sampled_from([2, 3, 1, 4, 5]))):
         made.append(pick(questions(made, number)))
     return Form(questions=tuple(made))
+
+
+def list_read_texts(question: Question) -> list[str]:
+    """Return all texts of a question that people read, apart from its text field."""
+    options = [text for one in question.options for text in (one.label, one.description, one.preview)]
+    return [text for text in (question.header, question.prompt, question.details, *options) if text]

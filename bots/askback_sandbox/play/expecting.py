@@ -89,8 +89,8 @@ def _card(expect: Expect, seen: Seen) -> list[Missing]:
         if all(same(label, wanted) is None for label in labels):
             there = ", ".join(f"“{label}”" for label in labels if label) or "no control at all"
             found.append(Missing(f"the control “{wanted}”; on the card is {there}"))
-    if expect.settled and shown:
-        there = ", ".join(f"“{control.label}”" for control in shown)
+    if expect.settled and card.acting:
+        there = ", ".join(f"“{control.label}”" for control in card.acting)
         found.append(Missing(f"that the card is settled; it still has {there}"))
     return found
 

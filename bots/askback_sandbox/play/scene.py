@@ -16,6 +16,9 @@ from .controls import Control, same
 
 __all__ = ["Channel", "Dialog", "Interaction", "Key", "Message", "Person", "Place", "Scene", "Work", "stopper"]
 
+EXPANDING = frozenset({"Show everything", "Show question"})
+"""Labels of the buttons that only show more text."""
+
 Key = tuple[str, str]
 """The key of a message: the id of its channel or thread, and its own id."""
 
@@ -95,8 +98,13 @@ class Message:
 
     @property
     def live(self) -> bool:
-        """True if it is a message of the bot that everybody sees and that has controls."""
-        return self.bot and self.only_for is None and bool(self.controls)
+        """True if it is a message of the bot that everybody sees and that has controls which change something."""
+        return self.bot and self.only_for is None and bool(self.acting)
+
+    @property
+    def acting(self) -> tuple[Control, ...]:
+        """The controls, except buttons that only show more text."""
+        return tuple(control for control in self.controls if control.label not in EXPANDING)
 
     @cached_property
     def picture(self) -> str:

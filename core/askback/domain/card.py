@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 __all__ = [
+    "ENDINGS",
     "EVERYTHING",
+    "EXPANDING",
+    "LONGEST_TITLE",
     "NOT_NOW",
+    "SHOW_QUESTION",
     "UNDO_VOTE",
     "WITHDRAW",
     "Card",
@@ -21,11 +25,14 @@ __all__ = [
     "build_reason_field",
     "build_text_field",
     "build_vote_field",
+    "get_form_title",
+    "get_line_title",
     "list_others",
 ]
 
+from collections.abc import Mapping
 from itertools import takewhile
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import AwareDatetime
 
@@ -42,6 +49,10 @@ from askback.text.literal import fit_line, to_single_line
 
 LONGEST_NAMED = 60
 """Maximum number of characters of an option's label in a sentence about it."""
+LONGEST_TITLE = 150
+"""Maximum number of UTF-16 units of a question on its settled card. "Show question" shows a longer one."""
+LONGEST_RESULT = 150
+"""Maximum number of characters of an answer that is the first line of its settled card. A longer one is quoted."""
 SOMETHING_ELSE = "Something else…"
 WRITE_ANSWER = "Write an answer…"
 EDIT_TEXT = "Edit your text…"
@@ -52,6 +63,18 @@ WITHDRAW = "Withdraw request"
 """Label of the button with which the requester ends a decision of several people."""
 EVERYTHING = "Show everything"
 """Label of the button that shows `Card.details`."""
+ENDINGS: Final[Mapping[OutcomeStatus, str]] = {
+    "answered": "✓ Answered",
+    "cancelled": "Cancelled",
+    "declined": "Not now",
+    "timed_out": "Nobody answered in time",
+    "undeliverable": "Could not be delivered",
+}
+"""First line of a settled card without an answer of one line."""
+SHOW_QUESTION = "Show question"
+"""Label of the button that shows what a settled card leaves out."""
+EXPANDING: Final = frozenset({EVERYTHING, SHOW_QUESTION})
+"""Labels of the buttons that only show more text. A card with no other control is settled, or waits for others."""
 
 
 class Item(Value):
@@ -132,7 +155,7 @@ class Card(Value):
     tally: VoteCount | None
     """The votes so far, if several people decide."""
     details: str | None
-    """The full text that the card shows only in part, for people who ask to see it."""
+    """The full text that the card shows only in part, for people who ask to see it. Never of a settled decision."""
     ending: Ending | None
 
     @property
@@ -159,6 +182,41 @@ class Card(Value):
             and self.has_distinct_labels
             and all(to_single_line(item.label) == item.label for item in self.items)
         )
+
+    @property
+    def is_compact(self) -> bool:
+        """True if the card is settled and shrinks to the answer, the question, the person and the time.
+
+        A decision of several people keeps its full text, which is its record.
+        """
+        return self.view == "ended" and self.tally is None
+
+    @property
+    def title(self) -> str:
+        """The question as one line of a settled card: its first line, cut if it is long."""
+        return _get_first_line(self.prompt)
+
+    @property
+    def result(self) -> str | None:
+        """The answer of a settled question if it is one short line; None if it is longer, or if there is none."""
+        if self.ending is None or self.ending.status != "answered" or not self.prompt:
+            return None
+        answers = [answer for line in self.lines for answer in line.answer]
+        if len(answers) != 1 or len(answers[0]) > LONGEST_RESULT:
+            return None
+        is_readable = to_single_line(answers[0]) == answers[0] and any(map(str.isprintable, answers[0]))
+        return answers[0] if is_readable else None
+
+    def is_folded(self, *, buttons_enough: bool) -> bool:
+        """Return True if the settled card leaves out a part of the question. It then has a button that shows it.
+
+        `buttons_enough` is True if the platform's buttons showed the whole of each option, so that their labels say
+        everything about them.
+        """
+        if not self.is_compact:
+            return False
+        is_short = bool(self.prompt) and self.prompt == self.title and self.details is None
+        return not is_short or (bool(self.items) and not buttons_enough)
 
     @property
     def can_undo(self) -> bool:
@@ -292,11 +350,29 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         can_cancel=approval is None or bool(approval.requesters),
         can_decline=approval is None,
         tally=None if approval is None else count_votes(interview, policy, approval),
-        details=_get_rest(question) if shown and outcome is None else None,
+        details=question.details
+        if shown and question.has_hidden_details and (outcome is None or approval is None)
+        else None,
         ending=None
         if outcome is None
         else Ending(status=outcome.status, at=outcome.at, by=outcome.by, reason=outcome.reason),
     )
+
+
+def get_form_title(card: Card) -> str:
+    """Return the questions of a settled form in one line. If some are answered, their answers name them below."""
+    if any(line.answer for line in card.lines) or not card.lines:
+        return f"{len(card.lines)} questions"
+    return f"{get_line_title(card.lines[0])} and {len(card.lines) - 1} more"
+
+
+def get_line_title(line: ReviewLine) -> str:
+    """Return a question of a settled form as one line, cut if it is long."""
+    return _get_first_line(line.prompt)
+
+
+def _get_first_line(prompt: str) -> str:
+    return fit_line(next((line for line in prompt.splitlines() if line.strip()), ""), LONGEST_TITLE)
 
 
 def list_others(card: Card) -> tuple[str, tuple[str, ...]]:
@@ -354,11 +430,6 @@ def build_vote_field(ask_id: str, interview: Interview, index: int, reason: str 
         multi=False,
         choice=index,
     )
-
-
-def _get_rest(question: Question) -> str | None:
-    """Return the details if the question does not show them in full."""
-    return None if question.details is None or question.details in question.prompt else question.details
 
 
 def _get_excerpt(question: Question) -> str:

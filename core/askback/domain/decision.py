@@ -19,7 +19,8 @@ from askback.domain.card import (
     build_text_field,
     build_vote_field,
 )
-from askback.domain.identity import MessageRef
+from askback.domain.identity import Actor, MessageRef
+from askback.domain.question_text import describe_questions
 from askback.domain.voting import ReasonRequired, apply_vote
 from askback.errors import PersonError
 
@@ -44,7 +45,7 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
         return None, refusal
     adopted = _record_clicked_message(ask, action.message)
     if isinstance(action.operation, ShowDetails):
-        return adopted, _build_details(ask)
+        return adopted, _build_details(ask, action.actor, admits)
     approval = ask.policy.approval
     try:
         interview = (
@@ -74,15 +75,15 @@ def _find_refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -
     """Return a notice that says why this person may not do this. None means they may."""
     denied = ask.find_denial(action.actor, admits)
     approval = ask.policy.approval
-    askers = (*(() if ask.asked_by is None else (ask.asked_by,)), *(() if approval is None else approval.requesters))
-    asker = any(one.is_same_person(action.actor) for one in askers)
+    asker = _is_asker(ask, action.actor)
     match action.operation:
         case Cancel() if ends_any or asker:
             return None
         case Cancel() if approval is not None and denied is None:
             # One of several voters does not end it for the others.
             return Notice(text=NOT_TO_CANCEL, denied="not_to_cancel")
-        case ShowDetails() if asker:
+        case ShowDetails() if asker or (_has_compact_card(ask) and admits(action.actor, ask.place)):
+            # A settled card shows less than the open one did to everybody in its place.
             return None
         case _ if denied is None:
             return None
@@ -99,7 +100,23 @@ def _describe_closed(ask: Ask, action: Action) -> str:
     return late_answers.get_closed_notice(ask)
 
 
-def _build_details(ask: Ask) -> Response:
+def _has_compact_card(ask: Ask) -> bool:
+    """Return True if the card leaves out parts of the question; see `Card.is_compact`."""
+    return ask.outcome is not None and ask.policy.approval is None
+
+
+def _is_asker(ask: Ask, actor: Actor) -> bool:
+    approval = ask.policy.approval
+    askers = (*(() if ask.asked_by is None else (ask.asked_by,)), *(() if approval is None else approval.requesters))
+    return any(one.is_same_person(actor) for one in askers)
+
+
+def _build_details(ask: Ask, actor: Actor, admits: Admits) -> Response:
+    if _has_compact_card(ask):
+        # Only those who could see the details of the open card see them now.
+        with_details = _is_asker(ask, actor) or ask.find_denial(actor, admits) is None
+        text = describe_questions(ask.interview, with_details=with_details)
+        return Details(ask_id=ask.id, title="Question" if ask.interview.form.is_single else "Questions", text=text)
     question = ask.interview.question
     if question.details is None:
         return Notice(text="The card already shows everything.")

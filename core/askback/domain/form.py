@@ -182,6 +182,11 @@ class Question(Value):
             raise ValueError(f"fits no answer: the question has {len(options)} options, and min_choices is {least}")
         return value
 
+    @property
+    def has_hidden_details(self) -> bool:
+        """True if the prompt does not contain the details in full."""
+        return self.details is not None and self.details not in self.prompt
+
     def list_texts(self) -> list[str]:
         """Return all texts of the question: those that people read, its id, and the values of its options."""
         options = [text for one in self.options for text in (one.value, one.label, one.description, one.preview)]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from askback.domain.ask_policy import Who
+from askback.domain.card import SHOW_QUESTION
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Place
 from askback_discord.clicks import TAKEN
@@ -71,7 +72,7 @@ async def test_a_click_is_acked_by_the_new_card_in_one_request(desk: DiscordDesk
     talk, shown = await fruit(desk)
     before = len(desk.guild.log)
     await desk.press(ADA, shown, "Pear")
-    assert not (await settled(desk, talk, "Pear")).controls
+    assert (await settled(desk, talk, "Pear")).buttons == (SHOW_QUESTION,)
     await heard(desk, "Pear")
     await line(desk, talk, "So be it, then.")
     # All calls except the agent's texts and its typing indicator belong to the click.
@@ -327,7 +328,7 @@ async def test_a_page_turned_late_brings_no_settled_card_back_to_life(desk: Disc
         over = await settled(desk, talk, "Place 7")
         await desk.press(ADA, shown, "▶")
         assert await settled(desk, talk) == over
-        assert not any(one.controls for one in desk.cards(talk))
+        assert not any(one.is_live for one in desk.cards(talk))
 
 
 # The text field

@@ -15,6 +15,7 @@ import pytest
 
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Who
+from askback.domain.card import SHOW_QUESTION
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import MessageRef
 from askback.domain.outgoing_message import OutgoingMessage
@@ -339,7 +340,7 @@ async def test_the_name_of_a_message_is_its_asks_and_its_parts(desk: DiscordDesk
         assert all(name.startswith(ask.id) and len(name) <= limits.NONCE for name in names)
 
 
-async def test_a_card_of_several_messages_is_posted_whole_changed_whole_and_settled_whole(desk: DiscordDesk) -> None:
+async def test_a_card_of_several_messages_is_posted_whole_and_settled_in_its_first_message(desk: DiscordDesk) -> None:
     talk = await begun(desk)
     long = tuple(Option(value=f"v{n}", label=f"Label {n}", description=f"about {n} " * 80) for n in range(12))
     form = Form(questions=(Question(id="q", prompt="Which?", options=long),))
@@ -352,9 +353,9 @@ async def test_a_card_of_several_messages_is_posted_whole_changed_whole_and_sett
         assert [bool(control) for control in map(_has_controls, parts)] == [True] + [False] * (len(parts) - 1)
         await desk.pick(ADA, shown, "Label 11")
         assert (await asking.outcome())["q"].labels == ("Label 11",)
-    over = await until(lambda: _whole(desk, talk), "the end stands below")
-    assert all(f"{n}. Label {n - 1}" in over.text for n in range(1, 13))
-    assert [post.id for post in _posts_of(desk, talk)][: len(parts)] == [post.id for post in parts]
+    over = await settled(desk, talk, "✓ Label 11")
+    assert over.buttons == (SHOW_QUESTION,)
+    await until(lambda: [post.id for post in _posts_of(desk, talk)] == [parts[0].id], "the others are deleted")
 
 
 def _posts_of(desk: DiscordDesk, talk: Talk) -> list[Post]:
@@ -363,11 +364,6 @@ def _posts_of(desk: DiscordDesk, talk: Talk) -> list[Post]:
 
 def _has_controls(post: Post) -> bool:
     return bool(list(controls(post.components)))
-
-
-def _whole(desk: DiscordDesk, talk: Talk) -> Card | None:
-    found = desk.cards(talk)[-1]
-    return found if not found.controls and found.text.endswith("Label 11") else None
 
 
 async def test_a_post_whose_answer_got_lost_is_found_by_its_controls(desk: DiscordDesk) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+from askback.domain.card import SHOW_QUESTION
+from askback.domain.form import Form, Option, Question
 from askback_sandbox.model.script import call, turn
 
 from .driver import (
@@ -23,9 +25,14 @@ from .driver import (
     settled,
     told,
     turn_of,
+    until,
 )
 
 LONG = "A label that is rather long, since it explains what it stands for and what comes of it, whatever you do"
+
+
+async def thread(desk: Desk) -> Talk:
+    return await desk.thread(ADA, "It is market day.")
 
 
 async def asked(desk: Desk, *calls: object, about: str = "please") -> tuple[Talk, Card]:
@@ -179,16 +186,61 @@ async def test_a_settled_card_shows_answer_person_and_time_and_has_no_controls(d
     talk, shown = await asked(desk, asks(one("Which fruit?", "Apple", "Pear")))
     await desk.press(ADA, shown, "Pear")
     over = await settled(desk, talk, "Answered")
-    assert not over.controls
-    assert "About Apple" in over.text, "the question stays readable in full"
-    ending = over.text.partition("Answered")[2]
-    assert desk.actor(ADA).id in ending
-    assert f"{datetime.now(UTC):%Y}" in ending
-    assert over.text.count("Pear") > shown.text.count("Pear"), "the answer is said again"
+    assert over.buttons == (SHOW_QUESTION,), "nothing to decide is left"
+    assert "About Apple" not in over.text
+    assert over.text.count("Pear") == 1
+    answer, _, facts = over.text.partition("Pear")
+    assert answer.strip() == "✓"
+    assert "Which fruit?" in facts
+    assert desk.actor(ADA).id in facts.partition("Answered")[2]
+    assert f"{datetime.now(UTC):%Y}" in facts
     if desk.platform == "slack":  # Discord has no separate text for screen readers
         assert "Answered: Pear" in over.notification
     (newest,) = desk.cards(talk)
     assert newest.id == shown.id, "it is the same message"
+
+
+async def test_everybody_who_may_talk_to_the_bot_can_see_the_whole_of_a_settled_question(desk: Desk) -> None:
+    talk, shown = await asked(desk, asks(one("Which fruit?", "Apple", "Pear")))
+    await desk.press(ADA, shown, "Pear")
+    over = await settled(desk, talk, "Answered")
+    await desk.press(BEN, over, SHOW_QUESTION)
+    await until(lambda: "About Apple" in desk.alone(BEN), "ben sees the whole question")
+    assert "Pear  ✓" in desk.alone(BEN)
+    (still,) = desk.cards(talk)
+    assert (still.id, still.text) == (over.id, over.text), "looking changes nothing"
+
+
+async def test_details_of_a_settled_question_are_shown_only_to_people_who_could_answer_it(desk: Desk) -> None:
+    talk = await thread(desk)
+    options = (Option(value="y", label="Yes"), Option(value="n", label="No"))
+    form = Form(questions=(Question(id="q", prompt="Deploy?", options=options, details="The secret plan."),))
+    async with program_asks(desk, talk, form, ADA):
+        await desk.press(ADA, await card(desk, talk, "Deploy?"), "Yes")
+        over = await settled(desk, talk, "Answered")
+    await desk.press(BEN, over, SHOW_QUESTION)
+    await until(lambda: "Deploy?" in desk.alone(BEN), "ben sees the question")
+    assert "The secret plan." not in desk.alone(BEN)
+    await desk.press(ADA, over, SHOW_QUESTION)
+    await until(lambda: "The secret plan." in desk.alone(ADA), "ada sees the details, too")
+
+
+async def test_a_card_of_several_messages_shrinks_to_one_when_it_is_settled(desk: Desk) -> None:
+    talk = await thread(desk)
+    options = tuple(
+        Option(value=f"v{number}", label=f"Fruit {number:02}", description=f"Taste {number}. " + "Sweet. " * 70)
+        for number in range(1, 41)
+    )
+    form = Form(questions=(Question(id="q", prompt="Which fruit?", options=options),))
+    async with program_asks(desk, talk, form, ADA):
+        shown = await card(desk, talk, "Which fruit?")
+        assert "Taste 40." not in shown.text
+        await until(lambda: any("Taste 40." in one.text for one in desk.lines(talk)), "all of it is posted")
+        await desk.pick(ADA, shown, "Fruit 04")
+        over = await settled(desk, talk, "Answered")
+    assert over.id == shown.id
+    assert over.buttons == (SHOW_QUESTION,)
+    await until(lambda: not any("Taste" in one.text for one in desk.lines(talk)), "the further messages are gone")
 
 
 async def test_a_cancelled_question_is_settled_and_the_model_hears_of_it(desk: Desk) -> None:

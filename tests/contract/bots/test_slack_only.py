@@ -317,7 +317,7 @@ async def test_a_text_settles_its_card_by_whichever_way_is_open_first(workspace:
     assert await workspace.submit(ADA, "Quince") == ()
     await settled(workspace, talk, "Quince")
     await line(workspace, talk, "So be it.")
-    assert all(not one.controls for one in workspace.cards(talk))
+    assert not any(one.is_live for one in workspace.cards(talk))
 
 
 async def test_a_message_that_follows_a_mention_at_once_waits_until_the_conversation_has_begun(

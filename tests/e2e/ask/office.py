@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from askback.domain.card import EXPANDING
 from askback_sandbox.discord.clicks import Delivery
 from askback_sandbox.discord.clicks import Target as DiscordTarget
 from askback_sandbox.discord.controls import controls as discord_controls
@@ -157,16 +158,20 @@ class Office:
         """Return the usable card, once there is one."""
 
         def usable() -> list[Any]:
-            return [one for one in self.shown() if words in self.reads(one) and self.buttons(one)]
+            return [one for one in self.shown() if words in self.reads(one) and self.list_acting(one)]
 
         await self.until(usable)
         return usable()[0]
+
+    def list_acting(self, message: Any) -> tuple[Control, ...]:
+        """Return the controls of a message, except buttons that only show more text."""
+        return tuple(one for one in self.buttons(message) if one.label not in EXPANDING)
 
     async def settled(self, *words: str) -> str:
         """Return the text of the card, once it accepts no more clicks and shows these words."""
 
         def over() -> list[str]:
-            texts = [self.reads(one) for one in self.shown() if not self.buttons(one)]
+            texts = [self.reads(one) for one in self.shown() if not self.list_acting(one)]
             return [text for text in texts if all(word in text for word in words)]
 
         await self.until(over)

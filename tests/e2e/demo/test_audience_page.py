@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from askback_sandbox.model.script import call, turn
@@ -10,6 +12,10 @@ from e2e.demo.conftest import Shot
 from e2e.demo.test_conversation import button, write
 from e2e.demo.test_day import PlatformName, expect, living, opened
 from support.browser import Opener
+
+CARD = re.compile(r"Asked: |\bby @|Show question")
+"""Text of a card, open or settled."""
+
 
 QUESTION = {
     "question": "Which fruit?",
@@ -31,7 +37,7 @@ async def test_a_card_names_whom_it_is_for_and_tells_others_so(
     )
     async with living(services, platform):
         page = await opened(open_page, services, platform)
-        cards = page.locator(".thread .message").filter(has_text="Asked: ")
+        cards = page.locator(".thread .message").filter(has_text=CARD)
         await write(page, "@askback fruit, please")
         await expect(cards.last).to_contain_text("or anyone in this thread")
         await shot(page, f"audience-{platform}-01-anyone")

@@ -16,7 +16,7 @@ pytest.importorskip("discord", reason="discord.py is not installed")
 TOUR = (
     "ada ▸ @askback Please prepare the release.",
     "» ada presses [ Staging ] (acknowledged in",
-    "✓ Answered by @ada",
+    "Answered by @ada",
     "» ada ticks Unit tests, Load test",
     '» ada types " "',
     "it is empty",

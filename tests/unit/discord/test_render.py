@@ -11,11 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.card import SHOW_QUESTION
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start_interview
 from askback.domain.outcome import Outcome
+from askback.domain.question_text import describe_questions
 from askback.errors import ModelError
 from askback.text.literal import replace_controls, to_literal
 from askback.tools import TOOLS
@@ -45,6 +47,7 @@ from support.discord_cards import (
     walk,
 )
 from support.discord_markdown import formats, read, seen
+from support.forms import list_read_texts
 
 CORPUS = Path(__file__).parents[4] / "shared/corpus/askuserquestion.jsonl"
 MENTION = f"<@{ADA.id}>"
@@ -300,10 +303,10 @@ def test_a_text_beside_four_buttons_can_be_removed() -> None:
     assert labels(made)[2:8] == [*[f"Option {n}" for n in range(1, 5)], "Edit your text…", "Remove text"]
 
 
-def test_what_was_never_answered_is_told_at_the_end() -> None:
+def test_a_form_that_ended_without_answers_names_its_questions_in_one_line() -> None:
     made = shown(do(interview(*FORM), Cancel()))
-    assert said(made).count("Not answered") == 3
-    assert "yet" not in said(made)
+    assert said(made).startswith(f"Cancelled\nWhich database? and 2 more  ·  by {MENTION}  ·  ")
+    assert "Not answered" not in said(made)
 
 
 def test_back_is_offered_where_there_is_a_way_back() -> None:
@@ -333,9 +336,18 @@ def test_an_answered_card_has_no_controls_and_says_who_and_when() -> None:
     assert elements(made) == []
     text = said(made)
     assert "Which one?" in text
-    assert f"✓ Answered by {MENTION}  ·  <t:{int(NOW.timestamp())}:f>\nOption 2" in text
-    assert text.endswith("\nNot chosen: Option 1  ·  Option 3")
-    assert text.count("Option 2") == 1
+    at = f"<t:{int(NOW.timestamp())}:f>"
+    assert text == f"✓ Option 2\nWhich one?  ·  Answered by {MENTION}  ·  {at}\nNot chosen: Option 1  ·  Option 3"
+
+
+def test_a_settled_card_offers_the_question_if_it_leaves_out_a_part_of_it() -> None:
+    described = (Option(value="a", label="A", description="About A."), Option(value="b", label="B"))
+    made = shown(do(interview(question(prompt="Which one?\nThink first.", options=described)), Choose(index=0)))
+    assert labels(made) == ["Show question"]
+    text = said(made)
+    assert text.startswith(f"✓ A\nWhich one?  ·  Answered by {MENTION}  ·  ")
+    assert "Think first." not in text
+    assert "About A." not in text
 
 
 @pytest.mark.parametrize(
@@ -351,9 +363,9 @@ def test_an_answered_card_has_no_controls_and_says_who_and_when() -> None:
 def test_every_end_is_told_in_plain_words(form: tuple[Question, ...], outcome: Outcome, words: str) -> None:
     made = shown(settle(interview(*form), outcome))
     text = said(made)
-    assert elements(made) == []
-    assert f"\n{words}" in text
-    assert "  ✓" not in text
+    assert labels(made) == ([] if len(form) == 1 else ["Show question"])
+    assert text.startswith(words)
+    assert "✓" not in text
     assert (outcome.reason or "") in text
     assert "Which database?" in text
 
@@ -361,7 +373,7 @@ def test_every_end_is_told_in_plain_words(form: tuple[Question, ...], outcome: O
 def test_what_was_chosen_before_a_cancel_is_no_answer() -> None:
     at = do(interview(question(options=options(3), multi_select=True)), Select(chosen=(1,)), Cancel())
     made = shown(at)
-    assert "  ✓" not in said(made)
+    assert "✓" not in said(made)
     assert "not submitted" in said(made)
 
 
@@ -417,8 +429,10 @@ def test_somebody_who_cannot_be_mentioned_is_named(bob: Actor) -> None:
     at = settle(interview(*FORM), Outcome(status="cancelled", at=NOW, by=bob))
     made = shown(at, policy=Policy(who=Who(people=(bob,), groups=("no_role",))))
     name = bob.name or bob.id
+    assert f"by {name}  ·  " in said(made)
+    still = settle(interview(*FORM), Outcome(status="timed_out", at=NOW))
+    made = shown(still, policy=Policy(who=Who(people=(bob,), groups=("no_role",))))
     assert f"Asked: {name}, no_role" in said(made)
-    assert f"Cancelled by {name}" in said(made)
     assert "mention" not in {*formats(read("\n".join(displays(made))))}
 
 
@@ -468,8 +482,12 @@ def whole(at: Interview, messages: tuple[Body, ...]) -> None:
     text = said(messages).replace(seen(read(GOES_ON)), "").replace(seen(read(CONTINUED)), "")
     everything = squeezed(text)
     drawn = card(at)
-    texts = [drawn.prompt, drawn.written, *(line.prompt for line in drawn.lines)]
-    texts += [answer for line in drawn.lines for answer in line.answer]
+    texts: list[str | None] = [answer for line in drawn.lines for answer in line.answer]
+    if drawn.is_compact and labels(messages) == [SHOW_QUESTION]:
+        asked = describe_questions(at, with_details=True)
+        assert all(text in asked for index in at.visible for text in list_read_texts(at.form.questions[index]))
+        drawn = drawn.evolve(prompt="", items=(), lines=())
+    texts += [drawn.prompt, drawn.written, *(line.prompt for line in drawn.lines)]
     for item in drawn.items:
         texts += [item.label, item.description]
         if item.preview is not None:
@@ -577,8 +595,15 @@ def test_a_short_option_is_kept_together() -> None:
     assert all("Label" in line for line in starts)
 
 
-def test_the_end_moves_no_text_about() -> None:
+def test_the_end_of_a_decision_moves_no_text_about() -> None:
     at = interview(question(prompt="word " * 1500, options=options(40, "Label {}", description="d" * 150)))
-    before, after = shown(at), shown(do(at, Decline(reason="no")))
+    policy = WHO.evolve(approval=Approval(quorum=1, requesters=(ADA,)))
+    before, after = shown(at, policy=policy), shown(do(at, Cancel()), policy=policy)
     assert len(before) > 1
     assert [displays([part]) for part in before[1:-1]] == [displays([part]) for part in after[1:-1]]
+
+
+def test_a_card_of_several_messages_shrinks_to_one_at_its_end() -> None:
+    at = interview(question(prompt="word " * 1500, options=options(40, "Label {}", description="d" * 150)))
+    assert len(shown(at)) > 1
+    assert len(shown(do(at, Decline(reason="no")))) == 1

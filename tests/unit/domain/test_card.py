@@ -6,7 +6,7 @@ import pytest
 
 from askback.domain.actions import Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
 from askback.domain.ask_policy import Policy, Who
-from askback.domain.card import AskText, Card, FieldErrors, Notice, Redraw, build_card, build_text_field
+from askback.domain.card import AskText, Card, FieldErrors, Notice, Redraw, build_card, build_text_field, get_form_title
 from askback.domain.form import Option, Question, TextRules
 from askback.domain.interview import settle, start_interview
 from askback.domain.outcome import OutcomeStatus
@@ -147,6 +147,57 @@ def test_a_settled_question_shows_the_same_text_the_answer_who_and_when_and_no_c
     assert (card.ending.status, card.ending.by, card.ending.at) == ("answered", BEN, NOON)
     assert [line.answer for line in card.lines] == [("Green",)]
     assert controls(card) == (False, False, False, False)
+
+
+def test_a_short_answer_is_the_first_line_of_a_settled_card():
+    story = Story(COLOUR)
+    assert story.card.result is None
+    story.does(Choose(index=1), by=BEN)
+    assert story.card.result == "Green"
+
+
+@pytest.mark.parametrize("text", ["two\nlines", "x" * 151, "\u200b"])
+def test_an_answer_that_is_long_or_invisible_is_not_the_first_line(text: str):
+    story = Story(question("name"))
+    story.does(SubmitText(text=text))
+    assert story.card.result is None
+
+
+def test_several_answers_are_not_the_first_line():
+    story = Story(EXTRAS)
+    story.does(Select(chosen=(0, 1)))
+    story.does(Submit())
+    assert story.card.result is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_folded"),
+    [
+        (question("colour", "Red", "Green"), False),
+        (question("colour", "Red", "Green").evolve(prompt="Which?\nThink first."), True),
+        (question("colour", "Red", "Green").evolve(prompt="Which colour " * 20), True),
+        (question("colour", "Red", "Green", details="All of them"), True),
+        (question("name"), False),
+    ],
+)
+def test_a_settled_card_is_folded_if_it_leaves_out_a_part_of_its_question(asked: Question, is_folded: bool):
+    story = Story(asked)
+    assert not story.card.is_folded(buttons_enough=False)
+    story.does(Cancel())
+    assert story.card.is_folded(buttons_enough=True) is is_folded
+    assert story.card.is_folded(buttons_enough=False) is (is_folded or bool(asked.options))
+
+
+def test_a_settled_form_is_folded_and_names_its_questions_in_one_line():
+    story = Story(COLOUR, NAME)
+    story.does(Cancel())
+    assert story.card.is_folded(buttons_enough=True)
+    assert get_form_title(story.card) == "What about colour? and 1 more"
+    answered = Story(COLOUR, NAME)
+    answered.does(Choose(index=0))
+    answered.does(SubmitText(text="Zoë"))
+    answered.does(Submit())
+    assert get_form_title(answered.card) == "2 questions"
 
 
 def test_a_settled_form_lists_all_answers():

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from askback.domain.card import EVERYTHING
+from askback.domain.card import EXPANDING
 
 WITHIN = 30.0
 """Seconds that any step may take before a scenario fails; waits end as soon as they can."""
@@ -79,7 +79,7 @@ class Card:
     @property
     def is_live(self) -> bool:
         """True if the card still has something to decide."""
-        return any(control.label != EVERYTHING for control in self.controls)
+        return any(control.label not in EXPANDING for control in self.controls)
 
     def control(self, label: str) -> Control:
         """Return the button with that label, else the first that begins with it."""
