@@ -75,9 +75,16 @@ async def test_a_click_is_acked_by_the_new_card_in_one_request(desk: DiscordDesk
     assert (await settled(desk, talk, "Pear")).buttons == (SHOW_QUESTION,)
     await heard(desk, "Pear")
     await line(desk, talk, "So be it, then.")
-    # All calls except the agent's texts and its typing indicator belong to the click.
-    since = [call for call in list(desk.guild.log)[before:] if call.operation != "trigger_typing_indicator"]
-    (of_the_click,) = (call for call in since if "content" not in call.body)
+    # All calls belong to the click, except the agent's texts, its typing indicator, and what a bot reads that has just
+    # started: on a busy machine, it still looks for messages that it missed.
+    since = [
+        call
+        for call in list(desk.guild.log)[before:]
+        if call.method != "GET" and call.operation != "trigger_typing_indicator"
+    ]
+    found = [call for call in since if "content" not in call.body]
+    assert len(found) == 1, [(call.operation, call.body) for call in found]
+    (of_the_click,) = found
     assert of_the_click.operation == "create_interaction_response"
     assert of_the_click.body["type"] == UPDATE
 
