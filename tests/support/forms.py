@@ -5,6 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from askback.domain.form import Condition, Form, Option, Question, TextRules
+from askback.domain.interview import Interview
+from askback.domain.question_text import describe_questions
 
 DIGITS = TextRules(pattern=r"\d+", max_length=12)
 
@@ -44,7 +46,13 @@ def forms(pick: st.DrawFn) -> Form:
     return Form(questions=tuple(made))
 
 
-def list_read_texts(question: Question) -> list[str]:
+def is_described_whole(at: Interview) -> bool:
+    """Return True if "Show question" shows every text of the questions that people saw."""
+    shown = describe_questions(at, with_details=True)
+    return all(text in shown for index in at.visible for text in _list_read_texts(at.form.questions[index]))
+
+
+def _list_read_texts(question: Question) -> list[str]:
     """Return all texts of a question that people read, apart from its text field."""
     options = [text for one in question.options for text in (one.label, one.description, one.preview)]
     return [text for text in (question.header, question.prompt, question.details, *options) if text]

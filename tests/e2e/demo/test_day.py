@@ -83,6 +83,17 @@ async def test_what_is_typed_counts_not_now_is_an_answer_and_a_question_can_be_t
         await keep("02-typed")
         assert '="Production"' in told(services)[-1]
 
+        # The settled card shows the whole question again.
+        await button(card(page), "Show question").click()
+        whole = page.get_by_role("dialog") if platform == "slack" else thread.locator(".message.ephemeral").last
+        await expect(whole).to_contain_text("Nobody but us sees it")
+        await page.set_viewport_size({"width": 390, "height": 780})
+        await keep("10-question-phone")
+        await page.set_viewport_size({"width": 1280, "height": 860})
+        await keep("11-question")
+        if platform == "slack":
+            await whole.get_by_role("button", name="Close").last.click()
+
         # A text that fits no option may still be an answer: its author says so.
         await write(page, "single")
         asked = card(page)

@@ -17,7 +17,6 @@ from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start_interview
 from askback.domain.outcome import Outcome
-from askback.domain.question_text import describe_questions
 from askback.errors import ModelError
 from askback.text.literal import replace_controls, to_literal
 from askback.tools import TOOLS
@@ -47,7 +46,7 @@ from support.discord_cards import (
     walk,
 )
 from support.discord_markdown import formats, read, seen
-from support.forms import list_read_texts
+from support.forms import is_described_whole
 
 CORPUS = Path(__file__).parents[4] / "shared/corpus/askuserquestion.jsonl"
 MENTION = f"<@{ADA.id}>"
@@ -484,8 +483,7 @@ def whole(at: Interview, messages: tuple[Body, ...]) -> None:
     drawn = card(at)
     texts: list[str | None] = [answer for line in drawn.lines for answer in line.answer]
     if drawn.is_compact and labels(messages) == [SHOW_QUESTION]:
-        asked = describe_questions(at, with_details=True)
-        assert all(text in asked for index in at.visible for text in list_read_texts(at.form.questions[index]))
+        assert is_described_whole(at)
         drawn = drawn.evolve(prompt="", items=(), lines=())
     texts += [drawn.prompt, drawn.written, *(line.prompt for line in drawn.lines)]
     for item in drawn.items:

@@ -252,6 +252,28 @@ def test_votes_are_counted_and_no_interview_is_stepped() -> None:
 # The card that was clicked
 
 
+@pytest.mark.parametrize("admitted", [True, False])
+def test_a_settled_question_is_shown_to_people_who_may_talk_to_the_bot_and_to_nobody_else(admitted: bool) -> None:
+    ask = asked(question("deploy", "Yes", "No").evolve(details="The plan."))
+    ask = ask.evolve(interview=settle(ask.interview, ended("cancelled", by=ANN)))
+    _, response = decision.decide(ask, done(ShowDetails(), BEN), admits=lambda actor, place: admitted)
+    if admitted:
+        assert isinstance(response, Details)
+        assert "1. Yes" in response.text
+        assert "The plan." not in response.text
+    else:
+        assert isinstance(response, Notice)
+        assert response.denied is not None
+
+
+def test_a_settled_decision_is_not_opened_to_people_who_had_no_vote() -> None:
+    ask = asked(VOTE.evolve(details="The plan."), who=(ANN,), approval=APPROVAL)
+    ask = ask.evolve(interview=settle(ask.interview, ended("cancelled", by=CID)))
+    _, response = decision.decide(ask, done(ShowDetails(), BEN), admits=lambda actor, place: True)
+    assert isinstance(response, Notice)
+    assert response.denied is not None
+
+
 @pytest.mark.parametrize(
     ("before", "clicked", "messages", "drawn"),
     [

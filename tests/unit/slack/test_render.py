@@ -18,12 +18,11 @@ from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start_interview
 from askback.domain.outcome import Outcome
-from askback.domain.question_text import describe_questions
 from askback.errors import ModelError
 from askback.tools import TOOLS
 from askback_slack import control_ids, limits, render
 from askback_slack.escaping import to_literal
-from support.forms import list_read_texts
+from support.forms import is_described_whole
 from support.slack_cards import (
     ADA,
     ASK,
@@ -394,8 +393,7 @@ def whole(at: Interview, messages: tuple[render.SlackMessage, ...]) -> None:
     drawn = card(at)
     texts: list[str | None] = [answer for line in drawn.lines for answer in line.answer]
     if drawn.is_compact and labels(messages) == [SHOW_QUESTION]:
-        asked = describe_questions(at, with_details=True)
-        assert all(text in asked for index in at.visible for text in list_read_texts(at.form.questions[index]))
+        assert is_described_whole(at)
         drawn = drawn.evolve(prompt="", items=(), lines=())
     texts += [drawn.prompt, drawn.written, *(line.prompt for line in drawn.lines)]
     for item in drawn.items:
