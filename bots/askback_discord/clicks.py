@@ -27,7 +27,7 @@ from askback.domain.actions import (
     SubmitText,
 )
 from askback.domain.ask import Ask
-from askback.domain.card import AskText, Details, FieldErrors, Notice, Response
+from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Response
 from askback.domain.decision import UNKNOWN
 from askback.inbound.message_router import NOT_STOPPED
 from askback.internal.clock import utc_now

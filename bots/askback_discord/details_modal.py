@@ -7,7 +7,7 @@ __all__ = ["FILE", "build_notice"]
 from collections.abc import Iterator
 from typing import Final
 
-from askback.domain.card import Details
+from askback.domain.click_response import Details
 from askback.text.literal import fit_line, replace_controls, utf16_length
 from askback_discord import limits
 from askback_discord.api_calls import File

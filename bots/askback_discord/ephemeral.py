@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
 
-from askback.domain.card import TextField
+from askback.domain.text_field import TextField
 from askback.text.literal import find_break, truncate, utf16_length
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, button, row

@@ -7,7 +7,7 @@ __all__ = ["build_modal", "parse_ref", "read_text"]
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
-from askback.domain.card import TextField
+from askback.domain.text_field import TextField
 from askback.text.literal import replace_controls, utf16_length
 from askback_discord import control_ids, limits
 from askback_discord.components import Component

@@ -25,10 +25,11 @@ from askback.domain.actions import (
     SubmitText,
 )
 from askback.domain.ask import Ask
-from askback.domain.card import AskText, Details, FieldErrors, Notice, Response, TextField
+from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Response
 from askback.domain.decision import UNKNOWN
 from askback.domain.identity import MessageRef, Place
 from askback.domain.outgoing_message import OfferResult
+from askback.domain.text_field import TextField
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
 from askback.manager import NOTICE_SECONDS, UNCERTAIN, QuestionManager, describe_failure

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from askback.domain.card import Details
+from askback.domain.click_response import Details
 from askback_slack import control_ids, limits
 from askback_slack.blocks import Block, actions, button, context, plain
 from askback_slack.escaping import find_break, fit_line, isolate_direction, replace_controls, split_text

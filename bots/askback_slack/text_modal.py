@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic import Field
 
-from askback.domain.card import TextField
+from askback.domain.text_field import TextField
 from askback.errors import InvalidValue
 from askback.internal.values import Value
 from askback_slack import limits

@@ -25,7 +25,7 @@ from askback.domain.actions import Action, Operation
 from askback.domain.ask import Ask
 from askback.domain.ask_limits import Limits
 from askback.domain.bot_access import Access
-from askback.domain.card import Notice
+from askback.domain.click_response import Notice
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import HistoryMessage, IncomingMessage

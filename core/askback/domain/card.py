@@ -1,4 +1,4 @@
-"""The platform-independent form of a card: its texts and controls, and the responses to a click."""
+"""The platform-independent form of a card: its texts and controls."""
 
 from __future__ import annotations
 
@@ -6,25 +6,18 @@ __all__ = [
     "ENDINGS",
     "EVERYTHING",
     "EXPANDING",
+    "LONGEST_NAMED",
     "LONGEST_TITLE",
     "NOT_NOW",
     "SHOW_QUESTION",
     "UNDO_VOTE",
     "WITHDRAW",
     "Card",
-    "Details",
-    "FieldErrors",
     "Item",
-    "Notice",
-    "Redraw",
-    "Response",
     "ReviewLine",
     "Tab",
-    "TextField",
     "build_card",
-    "build_reason_field",
-    "build_text_field",
-    "build_vote_field",
+    "get_excerpt",
     "get_form_title",
     "get_line_title",
     "list_others",
@@ -36,8 +29,7 @@ from typing import Final, Literal
 
 from pydantic import AwareDatetime
 
-from askback.domain.apply_action import LONGEST_REASON
-from askback.domain.ask_policy import Denied, Policy, Who
+from askback.domain.ask_policy import Policy, Who
 from askback.domain.form import Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview
@@ -237,73 +229,6 @@ class Card(Value):
         return next((i for i, tab in enumerate(self.tabs, 1) if tab.current), 0), len(self.tabs)
 
 
-class TextField(Value):
-    """A field for a written answer, or for a reason."""
-
-    ask_id: str
-    step: int
-    header: str
-    prompt: str
-    placeholder: str
-    value: str
-    """The text in the field when it opens."""
-    longest: int
-    multi: bool
-    """True if the text is added to the chosen options rather than replacing them."""
-    declines: bool = False
-    """True if sending it answers "not now" with the text as the reason, which may be empty."""
-    choice: int | None = None
-    """The index of the option that sending it chooses, with the text as the reason."""
-
-
-class Redraw(Value):
-    """The action counted: redraw the card from its newest state."""
-
-    kind: Literal["redraw"] = "redraw"
-
-
-class AskText(Value):
-    """The response to an action that needs a text: open this text field."""
-
-    kind: Literal["ask_text"] = "ask_text"
-    field: TextField
-
-
-class FieldErrors(Value):
-    """The response to a rejected text. `field` still holds the text, so that the person can correct it."""
-
-    kind: Literal["field_errors"] = "field_errors"
-    message: str
-    field: TextField
-
-
-class Notice(Value):
-    """A sentence that only the person who clicked sees."""
-
-    kind: Literal["notice"] = "notice"
-    text: str
-    card: Card | None = None
-    """The newest card, if the person may be looking at an old one."""
-    kept: bool = False
-    """True if the person's text was kept as a message, so that they need not send it again."""
-    denied: Denied | None = None
-    """The reason why this person may not act at all. None means they may."""
-    is_repeated: bool = False
-    """True if this person read the same notice about this question recently, so it is not shown again."""
-
-
-class Details(Value):
-    """The full text of what the card shows only in part. Only the person who clicked sees it."""
-
-    kind: Literal["whole"] = "whole"
-    ask_id: str
-    title: str
-    text: str
-
-
-Response = Redraw | AskText | FieldErrors | Notice | Details
-
-
 def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
     """Return the card for the current state of an interview."""
     asking = interview.phase == "asking"
@@ -323,7 +248,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         if shown
         else None,
         prompt=question.prompt if shown else "",
-        excerpt=_get_excerpt(question) if shown else "",
+        excerpt=get_excerpt(question) if shown else "",
         items=_build_items(question, draft.chosen) if shown else (),
         several=shown and question.multi_select,
         custom=asking and question.allow_custom,
@@ -382,57 +307,7 @@ def list_others(card: Card) -> tuple[str, tuple[str, ...]]:
     return "Not chosen: ", tuple(item.label for item in card.items if not item.chosen)
 
 
-def build_text_field(ask_id: str, interview: Interview) -> TextField:
-    """Return the field for a written answer to the current question, prefilled with the earlier text."""
-    question, draft = interview.question, interview.draft
-    return TextField(
-        ask_id=ask_id,
-        step=interview.step,
-        header=interview.form.get_header(interview.current)
-        if not interview.form.is_single
-        else (question.header or ""),
-        prompt=question.prompt,
-        placeholder=question.placeholder,
-        value=draft.unsent if draft.unsent and draft.unsent.strip() else draft.text or "",
-        longest=question.rules.max_length,
-        multi=question.multi_select and bool(question.options),
-    )
-
-
-def build_reason_field(ask_id: str, interview: Interview) -> TextField:
-    """Return the field in which a person says why they cannot answer for now, or when they will."""
-    single = interview.form.is_single
-    return TextField(
-        ask_id=ask_id,
-        step=interview.step,
-        header="",
-        prompt=interview.question.prompt if single else "You do not answer these questions now.",
-        placeholder="For example: ask me again on Monday",
-        value="",
-        longest=LONGEST_REASON,
-        multi=False,
-        declines=True,
-    )
-
-
-def build_vote_field(ask_id: str, interview: Interview, index: int, reason: str = "") -> TextField:
-    """Return the field for a person's reason to choose an option."""
-    question = interview.form.questions[0]
-    return TextField(
-        ask_id=ask_id,
-        step=interview.step,
-        header=question.header or "",
-        # The card behind the field shows the excerpt already.
-        prompt=question.prompt.partition("\n")[0] if _get_excerpt(question) else question.prompt,
-        placeholder=f"Why “{fit_line(question.options[index].label, LONGEST_NAMED)}”?",
-        value=reason,
-        longest=LONGEST_REASON,
-        multi=False,
-        choice=index,
-    )
-
-
-def _get_excerpt(question: Question) -> str:
+def get_excerpt(question: Question) -> str:
     """Return the part of its details that the prompt quotes below its first line. Only the last line may be cut."""
     asked, _, rest = question.prompt.partition("\n")
     first = rest.partition("\n")[0]

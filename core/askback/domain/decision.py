@@ -8,19 +8,10 @@ from askback.domain import late_answers
 from askback.domain.actions import Action, Cancel, OpenDecline, OpenTextField, ShowDetails, SubmitText
 from askback.domain.apply_action import Closed, apply_action
 from askback.domain.ask import Admits, Ask
-from askback.domain.card import (
-    AskText,
-    Details,
-    FieldErrors,
-    Notice,
-    Redraw,
-    Response,
-    build_reason_field,
-    build_text_field,
-    build_vote_field,
-)
+from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Redraw, Response
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.question_text import describe_questions
+from askback.domain.text_field import build_reason_field, build_text_field, build_vote_field
 from askback.domain.voting import ReasonRequired, apply_vote
 from askback.errors import PersonError
 

@@ -12,7 +12,7 @@ from cachetools import FIFOCache
 
 from askback.domain.actions import Action, Operation
 from askback.domain.ask import Ask
-from askback.domain.card import Notice, Redraw
+from askback.domain.click_response import Notice, Redraw
 from askback.domain.incoming_message import NO_TEXT, IncomingMessage, MessageResult
 from askback.inbound import answer_parser
 from askback.inbound.answer_parser import TypedReplies

@@ -10,7 +10,7 @@ from typing import Literal
 
 from askback.domain.actions import Action, Choose, Operation
 from askback.domain.ask import Admits, Ask
-from askback.domain.card import FieldErrors, Notice, Redraw
+from askback.domain.click_response import FieldErrors, Notice, Redraw
 from askback.domain.decision import decide
 from askback.domain.identity import Actor
 from askback.domain.incoming_message import (

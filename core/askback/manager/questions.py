@@ -15,7 +15,7 @@ from askback.domain.actions import Action, Cancel
 from askback.domain.ask import Ask
 from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Approval, Who
-from askback.domain.card import Notice, Response
+from askback.domain.click_response import Notice, Response
 from askback.domain.decision import decide
 from askback.domain.form import Form
 from askback.domain.identity import Actor, Place

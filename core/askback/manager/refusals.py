@@ -7,7 +7,7 @@ __all__ = ["NOTICE_SECONDS", "UNCERTAIN", "RefusalThrottle", "describe_failure",
 from askback.domain import late_answers as late
 from askback.domain.actions import Action
 from askback.domain.ask_policy import Denied
-from askback.domain.card import Notice, Response
+from askback.domain.click_response import Notice, Response
 from askback.internal.throttle import Throttle
 from askback.ports.membership import Resolved
 from askback.store.errors import StoreError

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from askback.domain.actions import Action, Choose, SubmitText
-from askback.domain.card import Notice
+from askback.domain.click_response import Notice
 from askback.internal.clock import utc_now
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import call, turn

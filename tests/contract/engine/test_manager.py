@@ -16,7 +16,7 @@ from askback.domain.ask import Ask
 from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Who
 from askback.domain.bot_access import Access
-from askback.domain.card import AskText, FieldErrors, Notice, Redraw
+from askback.domain.click_response import AskText, FieldErrors, Notice, Redraw
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.outcome import Outcome

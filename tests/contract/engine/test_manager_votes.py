@@ -15,7 +15,7 @@ from sqlalchemy import select, update
 from askback.domain.actions import Action, Cancel, Choose, Decline, OpenDecline, ShowDetails, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import OWN_REQUEST, Approval, Policy, Who
-from askback.domain.card import AskText, Details, FieldErrors, Notice, Redraw
+from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Redraw
 from askback.domain.decision import NOT_TO_CANCEL
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import MessageRef

@@ -23,7 +23,7 @@ from askback.domain import approval
 from askback.domain.actions import Cancel, Choose, Decline, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Who
-from askback.domain.card import Notice
+from askback.domain.click_response import Notice
 from askback.domain.identity import Actor
 from askback.domain.incoming_message import HistoryMessage, IncomingMessage
 from askback.internal.clock import utc_now

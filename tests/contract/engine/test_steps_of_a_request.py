@@ -11,7 +11,7 @@ from askback.agent.approvals import ApprovalRules
 from askback.domain.actions import SubmitText
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import OWN_CALL, Who
-from askback.domain.card import Notice
+from askback.domain.click_response import Notice
 from askback.domain.identity import Actor
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services

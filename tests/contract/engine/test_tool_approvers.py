@@ -15,7 +15,7 @@ from askback.agent import tool_runner
 from askback.agent.approvals import ApprovalRules
 from askback.domain import approval
 from askback.domain.ask_policy import OWN_CALL, Who
-from askback.domain.card import Notice
+from askback.domain.click_response import Notice
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
 from askback.ports.membership import Resolved

@@ -20,7 +20,7 @@ from askback.domain.actions import Action, Choose
 from askback.domain.ask import Ask, new_ask_id
 from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Policy, Who
-from askback.domain.card import Notice
+from askback.domain.click_response import Notice
 from askback.domain.decision import decide
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place

@@ -18,7 +18,7 @@ from typing import Any
 from askback.domain.actions import Choose
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Who
-from askback.domain.card import Notice
+from askback.domain.click_response import Notice
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import MessageRef, Place
 from askback.errors import CallerError

@@ -9,7 +9,7 @@ import discord
 import pytest
 
 from askback.domain.actions import Action
-from askback.domain.card import Notice, Response
+from askback.domain.click_response import Notice, Response
 from askback.domain.identity import MessageRef
 from askback_discord import control_ids
 from askback_discord.clicks import Clicks

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.domain.actions import SubmitText
-from askback.domain.card import TextField, build_text_field
+from askback.domain.text_field import TextField, build_text_field
 from askback_discord import control_ids, ephemeral, limits, text_modal
 from support.discord_cards import ASK, accepted_modal, displays, do, elements, interview, options, question, said
 from support.discord_markdown import read, seen

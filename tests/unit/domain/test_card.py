@@ -6,10 +6,12 @@ import pytest
 
 from askback.domain.actions import Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
 from askback.domain.ask_policy import Policy, Who
-from askback.domain.card import AskText, Card, FieldErrors, Notice, Redraw, build_card, build_text_field, get_form_title
+from askback.domain.card import Card, build_card, get_form_title
+from askback.domain.click_response import AskText, FieldErrors, Notice, Redraw
 from askback.domain.form import Option, Question, TextRules
 from askback.domain.interview import settle, start_interview
 from askback.domain.outcome import OutcomeStatus
+from askback.domain.text_field import build_text_field
 from support.cases import ANN, BEN, EVERYBODY, HOSTILE, NOON, Story, ended, form, question
 
 COLOUR = question("colour", "Red", "Green")

@@ -32,10 +32,11 @@ from askback.domain.actions import (
 from askback.domain.actions import SubmitText as WriteIn
 from askback.domain.apply_action import Closed, Incomplete, NotPossible, Stale, apply_action
 from askback.domain.ask import new_ask_id
-from askback.domain.card import Card, build_card, build_text_field
+from askback.domain.card import Card, build_card
 from askback.domain.form import Condition, Form, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start_interview
+from askback.domain.text_field import build_text_field
 from askback.errors import PersonError
 from support.cases import ANN, BEN, EVERYBODY, NOON, ended, form, options, question
 from support.forms import forms

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.domain.actions import SubmitText
-from askback.domain.card import TextField, build_text_field
+from askback.domain.text_field import TextField, build_text_field
 from askback_slack import limits, text_modal
 from support.slack_cards import ASK, accepted_view, do, interview, options, question, strings
 

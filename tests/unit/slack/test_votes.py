@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from askback.domain.actions import Action, Choose
 from askback.domain.apply_action import LONGEST_REASON
 from askback.domain.ask_policy import Approval, Policy, Who
-from askback.domain.card import EVERYTHING, WITHDRAW, Card, Details
+from askback.domain.card import EVERYTHING, WITHDRAW, Card
+from askback.domain.click_response import Details
 from askback.domain.form import Option
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview

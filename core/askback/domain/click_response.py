@@ -1,0 +1,60 @@
+"""The responses to a click on a card."""
+
+from __future__ import annotations
+
+__all__ = ["AskText", "Details", "FieldErrors", "Notice", "Redraw", "Response"]
+
+from typing import Literal
+
+from askback.domain.ask_policy import Denied
+from askback.domain.card import Card
+from askback.domain.text_field import TextField
+from askback.internal.values import Value
+
+
+class Redraw(Value):
+    """The action counted: redraw the card from its newest state."""
+
+    kind: Literal["redraw"] = "redraw"
+
+
+class AskText(Value):
+    """The response to an action that needs a text: open this text field."""
+
+    kind: Literal["ask_text"] = "ask_text"
+    field: TextField
+
+
+class FieldErrors(Value):
+    """The response to a rejected text. `field` still holds the text, so that the person can correct it."""
+
+    kind: Literal["field_errors"] = "field_errors"
+    message: str
+    field: TextField
+
+
+class Notice(Value):
+    """A sentence that only the person who clicked sees."""
+
+    kind: Literal["notice"] = "notice"
+    text: str
+    card: Card | None = None
+    """The newest card, if the person may be looking at an old one."""
+    kept: bool = False
+    """True if the person's text was kept as a message, so that they need not send it again."""
+    denied: Denied | None = None
+    """The reason why this person may not act at all. None means they may."""
+    is_repeated: bool = False
+    """True if this person read the same notice about this question recently, so it is not shown again."""
+
+
+class Details(Value):
+    """The full text of what the card shows only in part. Only the person who clicked sees it."""
+
+    kind: Literal["whole"] = "whole"
+    ask_id: str
+    title: str
+    text: str
+
+
+Response = Redraw | AskText | FieldErrors | Notice | Details

@@ -1,0 +1,80 @@
+"""The field in which a person writes an answer, or a reason."""
+
+from __future__ import annotations
+
+__all__ = ["TextField", "build_reason_field", "build_text_field", "build_vote_field"]
+
+from askback.domain.apply_action import LONGEST_REASON
+from askback.domain.card import LONGEST_NAMED, get_excerpt
+from askback.domain.interview import Interview
+from askback.internal.values import Value
+from askback.text.literal import fit_line
+
+
+class TextField(Value):
+    """A field for a written answer, or for a reason."""
+
+    ask_id: str
+    step: int
+    header: str
+    prompt: str
+    placeholder: str
+    value: str
+    """The text in the field when it opens."""
+    longest: int
+    multi: bool
+    """True if the text is added to the chosen options rather than replacing them."""
+    declines: bool = False
+    """True if sending it answers "not now" with the text as the reason, which may be empty."""
+    choice: int | None = None
+    """The index of the option that sending it chooses, with the text as the reason."""
+
+
+def build_text_field(ask_id: str, interview: Interview) -> TextField:
+    """Return the field for a written answer to the current question, prefilled with the earlier text."""
+    question, draft = interview.question, interview.draft
+    return TextField(
+        ask_id=ask_id,
+        step=interview.step,
+        header=interview.form.get_header(interview.current)
+        if not interview.form.is_single
+        else (question.header or ""),
+        prompt=question.prompt,
+        placeholder=question.placeholder,
+        value=draft.unsent if draft.unsent and draft.unsent.strip() else draft.text or "",
+        longest=question.rules.max_length,
+        multi=question.multi_select and bool(question.options),
+    )
+
+
+def build_reason_field(ask_id: str, interview: Interview) -> TextField:
+    """Return the field in which a person says why they cannot answer for now, or when they will."""
+    single = interview.form.is_single
+    return TextField(
+        ask_id=ask_id,
+        step=interview.step,
+        header="",
+        prompt=interview.question.prompt if single else "You do not answer these questions now.",
+        placeholder="For example: ask me again on Monday",
+        value="",
+        longest=LONGEST_REASON,
+        multi=False,
+        declines=True,
+    )
+
+
+def build_vote_field(ask_id: str, interview: Interview, index: int, reason: str = "") -> TextField:
+    """Return the field for a person's reason to choose an option."""
+    question = interview.form.questions[0]
+    return TextField(
+        ask_id=ask_id,
+        step=interview.step,
+        header=question.header or "",
+        # The card behind the field shows the excerpt already.
+        prompt=question.prompt.partition("\n")[0] if get_excerpt(question) else question.prompt,
+        placeholder=f"Why “{fit_line(question.options[index].label, LONGEST_NAMED)}”?",
+        value=reason,
+        longest=LONGEST_REASON,
+        multi=False,
+        choice=index,
+    )
