@@ -50,8 +50,10 @@ def render_messages(card: Card, *, images: bool = True) -> tuple[SlackMessage, .
 def _get_largest(card: Card) -> Card:
     """Return the card with the most controls that it can have.
 
-    The layout always reserves space for these, so that ticks and the outcome do not move text to another message.
+    The layout reserves space for these, so that ticks and votes do not move text to another message.
     """
+    if card.is_compact:
+        return card
     if card.view == "ended":
         view = "question" if card.prompt else "review"
         card = card.evolve(view=view, ending=None)
