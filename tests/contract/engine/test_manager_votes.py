@@ -363,6 +363,9 @@ async def test_reminders_that_came_due_while_nothing_ran_are_one_after_the_start
 async def test_rows_of_before_there_were_votes_still_load(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
         ask = await one.manager.submit(build_ask(DEPLOY, to=HERE, policy=build_policy(Who.only(ANN), 600)))
+        await one.recorded(ask)  # the deadline counts from the posting
+        posted = await one.manager.get(ask.id)
+        assert posted is not None
 
         def older(connection: Any) -> None:
             row = connection.execute(select(asks).where(asks.c.id == ask.id)).mappings().one()
@@ -378,7 +381,7 @@ async def test_rows_of_before_there_were_votes_still_load(tmp_path: Path, board:
         await one.store._database.run(older)
         kept = await one.manager.get(ask.id)
         assert kept is not None
-        assert (kept.policy, kept.interview.votes) == (Policy(who=Who.only(ANN), deadline=ask.policy.deadline), ())
+        assert (kept.policy, kept.interview.votes) == (Policy(who=Who.only(ANN), deadline=posted.policy.deadline), ())
         await one.press(kept, YES, ANN)
         assert (await one.manager.outcome(ask)).votes == ()
 
