@@ -24,10 +24,8 @@ from askback.text.literal import fit_line, replace_controls
 from askback_discord import limits, votes
 from askback_discord.card_parts import Block, Part, Text, Unit, everybody, plain, quoted, strong
 from askback_discord.components import gallery, moment
-from askback_discord.controls import are_buttons_enough, build_tabs
+from askback_discord.controls import are_buttons_enough
 
-CROWD: Final = 60
-"""Maximum number of text pieces that name the people asked above the form's navigation. More appear below it."""
 SPACED: Final = 30
 """Maximum number of options with details that blank lines separate."""
 
@@ -61,16 +59,12 @@ def _build_head(card: Card) -> Unit:
         made.append(Text("**Review your answers**"))
     elif card.header is not None:
         made.append(strong(card.header))
-        if card.tabs and card.view == "question":
+        if card.position is not None:
             made.append(Text(f"  {card.position[0]} of {card.position[1]}"))
     asked = [Text("-# Asked: ", before="\n"), *_list_people(card)]
     if card.deadline is not None and card.ending is None:
         asked.append(Text(f"  ·  ends {moment(card.deadline, 'R')}, {moment(card.deadline, 'f')}"))
-    row = build_tabs(card)
-    if row is None:
-        return [*made, *asked]
-    # Keep the form's navigation in the first message, however many people are asked.
-    return [*made, *asked, Block(row)] if len(asked) <= CROWD else [*made, Block(row), *asked]
+    return [*made, *asked]
 
 
 def _list_people(card: Card) -> Iterator[Text]:
@@ -110,9 +104,9 @@ def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:
 
 def _build_item(card: Card, item: Item, apart: str, *, images: bool) -> Iterator[Part]:
     yield replace(strong(f"{item.number}. {item.label}"), before=apart, opens=item.number == 1)
-    marks = "  ★" if item.recommended else ""
+    marks = ""
     if item.chosen and (card.ending is None or card.ending.status == "answered"):
-        marks += "  ✗" if card.tally is not None and item.number - 1 in card.tally.refusing else "  ✓"
+        marks = "  ✗" if card.tally is not None and item.number - 1 in card.tally.refusing else "  ✓"
     if marks:
         yield Text(marks)
     if item.description is not None:
@@ -128,7 +122,8 @@ def _build_item(card: Card, item: Item, apart: str, *, images: bool) -> Iterator
 def _build_review_line(line: ReviewLine) -> Unit:
     """One question of the review, with its answer."""
     made: Unit = [replace(plain(line.header), opens=True), replace(strong(line.prompt), before="\n")]
-    return [*made, *(quoted(line.answer) if line.answer else [Text("*Not answered yet*", before="\n")])]
+    missing = [] if line.missing is None else [Text(f"*{line.missing}*", before="\n")]
+    return [*made, *quoted(line.answer), *missing]
 
 
 def _explain_problem(card: Card) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["are_buttons_enough", "build_controls", "build_tabs", "split_menu"]
+__all__ = ["are_buttons_enough", "build_controls", "split_menu"]
 
 from collections.abc import Iterator, Sequence
 
 from askback.domain import vote_summary
-from askback.domain.card import EVERYTHING, NOT_NOW, SHOW_QUESTION, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, SHOW_QUESTION, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.text.literal import utf16_length
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, Style, button, menu, option, row
@@ -17,37 +17,12 @@ BUTTONS = limits.ROW_BUTTONS
 """Maximum number of buttons for a single choice, including "Something else…". More options become a menu."""
 SHORT = 38
 """Maximum length of such a button's label, in UTF-16 units. Discord shows no more of a label."""
-TABS = 5
-"""Maximum number of questions of a form that get a button each. More become a menu."""
+EDITS = 5
+"""Maximum number of questions of a review that get a button each. More become a menu."""
 CHOSEN = "✓ "
 """Text in front of the label of the option that is chosen so far."""
-TAB = 24
-"""Characters of a tab's label. The full header is shown above its question."""
 MENU_WEIGHT = 4_500
 """Bytes that the entries of a menu may take, since they count towards the message's limit."""
-
-
-def build_tabs(card: Card) -> Component | None:
-    """Return the row with a form's questions, or None if the card shows no such row."""
-    if card.view != "question" or not card.tabs:
-        return None
-    if len(card.tabs) > TABS:
-        entries = [
-            option(
-                fit_line(f"{'✓ ' if tab.answered else ''}{_format_numbered(number, tab.header)}", limits.OPTION_TEXT),
-                tab.index,
-                chosen=tab.current,
-            )
-            for number, tab in enumerate(card.tabs, 1)
-        ]
-        return row([menu(_to_control(card, "goto"), entries, "Go to question…")])
-    return row(
-        button(
-            f"{'● ' if tab.current else ''}{'✓ ' if tab.answered else ''}{fit_line(tab.header, TAB)}",
-            _to_control(card, "goto", tab.index),
-        )
-        for tab in card.tabs
-    )
 
 
 def split_menu(card: Card) -> int:
@@ -182,11 +157,14 @@ def _write_button(card: Card) -> Component:
 def _build_navigation(card: Card) -> Iterator[Component]:
     if card.can_submit:
         yield button("Submit", _to_control(card, "submit"), "success")
+    if card.next_missing is not None:
+        yield button(ANSWER_REST, _to_control(card, "goto", card.next_missing), "primary")
     if card.can_go_back:
         yield button("Back", _to_control(card, "back"))
     if card.can_go_on:
-        answered = any(tab.current and tab.answered for tab in card.tabs)
-        yield button("Next", _to_control(card, "next"), "primary" if answered or card.several else "secondary")
+        goes_on = card.is_answered or card.several
+        yield button("Next", _to_control(card, "next"), "primary" if goes_on else "secondary")
+    if card.can_review:
         yield button("Review", _to_control(card, "review"))
     if card.can_decline:
         yield button(NOT_NOW, _to_control(card, "postpone"))
@@ -204,7 +182,7 @@ def _build_details_button(card: Card) -> Iterator[Component]:
 
 
 def _build_edit_buttons(card: Card) -> Iterator[Component]:
-    if len(card.lines) > TABS:
+    if len(card.lines) > EDITS:
         entries = [
             option(fit_line(_format_numbered(number, line.header), limits.OPTION_TEXT), line.index)
             for number, line in enumerate(card.lines, 1)
@@ -212,7 +190,9 @@ def _build_edit_buttons(card: Card) -> Iterator[Component]:
         yield menu(_to_control(card, "goto"), entries, "Edit an answer…")
         return
     for line in card.lines:
-        yield button(f"Edit {line.header}", _to_control(card, "goto", line.index))
+        # "Answer the rest" leads to the others.
+        if line.missing is None:
+            yield button(f"Edit {line.header}", _to_control(card, "goto", line.index))
 
 
 def _format_numbered(number: int, header: str) -> str:

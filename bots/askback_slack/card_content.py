@@ -21,7 +21,7 @@ from askback.domain.voting import VoteCount
 from askback_slack import limits, votes
 from askback_slack.blocks import Block, bold, code, context, date, image, runs, section, text
 from askback_slack.card_parts import Part, Unit, list_addressees, paragraph, person, quoted
-from askback_slack.controls import are_buttons_enough, build_tabs
+from askback_slack.controls import are_buttons_enough
 from askback_slack.escaping import fit_line
 
 LONG = 300
@@ -61,14 +61,13 @@ def _build_head(card: Card) -> Unit:
         line += [bold("Review your answers"), text("  ·  ")]
     elif card.header is not None:
         line += runs(card.header, strong=True)
-        if card.tabs and card.view == "question":
+        if card.position is not None:
             line.append(text(f"  {card.position[0]} of {card.position[1]}"))
         line.append(text("  ·  "))
     line += [text("Asked: "), *list_addressees(card.who)]
     if card.deadline is not None and card.ending is None:
         line += [text("  ·  until "), date(card.deadline)]
-    row = build_tabs(card)
-    return [*paragraph(line, opens=True), *([Part(row, opens=True)] if row else [])]
+    return [*paragraph(line, opens=True)]
 
 
 def _build_prompt(card: Card) -> Iterator[Part]:
@@ -97,8 +96,6 @@ def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:
 
 def _build_item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterator[Part]:
     line = [text(f"{item.number}  "), *runs(item.label, strong=True)]
-    if item.recommended:
-        line.append(text("  ★"))
     if item.chosen and (card.ending is None or card.ending.status == "answered"):
         refused = card.tally is not None and item.number - 1 in card.tally.refusing
         line.append(text("  ✗" if refused else "  ✓"))
@@ -117,10 +114,10 @@ def _build_item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterato
 def _build_review_line(line: ReviewLine) -> Unit:
     """One question of the review, with its answer."""
     made = [*paragraph([*runs(line.header), text("\n"), *runs(line.prompt, strong=len(line.prompt) <= LONG)], True)]
-    if not line.answer:
-        made.append(Part(section([{"type": "text", "text": "Not answered yet", "style": {"italic": True}}])))
     for answer in line.answer:
         made += quoted(answer)
+    if line.missing is not None:
+        made.append(Part(section([{"type": "text", "text": line.missing, "style": {"italic": True}}])))
     return made
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["are_buttons_enough", "build_controls", "build_tabs", "list_suggestions"]
+__all__ = ["are_buttons_enough", "build_controls", "list_suggestions"]
 
 from collections.abc import Iterator
 
 from pydantic import JsonValue
 
 from askback.domain import vote_summary
-from askback.domain.card import EVERYTHING, NOT_NOW, SHOW_QUESTION, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, SHOW_QUESTION, UNDO_VOTE, WITHDRAW, Card, Item
 from askback_slack import control_ids, limits
 from askback_slack.blocks import Block, actions, button, option, plain
 from askback_slack.escaping import fit_line, replace_controls
@@ -20,26 +20,8 @@ SHORT = 40
 """Maximum length of such a button's label, in UTF-16 units."""
 CHOSEN = "✓ "
 """Text in front of the label of the option that is chosen so far."""
-TAB = 24
-"""Characters of a tab's label. The full header is shown above its question."""
 MENU_TEXT = 3_000
 """Characters that the texts of one menu share, since they count towards the message's limit."""
-
-
-def build_tabs(card: Card) -> Block | None:
-    """Return the row with a form's questions and its review, or None if the card shows no such row."""
-    if card.view != "question" or not card.tabs:
-        return None
-    row = [
-        button(
-            f"{'● ' if tab.current else ''}{'✓ ' if tab.answered else ''}{fit_line(tab.header, TAB)}",
-            _to_control(card, "goto", tab.index),
-        )
-        for tab in card.tabs
-    ]
-    return actions(
-        control_ids.block(card.ask_id, card.revision, 0), [*row, button("Review", _to_control(card, "review"))]
-    )
 
 
 def build_controls(card: Card) -> list[Block]:
@@ -176,11 +158,14 @@ def _write_button(card: Card) -> Block:
 def _build_navigation(card: Card) -> Iterator[Block]:
     if card.can_submit:
         yield button("Submit", _to_control(card, "submit"), primary=True)
+    if card.next_missing is not None:
+        yield button(ANSWER_REST, _to_control(card, "goto", card.next_missing), primary=True)
     if card.can_go_back:
         yield button("Back", _to_control(card, "back"))
     if card.can_go_on:
-        answered = any(tab.current and tab.answered for tab in card.tabs)
-        yield button("Next", _to_control(card, "next"), primary=answered or card.several)
+        yield button("Next", _to_control(card, "next"), primary=card.is_answered or card.several)
+    if card.can_review:
+        yield button("Review", _to_control(card, "review"))
     yield from _build_details_button(card)
     if card.can_decline:
         yield button(NOT_NOW, _to_control(card, "postpone"))
@@ -199,7 +184,9 @@ def _build_details_button(card: Card) -> Iterator[Block]:
 
 def _build_edit_buttons(card: Card) -> Iterator[Block]:
     for line in card.lines:
-        yield button(f"Edit {line.header}", _to_control(card, "goto", line.index))
+        # "Answer the rest" leads to the others.
+        if line.missing is None:
+            yield button(f"Edit {line.header}", _to_control(card, "goto", line.index))
 
 
 def _to_control(card: Card, kind: control_ids.Kind, arg: int | None = None) -> control_ids.Control:

@@ -65,7 +65,7 @@ def _format_head(card: Card) -> str:
         return "Review your answers:" if card.view == "review" else "Questions:"
     if card.header is None:
         return to_literal(card.prompt)
-    position = f" ({card.position[0]} of {card.position[1]})" if card.tabs and card.view == "question" else ""
+    position = f" ({card.position[0]} of {card.position[1]})" if card.position is not None else ""
     return f"{to_literal(card.header)}{position}: {to_literal(card.prompt)}"
 
 
@@ -84,7 +84,7 @@ def _format_state(card: Card) -> str:
     if card.ending is not None:
         return _format_ending(card)
     if card.view == "review":
-        return "Submit, or edit an answer."
+        return "Submit, or edit an answer." if card.next_missing is None else "Answer the rest, or edit an answer."
     return "\n".join(_shorten(part) for part in _format_progress(card))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "ANSWER_REST",
     "ENDINGS",
     "EVERYTHING",
     "EXPANDING",
@@ -15,7 +16,6 @@ __all__ = [
     "Card",
     "Item",
     "ReviewLine",
-    "Tab",
     "build_card",
     "get_excerpt",
     "get_form_title",
@@ -49,6 +49,8 @@ SOMETHING_ELSE = "Something else…"
 WRITE_ANSWER = "Write an answer…"
 EDIT_TEXT = "Edit your text…"
 NOT_NOW = "Not now…"
+ANSWER_REST = "Answer the rest"
+"""Label of the button that leads from a review to the first question without an answer."""
 UNDO_VOTE = "Undo my vote"
 """Label of the button with which a voter withdraws their own vote."""
 WITHDRAW = "Withdraw request"
@@ -82,15 +84,6 @@ class Item(Value):
     chosen: bool
 
 
-class Tab(Value):
-    """One question of a form, as a navigation target."""
-
-    index: int
-    header: str
-    answered: bool
-    current: bool
-
-
 class ReviewLine(Value):
     """One question of a form with its answer so far."""
 
@@ -99,6 +92,8 @@ class ReviewLine(Value):
     prompt: str
     answer: tuple[str, ...]
     """The chosen labels, then the written text; empty if unanswered."""
+    missing: str | None
+    """A sentence about what the question still needs; None if it is answered."""
 
 
 class Ending(Value):
@@ -135,11 +130,17 @@ class Card(Value):
     """The written answer so far."""
     unsent: bool
     """True if a rejected text waits to be corrected; a blank text does not count."""
-    tabs: tuple[Tab, ...]
+    position: tuple[int, int] | None
+    """The question's number among the visible ones, and the number of those. None if no question of a form is shown."""
+    is_answered: bool
+    """True if the question of a form that is shown has an answer."""
     lines: tuple[ReviewLine, ...]
+    next_missing: int | None
+    """Index of the first question that a review finds unanswered; None if all are answered."""
     can_submit: bool
     can_go_back: bool
     can_go_on: bool
+    can_review: bool
     can_cancel: bool
     """True if people with that right can end it without an answer."""
     can_decline: bool
@@ -223,18 +224,13 @@ class Card(Value):
         asked, _, rest = self.prompt.partition("\n")
         return asked, self.excerpt, rest[len(self.excerpt) :].strip("\n")
 
-    @property
-    def position(self) -> tuple[int, int]:
-        """The current question's number among the visible ones, and the number of visible ones."""
-        return next((i for i, tab in enumerate(self.tabs, 1) if tab.current), 0), len(self.tabs)
-
 
 def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
     """Return the card for the current state of an interview."""
     asking = interview.phase == "asking"
     shown = asking or interview.form.is_single
     question, draft = interview.question, interview.draft
-    visible = interview.visible
+    visible, missing = interview.visible, interview.missing
     several_questions = not interview.form.is_single
     outcome, approval = interview.outcome, policy.approval
     return Card(
@@ -255,23 +251,16 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         asks_for_text=all(option.value == NO_ANSWER for option in question.options),
         written=draft.text if shown else None,
         unsent=asking and draft.unsent is not None and bool(draft.unsent.strip()),
-        tabs=tuple(
-            Tab(
-                index=index,
-                header=interview.form.get_header(index),
-                answered=interview.is_answered(index),
-                current=asking and index == interview.current,
-            )
-            for index in visible
-        )
-        if several_questions
-        else (),
+        position=(visible.index(interview.current) + 1, len(visible)) if asking and several_questions else None,
+        is_answered=asking and several_questions and interview.is_answered(interview.current),
         lines=_build_review(interview) if not asking else (),
-        can_submit=interview.phase == "reviewing"
+        next_missing=missing[0] if missing and interview.phase == "reviewing" else None,
+        can_submit=(interview.phase == "reviewing" and not missing)
         or (asking and not several_questions and (question.multi_select and bool(question.options))),
         can_go_back=several_questions
         and (interview.phase == "reviewing" or (asking and interview.current > visible[0])),
         can_go_on=several_questions and asking,
+        can_review=several_questions and asking and any(map(interview.is_answered, visible)),
         can_cancel=approval is None or bool(approval.requesters),
         can_decline=approval is None,
         tally=None if approval is None else count_votes(interview, policy, approval),
@@ -339,6 +328,14 @@ def _build_review(interview: Interview) -> tuple[ReviewLine, ...]:
             header=interview.form.get_header(index),
             prompt=interview.form.questions[index].prompt,
             answer=interview.answer(index).labels if interview.drafts[index].is_answer else (),
+            missing=_describe_missing(interview, index),
         )
         for index in interview.visible
     )
+
+
+def _describe_missing(interview: Interview, index: int) -> str | None:
+    if interview.is_answered(index):
+        return None
+    problem = interview.find_count_problem(index)
+    return "Not answered yet" if problem is None else f"Not answered yet: {problem}"

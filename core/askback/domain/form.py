@@ -233,7 +233,7 @@ class Form(Value):
         return len(self.questions) == 1
 
     def get_header(self, index: int) -> str:
-        """Return the short name of a question for tabs and reviews: its header, or Q1, Q2 …"""
+        """Return the short name of a question for cards and reviews: its header, or Q1, Q2 …"""
         return self.questions[index].header or f"Q{index + 1}"
 
     def index(self, question_id: str) -> int | None:

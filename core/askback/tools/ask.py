@@ -144,7 +144,7 @@ class QuestionInput(ToolInput):
     )
     header: LenientText | None = Field(
         default=None,
-        description="A very short name, for the tabs and the review.",
+        description="A very short name, for the head of the card and the review.",
         json_schema_extra=length_limits(MAX_HEADER),
     )
     options: Annotated[list[OptionInput], BeforeValidator(as_list)] = Field(

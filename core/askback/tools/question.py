@@ -64,7 +64,7 @@ class QuestionInput(ToolInput):
     id: LenientText = Field(default="", description="A stable id for the answer.", json_schema_extra=length_limits(200))
     label: LenientText | None = Field(
         default=None,
-        description="A short name for tabs and the review. Default: Q1, Q2 …",
+        description="A short name for the head of the card and the review. Default: Q1, Q2 …",
         json_schema_extra=length_limits(200),
     )
     prompt: LenientText = Field(description="The full question.", json_schema_extra=length_limits(10_000, least=1))

@@ -71,8 +71,9 @@ def test_the_card_says_who_is_asked_and_until_when():
 def test_a_single_choice_has_no_controls_but_its_options_and_the_text():
     card = Story(COLOUR).card
     assert (card.several, card.custom) == (False, True)
-    assert (card.can_submit, card.can_go_back, card.can_go_on, card.tabs, card.lines) == (False, False, False, (), ())
-    assert (card.header, card.position) == (None, (0, 0))
+    assert (card.can_submit, card.can_go_back, card.can_go_on, card.can_review) == (False, False, False, False)
+    assert card.lines == ()
+    assert (card.header, card.position) == (None, None)
 
 
 def test_several_choices_have_a_submit_only_where_the_question_stands_alone():
@@ -82,16 +83,34 @@ def test_several_choices_have_a_submit_only_where_the_question_stands_alone():
     assert not Story(NAME.evolve(multi_select=True)).card.can_submit
 
 
-def test_a_form_shows_tabs_with_what_is_answered_and_where_one_is():
+def test_a_form_shows_where_one_is_and_offers_the_review_once_there_is_an_answer():
     story = Story(COLOUR, EXTRAS, NAME)
+    assert (story.card.position, story.card.is_answered, story.card.can_review) == ((1, 3), False, False)
     story.does(Choose(index=0))
     card = story.card
-    assert [(tab.index, tab.header, tab.answered, tab.current) for tab in card.tabs] == [
-        (0, "Q1", True, False),
-        (1, "Q2", False, True),
-        (2, "Name", False, False),
-    ]
     assert (card.header, card.position, card.can_go_back, card.can_go_on) == ("Q2", (2, 3), True, True)
+    assert (card.is_answered, card.can_review) == (False, True)
+    story.does(GoTo(index=0))
+    assert (story.card.position, story.card.is_answered, story.card.can_review) == ((1, 3), True, True)
+
+
+def test_a_review_leads_to_what_is_missing_and_submits_only_a_whole_form():
+    story = Story(COLOUR, EXTRAS.evolve(min_choices=2), NAME)
+    story.does(Choose(index=0))
+    story.does(Select(chosen=(0,)))
+    story.does(Review())
+    card = story.card
+    assert (card.can_submit, card.next_missing) == (False, 1)
+    assert [line.missing for line in card.lines] == [
+        None,
+        "Not answered yet: choose at least 2 options",
+        "Not answered yet",
+    ]
+    story.does(GoTo(index=1))
+    story.does(Select(chosen=(0, 1)))
+    story.does(Next())
+    story.does(SubmitText(text="Zoë"))
+    assert (story.card.view, story.card.can_submit, story.card.next_missing) == ("review", True, None)
 
 
 def test_the_first_question_offers_no_way_back():
@@ -134,7 +153,7 @@ def test_the_review_lists_every_question_with_its_answer_and_no_option():
         False,
         None,
     )
-    assert (card.can_submit, card.can_go_back, card.can_go_on, card.position) == (True, True, False, (0, 3))
+    assert (card.can_submit, card.can_go_back, card.can_go_on, card.position) == (False, True, False, None)
 
 
 def test_a_settled_question_shows_the_same_text_the_answer_who_and_when_and_no_controls():
@@ -235,7 +254,7 @@ def test_an_ask_that_ended_otherwise_has_no_controls_either_and_says_how_it_ende
     assert card.view == "ended"
     assert controls(card) == (False, False, False, False)
     assert not card.unsent
-    assert not any(tab.current for tab in card.tabs)
+    assert (card.position, card.is_answered, card.can_review, card.next_missing) == (None, False, False, None)
     assert card.ending is not None
     assert card.ending.status == status
     assert card.ending.reason == {"cancelled": None, "declined": "Later"}.get(status, "Why")

@@ -124,7 +124,7 @@ def test_an_option_that_is_not_there_cannot_be_chosen(index: int):
 def test_a_single_choice_offers_no_moves_and_refuses_them(operation: Next | Back | Review | GoTo | Submit | Select):
     story = Story(COLOUR)
     card = story.card
-    assert (card.can_submit, card.can_go_back, card.can_go_on, card.tabs) == (False, False, False, ())
+    assert (card.can_submit, card.can_go_back, card.can_go_on, card.can_review) == (False, False, False, False)
     before = story.now
     with pytest.raises(PersonError):
         story.does(operation)
@@ -481,10 +481,10 @@ def test_the_review_takes_no_answers(operation: OpenTextField | SubmitText | Cho
 def test_a_question_is_shown_only_after_the_answers_it_depends_on():
     why = question("why", show_if=Condition(question="colour", any_of=("red", "blue")))
     story = Story(COLOUR, why, SIZE)
-    assert [tab.header for tab in story.card.tabs] == ["Q1", "Q3"]
+    assert story.card.position == (1, 2)
     story.does(Choose(index=0))
     assert story.card.prompt == why.prompt
-    assert [tab.header for tab in story.card.tabs] == ["Q1", "Q2", "Q3"]
+    assert story.card.position == (2, 3)
     story.does(SubmitText(text="It is warm."))
     story.does(Choose(index=0))
     story.does(GoTo(index=0))

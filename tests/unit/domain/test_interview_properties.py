@@ -405,8 +405,8 @@ def answer_by_what_the_card_offers(interview: Interview) -> Interview:
             assert card.ending.status == "answered"
             return interview
         if card.view == "review":
-            unanswered = [line.index for line in card.lines if not line.answer]
-            interview = does(GoTo(index=unanswered[0])) if unanswered else does(Submit())
+            assert card.can_submit == (card.next_missing is None)
+            interview = does(Submit() if card.next_missing is None else GoTo(index=card.next_missing))
         elif card.several and card.items:
             assert card.can_submit != card.can_go_on
             ticks = Select(chosen=(len(card.items) - 1,), base=(), revision=card.revision)

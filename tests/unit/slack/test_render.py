@@ -139,7 +139,9 @@ def test_the_recommended_option_stands_out_once() -> None:
     assert styles == ["primary", *[None] * 5]
     assert said(made).count("A (Recommended)") == 1, "the button says it"
     described = Option(value="c", label="C (Recommended)", description="The usual one.")
-    assert "  ★" in said(shown(interview(question(options=(described, *options(1))))))
+    assert said(shown(interview(question(options=(described, *options(1)))))).count("C (Recommended)") == 2, (
+        "list, button"
+    )
 
 
 def test_options_that_their_buttons_show_whole_are_not_listed_too() -> None:
@@ -220,8 +222,8 @@ def test_a_text_that_waits_to_be_mended_is_told() -> None:
 def test_a_written_answer_to_one_choice_stands_beside_the_options() -> None:
     made = shown(do(interview(*FORM), SubmitText(text="my own"), GoTo(index=0)))
     rows = [[entry["text"]["text"] for entry in block["elements"]] for block in made[0].blocks if "block_id" in block]  # pyright: ignore
-    assert rows[1] == ["Option 1", "Option 2", "Option 3", "Edit your text…", "Remove text"]
-    assert rows[2] == ["Next", "Not now…", "Cancel"]
+    assert rows[0] == ["Option 1", "Option 2", "Option 3", "Edit your text…", "Remove text"]
+    assert rows[1] == ["Next", "Review", "Not now…", "Cancel"]
 
 
 def test_a_question_without_options_asks_to_write() -> None:
@@ -239,22 +241,11 @@ FORM = (
 )
 
 
-def test_a_form_shows_tabs_and_the_way_on() -> None:
+def test_a_form_shows_where_one_is_and_the_way_on() -> None:
     at = do(interview(*FORM), Choose(index=1))
     made = shown(at)
-    assert labels(made) == [
-        "✓ Database",
-        "● Extras",
-        "Q3",
-        "Review",
-        "Something else…",
-        "Back",
-        "Next",
-        "Not now…",
-        "Cancel",
-    ]
+    assert labels(made) == ["Something else…", "Back", "Next", "Review", "Not now…", "Cancel"]
     assert {"Extras", "  2 of 3"} <= set(said(made))
-    assert [control(entry).arg for entry in elements(made)][:3] == [0, 1, 2]
 
 
 def test_back_is_offered_where_there_is_a_way_back() -> None:
