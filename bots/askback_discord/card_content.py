@@ -24,7 +24,7 @@ from askback.text.literal import fit_line, replace_controls
 from askback_discord import limits, votes
 from askback_discord.card_parts import Block, Part, Text, Unit, everybody, plain, quoted, strong
 from askback_discord.components import gallery, moment
-from askback_discord.controls import are_buttons_enough
+from askback_discord.controls import are_buttons_enough, are_controls_enough
 
 SPACED: Final = 30
 """Maximum number of options with details that blank lines separate."""
@@ -37,7 +37,7 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     units: list[Unit] = [_build_head(card)]
     if card.prompt:
         units.append([*_build_prompt(card)])
-    if not are_buttons_enough(card):
+    if not are_controls_enough(card):
         units += _build_items(card, images=images)
     if card.view == "question" and card.written is not None:
         units.append([Text("Written answer so far:", opens=True), *quoted([card.written])])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["are_buttons_enough", "build_controls", "split_menu"]
+__all__ = ["are_buttons_enough", "are_controls_enough", "build_controls", "split_menu"]
 
 from collections.abc import Iterator, Sequence
 
@@ -21,6 +21,8 @@ EDITS = 5
 """Maximum number of questions of a review that get a button each. More become a menu."""
 CHOSEN = "✓ "
 """Text in front of the label of the option that is chosen so far."""
+LISTED = 10
+"""Up to this many options of a menu are also listed above it, so that people see them without opening it."""
 MENU_WEIGHT = 4_500
 """Bytes that the entries of a menu may take, since they count towards the message's limit."""
 
@@ -78,6 +80,21 @@ def are_buttons_enough(card: Card) -> bool:
     return card.is_plain_choice and _fits_buttons(card) and marked <= SHORT
 
 
+def are_controls_enough(card: Card) -> bool:
+    """Return True if an open card's controls show the whole of each option, so that the text need not list them."""
+    if are_buttons_enough(card):
+        return True
+    if card.tally is not None or split_menu(card) != 1 or len(card.items) <= LISTED:
+        return False
+    if not card.has_line_options or card.is_described:
+        return False
+    labels = [_number(item) for item in card.items]
+    entries = [option(label, item.number - 1) for label, item in zip(labels, card.items, strict=True)]
+    return all(fit_line(label, limits.OPTION_TEXT) == label for label in labels) and (
+        limits.measure(entries) <= MENU_WEIGHT
+    )
+
+
 def _build_option_buttons(card: Card) -> Iterator[Component]:
     distinct = card.has_distinct_labels
     agreeing = vote_summary.get_agreeing_option(card)
@@ -121,7 +138,7 @@ def _build_entries(items: Sequence[Item], *, marked: bool) -> list[Component]:
     for label, description in ((100, 100), (100, 75), (100, 50), (100, 0), (75, 0), (50, 0), (36, 0), (24, 0)):
         made = [
             option(
-                fit_line(f"{item.number}. {item.label}", label),
+                fit_line(_number(item), label),
                 item.number - 1,
                 description=fit_line(item.description, description) if item.description and description else None,
                 chosen=marked and item.chosen,
@@ -131,6 +148,10 @@ def _build_entries(items: Sequence[Item], *, marked: bool) -> list[Component]:
         if limits.measure(made) <= MENU_WEIGHT:
             break
     return made
+
+
+def _number(item: Item) -> str:
+    return f"{item.number}. {item.label}"
 
 
 def _build_paging(card: Card, page: int, pages: int) -> Iterator[Component]:

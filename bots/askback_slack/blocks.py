@@ -110,9 +110,10 @@ def button(label: str, control: control_ids.Control, *, primary: bool = False, d
     return {**made, "style": "primary" if primary else "danger"} if primary or danger else made
 
 
-def option(label: str, value: int) -> Block:
-    """One entry of a menu. The label must already fit."""
-    return {"text": plain(label), "value": str(value)}
+def option(label: str, value: int, description: str | None = None) -> Block:
+    """One entry of a menu. Its texts must already fit."""
+    made: Block = {"text": plain(label), "value": str(value)}
+    return made if description is None else {**made, "description": plain(description)}
 
 
 def actions(block_id: str, elements: Iterable[Block]) -> Block:

@@ -21,7 +21,7 @@ from askback.domain.voting import VoteCount
 from askback_slack import limits, votes
 from askback_slack.blocks import Block, bold, code, context, date, image, runs, section, text
 from askback_slack.card_parts import Part, Unit, list_addressees, paragraph, person, quoted
-from askback_slack.controls import are_buttons_enough
+from askback_slack.controls import are_buttons_enough, are_controls_enough
 from askback_slack.escaping import fit_line
 
 LONG = 300
@@ -37,7 +37,7 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     units: list[Unit] = [_build_head(card)]
     if card.prompt:
         units.append([*_build_prompt(card)])
-    if not are_buttons_enough(card):
+    if not are_controls_enough(card):
         units += _build_items(card, images=images)
     if card.view == "question" and card.written is not None:
         units.append([*_build_captioned("Written answer so far:", card.written)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["are_buttons_enough", "build_controls", "list_suggestions"]
+__all__ = ["are_buttons_enough", "are_controls_enough", "build_controls", "list_suggestions"]
 
 from collections.abc import Iterator
 
@@ -20,6 +20,8 @@ SHORT = 40
 """Maximum length of such a button's label, in UTF-16 units."""
 CHOSEN = "✓ "
 """Text in front of the label of the option that is chosen so far."""
+LISTED = 10
+"""Up to this many options of a menu are also listed above it, so that people see them without opening it."""
 MENU_TEXT = 3_000
 """Characters that the texts of one menu share, since they count towards the message's limit."""
 
@@ -82,6 +84,32 @@ def are_buttons_enough(card: Card) -> bool:
     return card.is_plain_choice and _fits_buttons(card)
 
 
+def are_controls_enough(card: Card) -> bool:
+    """Return True if an open card's controls show the whole of each option, so that the text need not list them."""
+    if are_buttons_enough(card):
+        return True
+    if card.view != "question" or card.tally is not None or not card.has_line_options:
+        return False
+    if _are_boxes(card):
+        return all(_fits_entry(card, item) for item in card.items)
+    # A menu that searches does not show more than a part of the chosen options.
+    if len(card.items) <= LISTED or card.is_described or (card.several and len(card.items) > limits.MENU_OPTIONS):
+        return False
+    return all(_fits_entry(card, item) for item in card.items)
+
+
+def _are_boxes(card: Card) -> bool:
+    return card.several and len(card.items) <= limits.CHECKBOXES
+
+
+def _fits_entry(card: Card, item: Item) -> bool:
+    """Return True if an entry of the menu shows the whole of the option."""
+    searched = len(card.items) > limits.MENU_OPTIONS
+    width = limits.OPTION_TEXT if searched else _get_label_limit(len(card.items))
+    label, description = _number(item), item.description or ""
+    return fit_line(label, width) == label and fit_line(description, limits.OPTION_TEXT) == description
+
+
 def _build_option_buttons(card: Card) -> Iterator[Block]:
     distinct = card.has_distinct_labels
     recommended = next((item.number for item in card.items if item.recommended), None)
@@ -112,13 +140,15 @@ def _build_menu(card: Card) -> Block:
 def _build_multi_select(card: Card) -> Block:
     """Checkboxes for up to ten options, then a menu. If a menu cannot hold them all, it searches."""
     width = _get_label_limit(len(card.items))
+    # Boxes that show everything stand alone, with the descriptions.
+    described = _are_boxes(card) and are_controls_enough(card)
     chosen_items = [item for item in card.items if item.chosen]
-    options: list[JsonValue] = [_build_entry(item, width) for item in card.items[: limits.MENU_OPTIONS]]
-    chosen: list[JsonValue] = [_build_entry(item, width) for item in chosen_items[: limits.MENU_OPTIONS]]
+    options: list[JsonValue] = [_build_entry(item, width, described) for item in card.items[: limits.MENU_OPTIONS]]
+    chosen: list[JsonValue] = [_build_entry(item, width, described) for item in chosen_items[: limits.MENU_OPTIONS]]
     made: Block = {"action_id": control_ids.to_action_id(_to_control(card, "tick"))}
     if chosen:
         made["initial_options"] = chosen
-    if len(card.items) <= limits.CHECKBOXES:
+    if _are_boxes(card):
         return {"type": "actions", "elements": [{"type": "checkboxes", **made, "options": options}]}
     if len(card.items) <= limits.MENU_OPTIONS:
         made |= {"type": "multi_static_select", "options": options, "placeholder": plain("Choose answers…")}
@@ -140,8 +170,12 @@ def _get_label_limit(options: int) -> int:
     return max(24, min(limits.OPTION_TEXT, MENU_TEXT // min(options, limits.MENU_OPTIONS)))
 
 
-def _build_entry(item: Item, width: int) -> Block:
-    return option(fit_line(f"{item.number}. {item.label}", width), item.number - 1)
+def _build_entry(item: Item, width: int, described: bool = False) -> Block:
+    return option(fit_line(_number(item), width), item.number - 1, (item.description or None) if described else None)
+
+
+def _number(item: Item) -> str:
+    return f"{item.number}. {item.label}"
 
 
 def _build_text_buttons(card: Card) -> Iterator[Block]:

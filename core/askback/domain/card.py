@@ -165,16 +165,25 @@ class Card(Value):
         return len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
 
     @property
-    def is_plain_choice(self) -> bool:
-        """True if one line for each option, its label, says all about the options, of which one can be chosen."""
-        bare = not any(item.description or item.preview or item.image for item in self.items)
+    def has_line_options(self) -> bool:
+        """True if a label and a description, each on one line, say all about every option."""
+        texts = [text for item in self.items for text in (item.label, item.description) if text is not None]
         return (
             bool(self.items)
-            and bare
-            and not self.several
+            and not any(item.preview or item.image for item in self.items)
             and self.has_distinct_labels
-            and all(to_single_line(item.label) == item.label for item in self.items)
+            and all(to_single_line(text) == text for text in texts)
         )
+
+    @property
+    def is_described(self) -> bool:
+        """True if an option has a description."""
+        return any(item.description for item in self.items)
+
+    @property
+    def is_plain_choice(self) -> bool:
+        """True if one line for each option, its label, says all about the options, of which one can be chosen."""
+        return self.has_line_options and not self.is_described and not self.several
 
     @property
     def is_compact(self) -> bool:

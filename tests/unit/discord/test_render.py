@@ -145,6 +145,21 @@ def test_options_that_their_buttons_show_whole_are_not_listed_too() -> None:
     assert "Two\nlines" in said(shown(interview(question(options=broken)))), "a button shows one line"
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_nothing_is_listed_above_a_long_menu_that_holds_everything(several: bool) -> None:
+    for count, listed in ((10, True), (11, False), (25, False), (26, True)):
+        made = shown(interview(question(options=options(count), multi_select=several)))
+        assert ("7. Option 7" in said(made)) == listed
+        assert [entry["label"] for entry in menus(made)[0]["options"]][6] == "7. Option 7"
+
+
+@pytest.mark.parametrize("label", ["Option {} " + "with a long label " * 6, "{} \u2068x\u2069 " + "漢" * 70])
+def test_a_long_menu_that_does_not_hold_everything_has_its_options_listed_above(label: str) -> None:
+    assert "25. " in said(shown(interview(question(options=options(25, label)))))
+    described = (Option(value="x", label="Described", description="About it."), *options(10))
+    assert "About it." in said(shown(interview(question(options=described))))
+
+
 def test_the_button_of_what_was_chosen_has_a_mark() -> None:
     at = do(interview(FORM[0].evolve(options=options(2), multi_select=False), FORM[1]), Choose(index=1), Back())
     labels = [entry["label"] for entry in elements(shown(at)) if ":choose:" in entry["custom_id"]]

@@ -186,6 +186,53 @@ def test_several_are_checkboxes_and_then_a_menu(count: int, kind: str) -> None:
     assert [entry["value"] for entry in ticked["initial_options"]] == ["0"]
 
 
+def test_boxes_that_show_whole_options_stand_alone_with_their_descriptions() -> None:
+    described = (Option(value="a", label="Tests", description="All of them."), Option(value="b", label="Lint"))
+    at = interview(question(options=described, multi_select=True))
+    for now, chosen in ((at, []), (do(at, Select(chosen=(0,))), ["1. Tests"])):
+        made = shown(now)
+        texts = said(made)
+        assert [texts.count(text) for text in ("Tests", "1. Tests", "All of them.")] == [
+            0,
+            1 + len(chosen),
+            1 + len(chosen),
+        ]
+        boxes = only(made, "checkboxes")
+        assert [entry.get("description", {}).get("text") for entry in boxes["options"]] == ["All of them.", None]
+        assert [entry["text"]["text"] for entry in boxes.get("initial_options", [])] == chosen
+    assert labels(shown(do(at, Select(chosen=(0,)), Submit()))) == ["Show question"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"label": "A label that does not fit into a box " * 3},
+        {"description": "A description that does not fit below a box " * 3},
+        {"description": "Two\nlines"},
+        {"preview": "code"},
+    ],
+)
+def test_options_that_do_not_fit_into_their_boxes_are_listed_above(more: dict[str, str]) -> None:
+    long = Option(value="a", label="Tests").evolve(**more)
+    made = shown(interview(question(options=(long, Option(value="b", label="Lint")), multi_select=True)))
+    assert {long.label, long.description or "Lint", long.preview or "Lint"} <= set(said(made))
+    assert not any("description" in entry for entry in only(made, "checkboxes")["options"])
+
+
+@pytest.mark.parametrize(("count", "several"), [(11, False), (11, True), (100, False), (1000, False)])
+def test_nothing_is_listed_above_a_long_menu_that_holds_everything(count: int, several: bool) -> None:
+    made = shown(interview(question(options=options(count), multi_select=several)))
+    assert len(made) == 1
+    assert "Option 7" not in said(made)
+
+
+def test_a_long_menu_that_does_not_hold_everything_has_its_options_listed_above() -> None:
+    described = (Option(value="x", label="Described", description="About it."), *options(10))
+    assert "About it." in said(shown(interview(question(options=described))))
+    long = options(60, "A label that a menu of sixty options has to cut, number {}")
+    assert long[59].label in said(shown(interview(question(options=long))))
+
+
 def test_many_of_very_many_are_searched() -> None:
     at = interview(question(options=options(1000), multi_select=True))
     at = do(at, Select(chosen=tuple(range(500))))
