@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from askback_sandbox.model.call_results import DeliveredCall, Result
 
-from .controls import same, squeezed
+from .controls import Choice, same, squeezed
 from .scenario import Expect, Told
 from .scene import Key, Message, Place, Scene
 
@@ -78,7 +78,7 @@ def _card(expect: Expect, seen: Seen) -> list[Missing]:
     card = _the_card(seen, settled=expect.settled)
     if card is None:
         return [Missing("a card: the bot has shown none")]
-    text = _read(card)
+    text = "\n".join([_read(card), *(_read_entry(choice) for control in card.controls for choice in control.choices)])
     found = [
         Missing(f"“{wanted}” on the card, which says:\n{text}") for wanted in expect.card or () if not _in(wanted, text)
     ]
@@ -93,6 +93,10 @@ def _card(expect: Expect, seen: Seen) -> list[Missing]:
         there = ", ".join(f"“{control.label}”" for control in card.acting)
         found.append(Missing(f"that the card is settled; it still has {there}"))
     return found
+
+
+def _read_entry(choice: Choice) -> str:
+    return f"{choice.label} — {choice.description}" if choice.description else choice.label
 
 
 def _the_card(seen: Seen, *, settled: bool) -> Message | None:

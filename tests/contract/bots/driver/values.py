@@ -77,6 +77,12 @@ class Card:
         return tuple(control.label for control in self.controls if control.kind == "button")
 
     @property
+    def shown(self) -> str:
+        """The readable text, followed by the entries of menus and boxes, with a tick at each that is on."""
+        entries = [choice for control in self.controls for choice in control.choices]
+        return "\n".join([self.text, *(f"{choice.label}{'  ✓' if choice.on else ''}" for choice in entries)])
+
+    @property
     def is_live(self) -> bool:
         """True if the card still has something to decide."""
         return any(control.label not in EXPANDING for control in self.controls)

@@ -31,7 +31,7 @@ async def card(desk: Desk, talk: Talk, showing: str = "", *, without: str | None
 
     def live() -> Card | None:
         for one in reversed(desk.cards(talk)):
-            if one.is_live and showing in one.text and (without is None or without not in one.text):
+            if one.is_live and showing in one.shown and (without is None or without not in one.shown):
                 return one
         return None
 

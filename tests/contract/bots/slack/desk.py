@@ -18,6 +18,7 @@ from askback.settings.core import Settings
 from askback.settings.loader import load
 from askback.store import transactions
 from askback_sandbox.services import Services
+from askback_sandbox.slack.controls import controls
 from askback_sandbox.slack.drawing import body
 from askback_sandbox.slack.http import SlackHttp
 from askback_sandbox.slack.socket import SlackSocket
@@ -95,8 +96,10 @@ def accepted(messages: list[dict[str, Any]]) -> None:
 
 
 def readable(messages: list[dict[str, Any]]) -> str:
-    """Return all readable text in the output of `askback preview`, except the controls'."""
-    return "\n".join(body(message["blocks"]) for message in messages)
+    """Return all readable text in the output of `askback preview`, with that of menus and boxes, but not of buttons."""
+    entries = [choice for message in messages for one in controls(message["blocks"]) for choice in one.choices]
+    texts = [text for choice in entries for text in (choice.label, choice.description)]
+    return "\n".join([*(body(message["blocks"]) for message in messages), *texts])
 
 
 class SlackDesk(People, Faults):
