@@ -489,6 +489,23 @@ async def test_a_text_that_a_slower_process_wrote_over_is_posted_again(thread: T
     assert await thread.ends(turn, outgoing=text) is None
     (item,) = await thread.store.lease(10, HERE.platform)
     assert item.outgoing == text.evolve(text="The whole.\n\nOf it.")
+    assert item.attempts > 1, "part of it may stand there"
+
+
+async def test_what_a_person_wrote_is_not_posted_as_the_text_of_a_slower_process(thread: Thread) -> None:
+    turn = await thread.begun()
+    assert await thread.ends(await thread.begun(), "") == ()
+    await thread.hears("Delete it all.")
+    await thread.begun()
+    assert await thread.ends(turn, outgoing=say("text", messages=(PART,))) is None
+    assert await thread.due() == []
+
+
+async def test_where_the_text_of_a_later_turn_stands_is_stored_too(thread: Thread) -> None:
+    await thread.ends(await thread.begun())
+    await thread.hears("again")
+    await thread.store.set_text_messages(await thread.begun(), (PART,))
+    assert await thread.text_messages() == (PART,)
 
 
 async def test_the_text_of_a_turn_that_somebody_stopped_is_no_text_of_the_next_one(thread: Thread) -> None:
