@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+from askback.cli.command import Command
 from askback.errors import AskbackError, CallerError, InvalidValue
 from askback.runtime.process import run_to_end
 from askback.settings.config_option import Config, report_unread
@@ -36,6 +37,7 @@ def _join_lines(*lines: str) -> str:
 
 
 @commands.command(
+    cls=Command,
     epilog=_join_lines(
         "Examples:",
         '  [bold]askback ask "Deploy 1.4.2?" --to slack:#deploys[/]',
@@ -55,7 +57,7 @@ def _join_lines(*lines: str) -> str:
         "declined or cancelled); 4: nobody answered in time; 5: could not be",
         "delivered; 2: wrong arguments; 1: any other error; 130 and 143:",
         "interrupted by Ctrl-C or SIGTERM. The question then stays open.",
-    )
+    ),
 )
 def ask(
     question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="The question to ask.")] = None,

@@ -17,6 +17,7 @@ import typer
 
 from askback.cli.admin.cli import commands
 from askback.cli.ask import commands as asking
+from askback.cli.command import Command, Group
 from askback.cli.mcp import commands as serving_mcp
 from askback.errors import AskbackError, CallerError
 from askback.internal.collector import pause_collector
@@ -35,11 +36,12 @@ INPUT_BYTES = 100_000_000
 
 app = typer.Typer(
     name="askback",
+    cls=Group,
     help="Lets an AI agent stop and ask people in Slack and Discord, and gives it their answers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    add_completion=False,
+    add_completion=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -74,6 +76,7 @@ def _main_options(
 
 
 @app.command(
+    cls=Command,
     epilog=_join_lines(
         "Examples:",
         "  [bold]askback demo[/]                            open the page, write: @askback hello",
@@ -81,7 +84,7 @@ def _main_options(
         "  [bold]askback demo --play[/]                     play the built-in scenarios",
         "  [bold]askback demo --play --platform slack[/]    play it there only",
         "  [bold]askback demo --play my.toml[/]             play your own scenario",
-    )
+    ),
 )
 def demo(
     file: Annotated[
@@ -131,13 +134,14 @@ def demo(
 
 
 @app.command(
+    cls=Command,
     epilog=_join_lines(
         "Examples:",
         "  [bold]askback preview call.json[/]",
         "  [bold]askback preview --all-steps calls.jsonl > messages.jsonl[/]",
         """  [bold]echo '{"question": "Tea?", "options": ["Yes", "No"]}' |[/]""",
         "  [bold]    askback preview --tool askQuestion[/]",
-    )
+    ),
 )
 def preview(
     file: Annotated[
@@ -194,9 +198,10 @@ def _read(file: Path) -> str:
 
 
 @app.command(
+    cls=Command,
     epilog=_join_lines(
         "Example:", "  [bold]SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… DISCORD_TOKEN=… askback run[/]"
-    )
+    ),
 )
 def run(config: Config = None) -> None:
     """Run the bots of every platform that has a token, in one process.
@@ -256,6 +261,7 @@ def build_command_line() -> typer.Typer:
             continue
         title = name.title()
         app.command(
+            cls=Command,
             name=name,
             help=f"Run the bot in {title}: an agent that people talk to, and that can ask them questions.\n\n"
             "Settings come from the environment and from the settings file. If one is missing, the command says where "

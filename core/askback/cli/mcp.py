@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from askback.cli.command import Command
 from askback.errors import AskbackError, CallerError, OperatorError
 from askback.internal.extras import import_extra
 from askback.runtime.process import run_to_end
@@ -33,6 +34,7 @@ def _join_lines(*lines: str) -> str:
 
 
 @commands.command(
+    cls=Command,
     name="mcp",
     epilog=_join_lines(
         "Examples:",

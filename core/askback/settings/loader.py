@@ -15,6 +15,7 @@ __all__ = [
     "list_environment_variables",
     "list_set_fields",
     "load",
+    "read_file",
     "register_set_secrets",
 ]
 
@@ -129,14 +130,16 @@ def find_file() -> Path | None:
     return None if folder is None else folder / FILE
 
 
-def _read(kind: type[TomlSettings]) -> dict[str, object]:
-    """Return this part's values in the file. Raises `OperatorError`."""
-    path = find_file()
+def read_file(path: Path | None) -> dict[str, object]:
+    """Return all values in the settings file; none if there is no such file.
+
+    Raises `OperatorError` if the file cannot be read or is not TOML, or if the operator names one that does not exist.
+    """
     if path is None:
         return {}
     try:
         with path.open("rb") as opened:
-            values: dict[str, object] = tomllib.load(opened)
+            return tomllib.load(opened)
     except FileNotFoundError:
         if os.environ.get("ASKBACK_CONFIG"):
             raise OperatorError(
@@ -148,6 +151,14 @@ def _read(kind: type[TomlSettings]) -> dict[str, object]:
     except ValueError as error:
         # The parser's message contains line and column, never the text.
         raise OperatorError(f"{path} is not valid TOML: {str(error).rstrip('.')}.") from None
+
+
+def _read(kind: type[TomlSettings]) -> dict[str, object]:
+    """Return this part's values in the file. Raises `OperatorError`."""
+    path = find_file()
+    values = read_file(path)
+    if path is None:
+        return {}
     known = {get_file_key(kind, name, field): name for name, field in kind.model_fields.items()}
     part = _find_bot_name(next(iter(known)))
     for key in values:

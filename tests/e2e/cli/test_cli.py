@@ -66,6 +66,32 @@ def test_every_help_teaches_within_80_columns(tmp_path: Path, command: tuple[str
     assert max(len(line) for line in done.stdout.splitlines()) <= 80
 
 
+def test_help_says_which_options_repeat_and_nothing_about_the_type_of_flags(tmp_path: Path) -> None:
+    for command in ((), ("ask",), ("mcp",), ("slack",), ("show",)):
+        assert "<bool>" not in run(tmp_path, *command, "--help").stdout, command
+    asking = " ".join(run(tmp_path, "ask", "--help", COLUMNS="300").stdout.split())
+    assert "an id, or anyone. Not needed for a direct message. Can be repeated." in asking
+    assert asking.count("Can be repeated.") == 7
+
+
+def test_a_value_too_many_is_refused_with_the_way_to_give_several(tmp_path: Path) -> None:
+    done = run(tmp_path, "ask", "Go?", "--to", "slack:#deploys", "--approvers", "@ada", "@release", COLUMNS="300")
+    assert done.returncode == 2
+    assert "(@release). Each option takes one value: repeat it, as in --option Yes --option No." in done.stderr
+    assert "repeat it" not in run(tmp_path, "ask", "Go?", "--approver", "@ada").stderr, "it is no option"
+    assert "repeat it" not in run(tmp_path, "show", "a", "b").stderr, "it has no option that repeats"
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [("askback as", ["ask"]), ("askback ask --requ", ["--requested-by"]), ("askback ask --reasons y", ["yes"])],
+)
+def test_a_shell_completes_commands_options_and_values(tmp_path: Path, typed: str, found: list[str]) -> None:
+    last = len(typed.split()) - 1
+    done = run(tmp_path, _ASKBACK_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(last))
+    assert (done.stdout.split(), done.stderr) == (found, "")
+
+
 def test_it_says_its_version_and_runs_as_a_module(tmp_path: Path) -> None:
     said = f"askback {version('askback')}\n"
     assert run(tmp_path, "--version").stdout == said

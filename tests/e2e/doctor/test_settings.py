@@ -53,6 +53,15 @@ async def test_what_is_wrong_in_the_file_is_told_with_the_next_step(ward: Ward, 
     assert first.cure
 
 
+@pytest.mark.parametrize("only", ["slack", None])
+async def test_a_file_that_cannot_be_read_is_one_broken_thing(ward: Ward, only: str | None) -> None:
+    toml('database_url = "askback.db')
+    found = await (ward.examined() if only is None else ward.examined(only))
+    assert "is not valid TOML" in found.one().summary
+    assert found.one().cure.endswith("Then run askback doctor again for everything else.")
+    assert (found.code, len(found.bad)) == (1, 1)
+
+
 async def test_a_tool_of_ones_own_that_cannot_be_had(ward: Ward, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
     toml('tools = ["AskUserQuestion", "no_such_tools:deploy"]')

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.console import Console
 
+from askback.cli.command import Command
 from askback.runtime.process import run_to_end
 from askback.settings.config_option import Config, report_unread
 
@@ -34,7 +35,9 @@ InPlace = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one line per question.")]
 
 
-@commands.command(epilog="Examples:\n  [bold]askback doctor[/]\n  [bold]askback doctor --platform slack[/]")
+@commands.command(
+    cls=Command, epilog="Examples:\n  [bold]askback doctor[/]\n  [bold]askback doctor --platform slack[/]"
+)
 def doctor(
     platform: Annotated[str | None, typer.Option(metavar="NAME", help="Check only this platform.")] = None,
     wait: Annotated[
@@ -52,7 +55,7 @@ def doctor(
     raise typer.Exit(run_to_end(run_doctor(platform, wait, _make_console())))
 
 
-@commands.command(epilog="Example:\n  [bold]askback pending --json | jq .question[/]")
+@commands.command(cls=Command, epilog="Example:\n  [bold]askback pending --json | jq .question[/]")
 def pending(as_json: AsJson = False, config: Config = None) -> None:
     """List the open questions: what was asked, of whom, where, and since when.
 
@@ -65,6 +68,7 @@ def pending(as_json: AsJson = False, config: Config = None) -> None:
 
 @commands.command(
     "list",
+    cls=Command,
     epilog="Examples:\n  [bold]askback list --since 7d --state refused[/]\n"
     "  [bold]askback list --person ada --platform slack[/]\n"
     "  [bold]askback list --format csv --limit 100000 > questions.csv[/]",
@@ -102,7 +106,8 @@ def list_questions(
 
 
 @commands.command(
-    epilog="Examples:\n  [bold]askback stats --since 30d[/]\n  [bold]askback stats --json | jq .median_seconds[/]"
+    cls=Command,
+    epilog="Examples:\n  [bold]askback stats --since 30d[/]\n  [bold]askback stats --json | jq .median_seconds[/]",
 )
 def stats(
     since: Since = None,
@@ -122,6 +127,7 @@ def stats(
 
 
 @commands.command(
+    cls=Command,
     context_settings=_IDS,
     epilog="Examples:\n  [bold]askback show x2f[/]\n  [bold]askback show x2fH1vQdTzqk3Y0m8JbW7A --json[/]\n"
     "  [bold]askback show x2f --post[/]",
@@ -148,6 +154,7 @@ def show(
 
 
 @commands.command(
+    cls=Command,
     context_settings=_IDS,
     epilog='Example:\n  [bold]askback cancel x2f --reason "The server is gone"[/]',
 )
@@ -169,7 +176,8 @@ def cancel(
 
 
 @commands.command(
-    epilog="Examples:\n  [bold]askback backup /mnt/askback-monday.db[/]\n  [bold]askback backup --force last.db[/]"
+    cls=Command,
+    epilog="Examples:\n  [bold]askback backup /mnt/askback-monday.db[/]\n  [bold]askback backup --force last.db[/]",
 )
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup file to write.")],

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from askback.cli.doctor.database import examine_database
 from askback.cli.doctor.report import Section, exit_code, report
-from askback.cli.doctor.settings import examine_settings
+from askback.cli.doctor.settings import examine_file, examine_settings
 from askback.errors import OperatorError
 from askback.internal.extras import import_extra
 from askback.ports.bot import Bot
@@ -44,6 +44,8 @@ async def run_doctor(platform: str | None, seconds: float, console: Console) -> 
 
 async def examine(platform: str | None = None, scene: Scene | None = None) -> list[Section]:
     """Examine everything, or only one of the platforms, and return the findings."""
+    if unreadable := examine_file():
+        return [Section("Settings", unreadable)]
     scene = scene or Scene()
     chosen, unclear = _select_bots(platform)
     settings, about_settings = examine_settings()

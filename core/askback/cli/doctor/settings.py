@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["examine_settings"]
+__all__ = ["examine_file", "examine_settings"]
 
 import stat
 from pathlib import Path
@@ -12,11 +12,21 @@ from askback.errors import OperatorError
 from askback.ports.findings import Finding, findings_from_error, good, warning
 from askback.settings.core import Settings
 from askback.settings.environment import describe_unknown_variables
-from askback.settings.loader import find_file, load
+from askback.settings.loader import find_file, load, read_file
 from askback.settings.working_directory import describe_unread_database, describe_unread_file
 from askback.user_tools.loader import load_tools
 
 SECRET = ("token", "key", "secret")
+
+
+def examine_file() -> list[Finding]:
+    """Return findings if the settings file itself cannot be read, so that nothing else can be checked."""
+    path = find_file()
+    try:
+        read_file(path)
+    except OperatorError as error:
+        return findings_from_error("settings", error, f"Fix {path}. Then run askback doctor again for everything else.")
+    return []
 
 
 def examine_settings() -> tuple[Settings | None, list[Finding]]:
