@@ -25,11 +25,19 @@ def build_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     """The text below the options: the rule or the ending, the votes, and who is missing."""
     head = _build_missing_votes(card, tally) if card.ending is None else _build_decision(card, tally, card.ending)
     yield [*head, *_build_requesters(tally, over=card.ending is not None)]
-    for number, vote in enumerate(tally.votes):
-        yield [*_build_vote(tally, vote, opens=number == 0)]
     so_far = vote_summary.describe_progress(card, tally)
-    if card.ending is None and so_far is not None:  # without votes, the card's head names all who are asked
-        yield [strong(so_far, opens=True), *_build_missing(tally, tally.missing)]
+    if so_far is None:
+        return  # without votes, the card's head names all who are asked
+    plain_votes = vote_summary.are_votes_plain(card, tally)
+    if not plain_votes:
+        for number, vote in enumerate(tally.votes):
+            yield [*_build_vote(tally, vote, opens=number == 0)]
+    names = [*_build_names(tally)] if plain_votes else []
+    if card.ending is None:
+        apart = [Text("  ·  ")] if names else []
+        yield [strong(so_far, opens=True), *apart, *names, *_build_missing(tally, tally.missing)]
+    elif names:
+        yield [replace(names[0], opens=True), *names[1:]]
 
 
 def _build_missing_votes(card: Card, tally: VoteCount) -> Iterator[Text]:
@@ -61,6 +69,12 @@ def _build_requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
             yield Text(more)
         if not over:
             yield Text(f"{vote_summary.CANNOT_VOTE}.")
+
+
+def _build_names(tally: VoteCount) -> Iterator[Text]:
+    """Those who agree, on one line."""
+    yield Text(f"{VOTED['approved']} ")
+    yield from everybody([vote.by for vote in tally.votes])
 
 
 def _build_vote(tally: VoteCount, vote: Vote, *, opens: bool) -> Iterator[Text]:

@@ -31,17 +31,35 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
             text(f"{vote_summary.CANNOT_VOTE}."),
         ]
     yield [*paragraph(line, opens=True)]
-    yield from build_votes(tally)
     so_far = vote_summary.describe_progress(card, tally)
     if so_far is None:
         return  # without votes, the card's head names all who are asked
-    still = (
-        [] if tally.missing is None else [text(f"  ·  {vote_summary.MISSING}"), *_build_missing(tally, tally.missing)]
-    )
-    yield [*paragraph([bold(so_far), *still], opens=True)]
+    state = [bold(so_far)]
+    if vote_summary.are_votes_plain(card, tally):
+        state += [text("  ·  "), *_build_names(tally)]
+    else:
+        yield from _build_vote_lines(tally)
+    if tally.missing is not None:
+        state += [text(f"  ·  {vote_summary.MISSING}"), *_build_missing(tally, tally.missing)]
+    yield [*paragraph(state, opens=True)]
 
 
-def build_votes(tally: VoteCount) -> Iterator[Unit]:
+def build_votes(card: Card, tally: VoteCount) -> Iterator[Unit]:
+    """The votes of a settled decision."""
+    if tally.votes and vote_summary.are_votes_plain(card, tally):
+        yield [*paragraph([*_build_names(tally)], opens=True)]
+    else:
+        yield from _build_vote_lines(tally)
+
+
+def _build_names(tally: VoteCount) -> Iterator[Block]:
+    """Those who agree, on one line."""
+    for number, vote in enumerate(tally.votes):
+        yield text(", " if number else f"{VOTED['approved']} ")
+        yield person(vote.by)
+
+
+def _build_vote_lines(tally: VoteCount) -> Iterator[Unit]:
     """Each vote with its reason."""
     for number, vote in enumerate(tally.votes):
         yield [*_build_vote(vote, VOTED[vote_summary.get_option_verdict(tally, vote.choice.index)], opens=number == 0)]

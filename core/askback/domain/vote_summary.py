@@ -12,6 +12,7 @@ __all__ = [
     "REQUESTED_BY",
     "REST",
     "Verdict",
+    "are_votes_plain",
     "describe_crowd",
     "describe_progress",
     "describe_result",
@@ -49,8 +50,16 @@ REST = "the rest of "
 REQUESTERS = 6
 """Maximum number of requesters that the card names. It only counts the rest."""
 LISTED = 10
-"""Maximum number of people who have not voted that the card names. It counts more, because it names all who are asked
-anyway."""
+"""Maximum number of people that one line of the card names. It counts more who have not voted, because it names all who
+are asked anyway. More votes get a line each."""
+
+
+def are_votes_plain(card: Card, tally: VoteCount) -> bool:
+    """Return True if all votes are for the only "yes" option and have no reason, so that names alone say it all."""
+    agreeing = get_agreeing_option(card)
+    if agreeing is None or len(tally.votes) > LISTED:
+        return False
+    return all(vote.choice.index == agreeing - 1 and vote.reason is None for vote in tally.votes)
 
 
 def get_agreeing_option(card: Card) -> int | None:

@@ -95,7 +95,20 @@ def test_many_who_are_missing_are_counted_and_groups_are_named() -> None:
     people = tuple(BEN.evolve(id=str(200_000_000_000_000_000 + n)) for n in range(30))
     one = people[0]
     text = said(shown(voted(asked(), TWO, (one, 0, None)), who=WHO.evolve(people=people)))
-    assert f"1 of 2 agree  ·  Not yet: 29 people, <@&{RELEASE}>" in text
+    assert f"1 of 2 agree  ·  ✓ <@{one.id}>  ·  Not yet: 29 people, <@&{RELEASE}>" in text
+
+
+def test_votes_without_a_reason_are_one_line_of_names() -> None:
+    three, two, twelve = TWO.evolve(quorum=3), TWO.evolve(refusals=2), TWO.evolve(quorum=12)
+    text = said(shown(voted(asked(), three, (BEN, 0, None), (CY, 0, None)), three))
+    assert f"2 of 3 agree  ·  ✓ <@{BEN.id}>, <@{CY.id}>  ·  Not yet: <@{ADA.id}>, <@&{RELEASE}>" in text
+    over = said(shown(voted(asked(), TWO, (BEN, 0, None), (CY, 0, None))))
+    assert f"\n✓ <@{BEN.id}>, <@{CY.id}>\n" in over
+    assert f"✗  <@{BEN.id}>  No" in said(shown(voted(asked(), two, (BEN, 1, None)), two))
+    crowd = tuple((BEN.evolve(id=str(200_000_000_000_000_000 + n)), 0, None) for n in range(11))
+    everybody = WHO.evolve(people=tuple(who for who, _, _ in crowd))
+    many = said(shown(voted(asked(), twelve, *crowd), twelve, who=everybody))
+    assert f"✓  <@{crowd[10][0].id}>  Yes" in many, "more than one line names"
 
 
 @pytest.mark.parametrize(("count", "named", "rest"), [(6, 6, " (cannot vote)."), (7, 5, " and 2 more (cannot vote)")])

@@ -114,6 +114,27 @@ def test_approved_and_refused_are_told_apart() -> None:
     assert not labels([yes])
 
 
+def test_votes_without_a_reason_are_one_line_of_names() -> None:
+    ben, dot = ADA.evolve(id="U0BEN"), ADA.evolve(id="U0DOT")
+    people, three = (ADA, ben, dot), RULES.evolve(quorum=3)
+    (message,) = render.render_messages(decided((ADA, 0, None), (ben, 0, None), rules=three, people=people))
+    (line,) = (
+        [element.get("text", element.get("user_id")) for element in section["elements"]]
+        for section in found(message.blocks, "rich_text_section")
+        if "2 of 3 agree" in strings(section)
+    )
+    assert line[:7] == ["2 of 3 agree", "  ·  ", "✓ ", ADA.id, ", ", "U0BEN", "  ·  Not yet: "]
+    (over,) = render.render_messages(decided((ADA, 0, None), (ben, 0, None), rules=RULES, people=people))
+    assert said([over]).count("✓ ") == 1
+    (no,) = render.render_messages(decided((ben, 1, None), rules=three.evolve(refusals=2), people=people))
+    assert "✗  " in said([no])
+    voters = crowd(11)
+    many = render.render_messages(
+        decided(*((who, 0, None) for who in voters), rules=RULES.evolve(quorum=12), people=voters)
+    )
+    assert sum(said([one]).count("✓  ") for one in many) == 11, "more than one line names"
+
+
 def test_the_no_is_red_and_what_agrees_is_green() -> None:
     made = render.render_messages(decided(rules=RULES, people=(ADA,), details="all"))
     assert labels(made) == ["Yes", "No", EVERYTHING, WITHDRAW]
