@@ -63,7 +63,7 @@ def _build_head(card: Card) -> Unit:
             made.append(Text(f"  {card.position[0]} of {card.position[1]}"))
     asked = [Text("-# Asked: ", before="\n"), *_list_people(card)]
     if card.deadline is not None and card.ending is None:
-        asked.append(Text(f"  ·  ends {moment(card.deadline, 'R')}, {moment(card.deadline, 'f')}"))
+        asked.append(Text(f"  ·  ends {moment(card.deadline, 'R')}"))
     return [*made, *asked]
 
 

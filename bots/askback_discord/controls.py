@@ -7,7 +7,7 @@ __all__ = ["are_buttons_enough", "are_controls_enough", "build_controls", "split
 from collections.abc import Iterator, Sequence
 
 from askback.domain import vote_summary
-from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, SHOW_QUESTION, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.text.literal import utf16_length
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, Style, button, menu, option, row
@@ -197,7 +197,7 @@ def _build_navigation(card: Card) -> Iterator[Component]:
 
 def _build_details_button(card: Card) -> Iterator[Component]:
     if card.is_folded(buttons_enough=are_buttons_enough(card)):
-        yield button(SHOW_QUESTION, _to_control(card, "look"))
+        yield button(card.show_label, _to_control(card, "look"))
     elif card.details is not None and card.ending is None:
         yield button(EVERYTHING, _to_control(card, "look"))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from askback.domain import vote_summary
-from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, SHOW_QUESTION, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
 from askback_slack import control_ids, limits
 from askback_slack.blocks import Block, actions, button, option, plain
 from askback_slack.escaping import fit_line, replace_controls
@@ -211,7 +211,7 @@ def _build_navigation(card: Card) -> Iterator[Block]:
 
 def _build_details_button(card: Card) -> Iterator[Block]:
     if card.is_folded(buttons_enough=are_buttons_enough(card)):
-        yield button(SHOW_QUESTION, _to_control(card, "look"))
+        yield button(card.show_label, _to_control(card, "look"))
     elif card.details is not None and card.ending is None:
         yield button(EVERYTHING, _to_control(card, "look"))
 

@@ -16,7 +16,7 @@ from .controls import Control, same
 
 __all__ = ["Channel", "Dialog", "Interaction", "Key", "Message", "Person", "Place", "Scene", "Work", "stopper"]
 
-EXPANDING = frozenset({"Show everything", "Show question"})
+EXPANDING = frozenset({"Show everything", "Show question", "Show questions"})
 """Labels of the buttons that only show more text."""
 
 Key = tuple[str, str]

@@ -11,6 +11,7 @@ __all__ = [
     "LONGEST_TITLE",
     "NOT_NOW",
     "SHOW_QUESTION",
+    "SHOW_QUESTIONS",
     "UNDO_VOTE",
     "WITHDRAW",
     "Card",
@@ -67,7 +68,9 @@ ENDINGS: Final[Mapping[OutcomeStatus, str]] = {
 """First line of a settled card without an answer of one line."""
 SHOW_QUESTION = "Show question"
 """Label of the button that shows what a settled card leaves out."""
-EXPANDING: Final = frozenset({EVERYTHING, SHOW_QUESTION})
+SHOW_QUESTIONS = "Show questions"
+"""Label of that button on the card of a form with several questions."""
+EXPANDING: Final = frozenset({EVERYTHING, SHOW_QUESTION, SHOW_QUESTIONS})
 """Labels of the buttons that only show more text. A card with no other control is settled, or waits for others."""
 
 
@@ -157,6 +160,11 @@ class Card(Value):
         if self.written is not None or self.unsent:
             return EDIT_TEXT
         return WRITE_ANSWER if self.asks_for_text else SOMETHING_ELSE
+
+    @property
+    def show_label(self) -> str:
+        """The label of the button that shows what the settled card leaves out."""
+        return SHOW_QUESTION if self.prompt else SHOW_QUESTIONS
 
     @property
     def has_distinct_labels(self) -> bool:

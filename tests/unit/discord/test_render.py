@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
 from askback.domain.ask_policy import Approval, Policy, Who
-from askback.domain.card import SHOW_QUESTION
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start_interview
@@ -374,7 +373,7 @@ def test_a_settled_card_offers_the_question_if_it_leaves_out_a_part_of_it() -> N
 def test_every_end_is_told_in_plain_words(form: tuple[Question, ...], outcome: Outcome, words: str) -> None:
     made = shown(settle(interview(*form), outcome))
     text = said(made)
-    assert labels(made) == ([] if len(form) == 1 else ["Show question"])
+    assert labels(made) == ([] if len(form) == 1 else ["Show questions"])
     assert text.startswith(words)
     assert "✓" not in text
     assert (outcome.reason or "") in text
@@ -494,7 +493,7 @@ def whole(at: Interview, messages: tuple[Body, ...]) -> None:
     everything = squeezed(text)
     drawn = card(at)
     texts: list[str | None] = [answer for line in drawn.lines for answer in line.answer]
-    if drawn.is_compact and labels(messages) == [SHOW_QUESTION]:
+    if drawn.is_compact and labels(messages) == [drawn.show_label]:
         assert is_described_whole(at)
         drawn = drawn.evolve(prompt="", items=(), lines=())
     texts += [drawn.prompt, drawn.written, *(line.prompt for line in drawn.lines)]

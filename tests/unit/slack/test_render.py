@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
 from askback.domain.ask_policy import Policy, Who
-from askback.domain.card import SHOW_QUESTION
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start_interview
@@ -365,7 +364,7 @@ def test_options_that_were_not_chosen_are_literal_on_a_settled_card() -> None:
 def test_every_end_is_told_in_plain_words(form: tuple[Question, ...], outcome: Outcome, words: str) -> None:
     at = settle(interview(*form), outcome)
     made = shown(at)
-    assert labels(made) == ([] if len(form) == 1 else ["Show question"])
+    assert labels(made) == ([] if len(form) == 1 else ["Show questions"])
     assert said(made)[0] == words
     assert words.lower() in made[0].text.lower()
     assert not any("✓" in text for text in said(made))
@@ -430,7 +429,7 @@ def whole(at: Interview, messages: tuple[render.SlackMessage, ...]) -> None:
     everything = "".join(strings(rich))
     drawn = card(at)
     texts: list[str | None] = [answer for line in drawn.lines for answer in line.answer]
-    if drawn.is_compact and labels(messages) == [SHOW_QUESTION]:
+    if drawn.is_compact and labels(messages) == [drawn.show_label]:
         assert is_described_whole(at)
         drawn = drawn.evolve(prompt="", items=(), lines=())
     texts += [drawn.prompt, drawn.written, *(line.prompt for line in drawn.lines)]
