@@ -70,7 +70,7 @@ RICH_TEXT: Final = 3_000  # one run of rich text; undocumented, so the limit of 
 # elements
 BUTTON_TEXT: Final = 75  # [ref button-element]
 PLACEHOLDER: Final = 150  # [ref select-menu-element, plain-text-input-element]
-OPTION_TEXT: Final = 75  # [ref option-object]
+OPTION_TEXT: Final = 75  # and its description [ref option-object]
 OPTION_VALUE: Final = 75  # 150 [ref option-object], 75 in Slack's older libraries
 MENU_OPTIONS: Final = 100  # options of a menu, and of the response to a search [ref select-menu-element]
 CHECKBOXES: Final = 10  # [ref checkboxes-element]
@@ -152,6 +152,8 @@ def _check_object(thing: Mapping[str, JsonValue]) -> None:
         _check_maximum("characters in a run of rich text", size(str(thing.get("text", ""))), RICH_TEXT)
     if kind == "option":
         _check_maximum("characters in an option", size(_get_text(thing.get("text"))), OPTION_TEXT)
+        described = size(_get_text(thing.get("description")))
+        _check_maximum("characters in an option's description", described, OPTION_TEXT)
         _check_maximum("characters in an option's value", size(str(thing.get("value", ""))), OPTION_VALUE)
     if kind in _PLAIN:
         for name in ("text", "placeholder", "label", "hint"):

@@ -29,6 +29,11 @@ def menu(kind: str, count: int, length: int = 1, value: int = 1) -> Any:
     return {"type": kind, "action_id": "m", "placeholder": plain(1), "options": entries}
 
 
+def described(length: int) -> Any:
+    made = menu("checkboxes", 1)
+    return {**made, "options": [{**made["options"][0], "description": plain(length)}]}
+
+
 def rich(length: int) -> Any:
     run = {"type": "text", "text": "x" * length}
     return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [run]}]}
@@ -43,6 +48,7 @@ MESSAGES: dict[str, tuple[Callable[[int], list[Any]], int]] = {
     "checkboxes": (lambda n: [row(menu("checkboxes", n))], limits.CHECKBOXES),
     "menu": (lambda n: [row(menu("static_select", n))], limits.MENU_OPTIONS),
     "option": (lambda n: [row(menu("static_select", 2, n))], limits.OPTION_TEXT),
+    "description": (lambda n: [row(described(n))], limits.OPTION_TEXT),
     "value": (lambda n: [row(menu("static_select", 2, 1, n))], limits.OPTION_VALUE),
     "placeholder": (lambda n: [row({**menu("static_select", 1), "placeholder": plain(n)})], limits.PLACEHOLDER),
     "section": (lambda n: [{"type": "section", "text": plain(n)}], limits.SECTION_TEXT),
