@@ -93,10 +93,10 @@ def _build_prompt(prompt: str) -> Component:
 def _get_hint(field: TextField, *, whole: bool) -> str:
     if not whole:
         return "Your earlier text is too long for this field, which shows only its beginning."
-    longest = f"Up to {field.longest:,} characters."
     if field.declines or field.choice is not None:
-        return f"The asker gets it, and the card shows it. {longest}"
-    return f"{longest} It is sent together with the chosen options." if field.multi else longest
+        return f"The asker gets it, and the card shows it. {field.hint}"
+    both = f"{field.hint} It is sent together with the chosen options."
+    return fit_line(both if field.multi else field.hint, limits.LABEL_DESCRIPTION)
 
 
 def _iter_texts(components: object, depth: int) -> Iterator[str]:

@@ -37,6 +37,8 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     units: list[Unit] = [_build_head(card)]
     if card.prompt:
         units.append([*_build_prompt(card)])
+    if card.count_rule is not None:
+        units.append([Part(context(f"{card.count_rule.capitalize()}."), opens=True)])
     if not are_controls_enough(card):
         units += _build_items(card, images=images)
     if card.view == "question" and card.written is not None:

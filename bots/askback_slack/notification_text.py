@@ -98,6 +98,8 @@ def _format_progress(card: Card) -> Iterator[str]:
         yield "Write an answer."
     else:
         how = "Choose any number of options" if card.several else "Choose an option"
+        if card.count_rule is not None:
+            how = card.count_rule.capitalize()
         yield f"{how}, or write something else." if card.custom else f"{how}."
 
 

@@ -24,6 +24,9 @@ _ACTION: Final = "askback:text"
 _LABEL: Final = 200
 """Maximum length of a prompt that becomes the field's label, in UTF-16 units. A longer one is shown above the field."""
 
+_HINT: Final = 1_000
+"""Maximum length of the sentence about what can be written, in UTF-16 units. A program may give a longer one."""
+
 
 class FieldRef(Value):
     """The question and message of a submitted field. Slack's payload of a modal names no channel or message."""
@@ -130,7 +133,7 @@ def _get_placeholder(field: TextField) -> str:
 
 
 def _get_hint(field: TextField) -> str:
-    longest = f"Up to {field.longest:,} characters."
     if _is_reason(field):
-        return f"The asker gets it, and the card shows it. {longest}"
-    return f"{longest} It is sent together with the ticked options." if field.multi else longest
+        return f"The asker gets it, and the card shows it. {field.hint}"
+    hint = fit_line(field.hint, _HINT)
+    return f"{hint} It is sent together with the ticked options." if field.multi else hint

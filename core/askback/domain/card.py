@@ -125,6 +125,8 @@ class Card(Value):
     items: tuple[Item, ...]
     several: bool
     """True if more than one item can be chosen."""
+    count_rule: str | None
+    """How many items to choose, such as "choose at least 2 options"; None means any number."""
     custom: bool
     """True if an answer can be written."""
     asks_for_text: bool
@@ -264,6 +266,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         excerpt=get_excerpt(question) if shown else "",
         items=_build_items(question, draft.chosen) if shown else (),
         several=shown and question.multi_select,
+        count_rule=question.describe_count() if asking else None,
         custom=asking and question.allow_custom,
         asks_for_text=all(option.value == NO_ANSWER for option in question.options),
         written=draft.text if shown else None,

@@ -195,9 +195,11 @@ class Question(Value):
 
     def find_count_problem(self, count: int) -> str | None:
         """Return what to do if this number of chosen options is not allowed, such as "choose at least 2 options"."""
+        return None if self.min_choices <= count <= (self.max_choices or count) else self.describe_count()
+
+    def describe_count(self) -> str | None:
+        """Return how many options to choose, such as "choose at least 2 options". None means any number."""
         if not self.multi_select or (self.min_choices == 1 and self.max_choices is None):
-            return None
-        if self.min_choices <= count <= (self.max_choices or count):
             return None
         if self.max_choices is None:
             return f"choose at least {self.min_choices} options"

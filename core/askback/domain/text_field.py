@@ -10,6 +10,8 @@ from askback.domain.interview import Interview
 from askback.internal.values import Value
 from askback.text.literal import fit_line
 
+_REASON_HINT = f"Up to {LONGEST_REASON:,} characters."
+
 
 class TextField(Value):
     """A field for a written answer, or for a reason."""
@@ -22,6 +24,8 @@ class TextField(Value):
     value: str
     """The text in the field when it opens."""
     longest: int
+    hint: str
+    """What a person can write, in a sentence."""
     multi: bool
     """True if the text is added to the chosen options rather than replacing them."""
     declines: bool = False
@@ -43,6 +47,7 @@ def build_text_field(ask_id: str, interview: Interview) -> TextField:
         placeholder=question.placeholder,
         value=draft.unsent if draft.unsent and draft.unsent.strip() else draft.text or "",
         longest=question.rules.max_length,
+        hint=question.rules.describe(),
         multi=question.multi_select and bool(question.options),
     )
 
@@ -58,6 +63,7 @@ def build_reason_field(ask_id: str, interview: Interview) -> TextField:
         placeholder="For example: ask me again on Monday",
         value="",
         longest=LONGEST_REASON,
+        hint=_REASON_HINT,
         multi=False,
         declines=True,
     )
@@ -75,6 +81,7 @@ def build_vote_field(ask_id: str, interview: Interview, index: int, reason: str 
         placeholder=f"Why “{fit_line(question.options[index].label, LONGEST_NAMED)}”?",
         value=reason,
         longest=LONGEST_REASON,
+        hint=_REASON_HINT,
         multi=False,
         choice=index,
     )

@@ -6,10 +6,20 @@ standard of its kind, so that every program accepts what it lets through.
 
 from __future__ import annotations
 
-__all__ = ["MAX_INTEGER", "TextKind", "find_kind_problem", "is_checked", "is_numeric", "parse_number", "to_json_value"]
+__all__ = [
+    "MAX_INTEGER",
+    "TextKind",
+    "describe_kind",
+    "find_kind_problem",
+    "is_checked",
+    "is_numeric",
+    "parse_number",
+    "to_json_value",
+]
 
 import math
 import re
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Final, Literal
 
@@ -36,6 +46,26 @@ _URI: Final = re.compile(
     rf"[A-Za-z][A-Za-z0-9+.-]*:(?://(?P<host>{_LABEL}(?:\.{_LABEL})*)(?::(?P<port>[0-9]{{1,5}}))?(?:/{_PATH})?"
     rf"|[A-Za-z0-9]{_PATH})(?:\?{_REST})?(?:#{_REST})?"
 )
+
+
+_EXAMPLES: Final[Mapping[TextKind, str]] = {
+    "integer": "A whole number, such as 42.",
+    "number": "A number, such as 4.2.",
+    "email": "An email address, such as ada@example.com.",
+    "uri": "A full address, such as https://example.com/page.",
+    "date": "A date, such as 2026-11-24.",
+    "date-time": "A date and a time, such as 2026-11-24T16:30:00Z.",
+}
+
+
+def describe_kind(kind: TextKind, minimum: float | None, maximum: float | None) -> str | None:
+    """Return what a person can write, in a sentence with an example or the range. None means any text."""
+    if not is_numeric(kind) or (minimum is None and maximum is None):
+        return _EXAMPLES.get(kind)
+    number = "A whole number" if kind == "integer" else "A number"
+    if minimum is not None and maximum is not None:
+        return f"{number} from {minimum:.15g} to {maximum:.15g}."
+    return f"{number} of at least {minimum:.15g}." if maximum is None else f"{number} of at most {maximum:.15g}."
 
 
 def is_checked(kind: TextKind) -> bool:

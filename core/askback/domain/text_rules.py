@@ -10,7 +10,7 @@ from typing import cast
 from pydantic import Field, ValidationInfo, field_validator
 
 from askback.domain.form_limits import MAX_ANSWER
-from askback.domain.text_kinds import TextKind, find_kind_problem
+from askback.domain.text_kinds import TextKind, describe_kind, find_kind_problem
 from askback.internal.values import Value
 
 
@@ -54,6 +54,17 @@ class TextRules(Value):
         if value is not None and least is not None and least > value:
             raise ValueError(f"is smaller than minimum ({least:g}): swap the two")
         return value
+
+    def describe(self) -> str:
+        """Return what a person can write, in a sentence for the field."""
+        kind = describe_kind(self.kind, self.minimum, self.maximum)
+        if kind is not None:
+            return kind
+        if self.pattern is not None and self.hint:
+            return self.hint
+        if self.min_length > 1:
+            return f"From {self.min_length:,} to {self.max_length:,} characters."
+        return f"Up to {self.max_length:,} characters."
 
     def find_problem(self, text: str) -> str | None:
         """Return the reason why this text is not a valid answer, in words for the person. None means it is valid."""

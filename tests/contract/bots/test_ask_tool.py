@@ -29,7 +29,8 @@ async def test_a_form_of_the_model_is_answered_and_comes_back_by_id(desk: Desk) 
     talk, first = await deploy(desk)
     assert "✓ Staging" in first.buttons, "the default is chosen"
     await desk.press(ADA, first, "Production")
-    await desk.open_field(ADA, await card(desk, talk, "On how many machines?"), WRITE)
+    field = await desk.open_field(ADA, await card(desk, talk, "On how many machines?"), WRITE)
+    assert "9." in field.text, "it says what can be written"
     (refused,) = await desk.submit(ADA, "12")
     assert "at most 9" in refused
     assert await desk.submit(ADA, "3") == ()
@@ -38,6 +39,8 @@ async def test_a_form_of_the_model_is_answered_and_comes_back_by_id(desk: Desk) 
     assert "2026-11-24" in refused
     assert await desk.submit(ADA, "2026-11-30") == ()
     checks = await card(desk, talk, "Which checks run before?")
+    assert "Choose at least 2 options." in checks.text
+    assert "Choose at least 2 options" in checks.notification
     await desk.pick(ADA, checks, "Tests")
     await desk.press(ADA, await card(desk, talk, "✓"), "Next")
     await desk.press(ADA, await card(desk, talk, "What else is to be known?"), "(no answer)")

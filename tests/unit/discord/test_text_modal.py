@@ -18,7 +18,15 @@ from support.discord_markdown import read, seen
 
 RECORDED = Path(__file__).parents[4] / "shared/payloads/discord_modal_submit/hikari_001.json"
 FIELD = TextField(
-    ask_id=ASK, step=3, header="", prompt="Which one?", placeholder="Enter…", value="", longest=1000, multi=False
+    ask_id=ASK,
+    step=3,
+    header="",
+    prompt="Which one?",
+    placeholder="Enter…",
+    value="",
+    longest=1000,
+    multi=False,
+    hint="Up to 1,000 characters.",
 )
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
 from askback.domain.actions import Action, Next, Review, Select, Submit
 from askback.domain.apply_action import Incomplete, apply_action
+from askback.domain.ask_policy import Policy, Who
+from askback.domain.card import build_card
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import start_interview
@@ -60,6 +63,47 @@ def test_limits_that_contradict_each_other_are_refused() -> None:
 def test_a_process_of_the_previous_release_reads_forms_without_limits() -> None:
     written = Form(questions=(Question(id="q", prompt="?"),)).model_dump_json()
     assert not {"kind", "minimum", "min_choices", "max_choices"} & set(written.replace('"', " ").split())
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ({}, "Up to 1,000 characters."),
+        ({"min_length": 20, "max_length": 300}, "From 20 to 300 characters."),
+        ({"kind": "integer"}, "A whole number, such as 42."),
+        ({"kind": "integer", "minimum": 1, "maximum": 9}, "A whole number from 1 to 9."),
+        ({"kind": "number", "minimum": 0.5}, "A number of at least 0.5."),
+        ({"kind": "number", "maximum": 1e6}, "A number of at most 1000000."),
+        ({"kind": "date"}, "A date, such as 2026-11-24."),
+        ({"pattern": "v[0-9]+", "hint": "Please write a version, such as v3."}, "Please write a version, such as v3."),
+        ({"pattern": "v[0-9]+"}, "Up to 1,000 characters."),
+    ],
+)
+def test_a_field_says_what_can_be_written(rules: dict[str, Any], said: str) -> None:
+    assert TextRules(**rules).describe() == said
+
+
+@pytest.mark.parametrize("kind", ["integer", "number", "email", "uri", "date", "date-time"])
+def test_the_example_that_a_field_gives_is_an_answer(kind: Any) -> None:
+    rules = TextRules(kind=kind)
+    example = rules.describe().partition("such as ")[2].removesuffix(".")
+    assert rules.find_problem(example) is None, example
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "said"),
+    [
+        (1, None, None),
+        (2, None, "choose at least 2 options"),
+        (1, 2, "choose 1 to 2 options"),
+        (1, 1, "choose exactly 1 option"),
+    ],
+)
+def test_a_card_says_how_many_options_to_choose(least: int, most: int | None, said: str | None) -> None:
+    question = Question(id="q", prompt="?", options=ABC, multi_select=True, min_choices=least, max_choices=most)
+    assert question.describe_count() == said
+    begun = start_interview(Form(questions=(question,)))
+    assert build_card("a", begun, Policy(who=Who(anyone=True))).count_rule == said
 
 
 def act(operation: Submit | Select | Next | Review, step: int = 0) -> Action:

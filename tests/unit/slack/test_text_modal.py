@@ -15,7 +15,15 @@ from support.slack_cards import ASK, accepted_view, do, interview, options, ques
 
 REF = text_modal.FieldRef(ask_id=ASK, turn=3, channel="C1", message_ts="1700000000.000100")
 FIELD = TextField(
-    ask_id=ASK, step=3, header="", prompt="Which one?", placeholder="Enter…", value="", longest=1000, multi=False
+    ask_id=ASK,
+    step=3,
+    header="",
+    prompt="Which one?",
+    placeholder="Enter…",
+    value="",
+    longest=1000,
+    multi=False,
+    hint="Up to 1,000 characters.",
 )
 
 

@@ -115,8 +115,9 @@ class Clicks(View):
         components = [one for one, _ in each_component(opened.modal.get("components"))]
         (entry,) = (one for one in components if one.get("type") == Kind.TEXT_INPUT)
         texts = [read_text(as_text(one.get("content"))) for one in components if one.get("type") == Kind.TEXT_DISPLAY]
+        hints = [as_text(one.get("description")) for one in components if one.get("type") == Kind.LABEL]
         return TextField(
-            text="\n".join([as_text(opened.modal.get("title")), *texts]),
+            text="\n".join([as_text(opened.modal.get("title")), *texts, *hints]),
             placeholder=as_text(entry.get("placeholder")),
             value=as_text(entry.get("value")),
             errors=self._errors.get(person, ()),

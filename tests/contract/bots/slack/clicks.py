@@ -93,11 +93,12 @@ class Clicks(View):
             return None
         blocks = objects(stack[-1].view.get("blocks"))
         (entry,) = (one for one in controls(blocks) if one.kind == "field")
-        element = next(as_object(block.get("element")) for block in blocks if block.get("type") == "input")
+        asking = next(block for block in blocks if block.get("type") == "input")
+        element = as_object(asking.get("element"))
         values = self.services.workspace.element_states.values(stack[-1].person, stack[-1].id, blocks)
         typed = as_object(as_object(values.get(entry.handle["block_id"])).get(entry.handle["action_id"])).get("value")
         return TextField(
-            text=body(blocks),
+            text="\n".join([body(blocks), words(asking.get("hint"))]),
             placeholder=words(element.get("placeholder")),
             value=str(typed or ""),
             errors=tuple(text for _, text in stack[-1].errors),
