@@ -13,6 +13,8 @@ from askback_discord import control_ids, limits
 from askback_discord.components import Component
 from askback_discord.escaping import bold, fit_line, plain, truncate
 
+ONE_LINE, PARAGRAPH = 1, 2
+"""The styles of a text input. [ref components/reference#text-input]"""
 LONG: Final = 300
 """Maximum length of a prompt in bold, in characters."""
 
@@ -26,7 +28,7 @@ def build_modal(field: TextField) -> Component:
     entry: Component = {
         "type": limits.INPUT,
         "custom_id": control_ids.TEXT,
-        "style": 2,
+        "style": ONE_LINE if field.is_line else PARAGRAPH,
         "required": False,  # the bot then receives an empty text, and explains the problem
         "max_length": field.longest if field.declines or field.choice is not None else limits.INPUT_VALUE,
         "placeholder": _get_placeholder(field),

@@ -53,7 +53,7 @@ def build_view(field: TextField, ref: FieldRef) -> Block:
     entry: Block = {
         "type": "plain_text_input",
         "action_id": _ACTION,
-        "multiline": True,
+        "multiline": not field.is_line,
         "max_length": field.longest if _is_reason(field) else limits.INPUT_TEXT,
         "placeholder": plain(_get_placeholder(field)),
         "focus_on_load": True,

@@ -7,8 +7,9 @@ __all__ = ["TextField", "build_reason_field", "build_text_field", "build_vote_fi
 from askback.domain.apply_action import LONGEST_REASON
 from askback.domain.card import LONGEST_NAMED, get_excerpt
 from askback.domain.interview import Interview
+from askback.domain.text_kinds import is_checked
 from askback.internal.values import Value
-from askback.text.literal import fit_line
+from askback.text.literal import fit_line, to_single_line
 
 _REASON_HINT = f"Up to {LONGEST_REASON:,} characters."
 
@@ -28,6 +29,8 @@ class TextField(Value):
     """What a person can write, in a sentence."""
     multi: bool
     """True if the text is added to the chosen options rather than replacing them."""
+    is_line: bool = False
+    """True if one line is enough, as for a number or a date."""
     declines: bool = False
     """True if sending it answers "not now" with the text as the reason, which may be empty."""
     choice: int | None = None
@@ -37,6 +40,7 @@ class TextField(Value):
 def build_text_field(ask_id: str, interview: Interview) -> TextField:
     """Return the field for a written answer to the current question, prefilled with the earlier text."""
     question, draft = interview.question, interview.draft
+    value = draft.unsent if draft.unsent and draft.unsent.strip() else draft.text or ""
     return TextField(
         ask_id=ask_id,
         step=interview.step,
@@ -45,10 +49,12 @@ def build_text_field(ask_id: str, interview: Interview) -> TextField:
         else (question.header or ""),
         prompt=question.prompt,
         placeholder=question.placeholder,
-        value=draft.unsent if draft.unsent and draft.unsent.strip() else draft.text or "",
+        value=value,
         longest=question.rules.max_length,
         hint=question.rules.describe(),
         multi=question.multi_select and bool(question.options),
+        # A rejected text may have more lines. A field of one line would lose them.
+        is_line=is_checked(question.rules.kind) and to_single_line(value) == value,
     )
 
 

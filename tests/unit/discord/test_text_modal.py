@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from askback.domain.actions import SubmitText
 from askback.domain.text_field import TextField, build_text_field
+from askback.domain.text_rules import TextRules
 from askback_discord import control_ids, ephemeral, limits, text_modal
 from support.discord_cards import ASK, accepted_modal, displays, do, elements, interview, options, question, said
 from support.discord_markdown import read, seen
@@ -179,3 +180,12 @@ def test_a_notice_that_has_served_loses_its_button() -> None:
     made: Any = ephemeral.build_replacement("Your answer counts.")
     assert made["components"] == []
     assert made["content"] == "Your answer counts."
+
+
+def test_a_number_or_a_date_is_one_line_unless_a_rejected_text_has_more() -> None:
+    assert entry(shown(FIELD.evolve(is_line=True)))["style"] == 1
+    assert entry(shown(FIELD))["style"] == 2
+    date = question(rules=TextRules(kind="date"))
+    assert build_text_field(ASK, interview(date)).is_line
+    assert not build_text_field(ASK, interview(question())).is_line
+    assert not build_text_field(ASK, do(interview(date), SubmitText(text="today\nor later"))).is_line

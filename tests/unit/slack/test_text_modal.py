@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from askback.domain.actions import SubmitText
 from askback.domain.text_field import TextField, build_text_field
+from askback.domain.text_rules import TextRules
 from askback_slack import limits, text_modal
 from support.slack_cards import ASK, accepted_view, do, interview, options, question, strings
 
@@ -118,3 +119,12 @@ def test_nothing_written_is_empty(state: Any) -> None:
 def test_errors_point_at_the_field() -> None:
     block_id = shown(FIELD)["blocks"][-1]["block_id"]
     assert text_modal.build_errors("Please write an answer.") == {block_id: "Please write an answer."}
+
+
+def test_a_number_or_a_date_is_one_line_unless_a_rejected_text_has_more() -> None:
+    assert entry(shown(FIELD.evolve(is_line=True)))["multiline"] == False
+    assert entry(shown(FIELD))["multiline"] == True
+    date = question(rules=TextRules(kind="date"))
+    assert build_text_field(ASK, interview(date)).is_line
+    assert not build_text_field(ASK, interview(question())).is_line
+    assert not build_text_field(ASK, do(interview(date), SubmitText(text="today\nor later"))).is_line
