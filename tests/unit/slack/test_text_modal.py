@@ -122,8 +122,8 @@ def test_errors_point_at_the_field() -> None:
 
 
 def test_a_number_or_a_date_is_one_line_unless_a_rejected_text_has_more() -> None:
-    assert entry(shown(FIELD.evolve(is_line=True)))["multiline"] == False
-    assert entry(shown(FIELD))["multiline"] == True
+    assert entry(shown(FIELD.evolve(is_line=True)))["multiline"] is False
+    assert entry(shown(FIELD))["multiline"] is True
     date = question(rules=TextRules(kind="date"))
     assert build_text_field(ASK, interview(date)).is_line
     assert not build_text_field(ASK, interview(question())).is_line
