@@ -28,16 +28,15 @@ def build_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     so_far = vote_summary.describe_progress(card, tally)
     if so_far is None:
         return  # without votes, the card's head names all who are asked
-    plain_votes = vote_summary.are_votes_plain(card, tally)
-    if not plain_votes:
-        for number, vote in enumerate(tally.votes):
-            yield [*_build_vote(tally, vote, opens=number == 0)]
-    names = [*_build_names(tally)] if plain_votes else []
+    # Only an open card has buttons that name the option. A settled one is the record of each vote.
+    if card.ending is None and vote_summary.are_votes_plain(card, tally):
+        names = [Text("  ·  "), *_build_names(tally)]
+        yield [strong(so_far, opens=True), *names, *_build_missing(tally, tally.missing)]
+        return
+    for number, vote in enumerate(tally.votes):
+        yield [*_build_vote(tally, vote, opens=number == 0)]
     if card.ending is None:
-        apart = [Text("  ·  ")] if names else []
-        yield [strong(so_far, opens=True), *apart, *names, *_build_missing(tally, tally.missing)]
-    elif names:
-        yield [replace(names[0], opens=True), *names[1:]]
+        yield [strong(so_far, opens=True), *_build_missing(tally, tally.missing)]
 
 
 def _build_missing_votes(card: Card, tally: VoteCount) -> Iterator[Text]:

@@ -50,7 +50,7 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     if card.tally is not None and card.ending is None:
         return [*units, *votes.open_decision(card, card.tally)]
     if card.tally is not None and card.ending is not None:
-        units += [_build_decision(card, card.tally, card.ending), *votes.build_votes(card, card.tally)]
+        units += [_build_decision(card, card.tally, card.ending), *votes.build_votes(card.tally)]
     if card.ending is not None and are_buttons_enough(card):
         units.append([*_build_others(card)])
     return units

@@ -38,18 +38,10 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     if vote_summary.are_votes_plain(card, tally):
         state += [text("  ·  "), *_build_names(tally)]
     else:
-        yield from _build_vote_lines(tally)
+        yield from build_votes(tally)
     if tally.missing is not None:
         state += [text(f"  ·  {vote_summary.MISSING}"), *_build_missing(tally, tally.missing)]
     yield [*paragraph(state, opens=True)]
-
-
-def build_votes(card: Card, tally: VoteCount) -> Iterator[Unit]:
-    """The votes of a settled decision."""
-    if tally.votes and vote_summary.are_votes_plain(card, tally):
-        yield [*paragraph([*_build_names(tally)], opens=True)]
-    else:
-        yield from _build_vote_lines(tally)
 
 
 def _build_names(tally: VoteCount) -> Iterator[Block]:
@@ -59,8 +51,8 @@ def _build_names(tally: VoteCount) -> Iterator[Block]:
         yield person(vote.by)
 
 
-def _build_vote_lines(tally: VoteCount) -> Iterator[Unit]:
-    """Each vote with its reason."""
+def build_votes(tally: VoteCount) -> Iterator[Unit]:
+    """Each vote with its option and its reason, for the record."""
     for number, vote in enumerate(tally.votes):
         yield [*_build_vote(vote, VOTED[vote_summary.get_option_verdict(tally, vote.choice.index)], opens=number == 0)]
 
