@@ -105,12 +105,9 @@ def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:
 
 
 def _build_item(card: Card, item: Item, apart: str, *, images: bool) -> Iterator[Part]:
-    yield replace(strong(f"{item.number}. {item.label}"), before=apart, opens=item.number == 1)
-    marks = ""
+    yield replace(strong(item.numbered_label), before=apart, opens=item.number == 1)
     if item.chosen and (card.ending is None or card.ending.status == "answered"):
-        marks = "  ✗" if card.tally is not None and item.number - 1 in card.tally.refusing else "  ✓"
-    if marks:
-        yield Text(marks)
+        yield Text("  ✗" if card.tally is not None and item.number - 1 in card.tally.refusing else "  ✓")
     if item.description is not None:
         yield replace(plain(item.description), before="\n")
     if item.preview is not None:

@@ -76,8 +76,9 @@ def _fits_buttons(card: Card) -> bool:
 
 def are_buttons_enough(card: Card) -> bool:
     """Return True if buttons show the whole of each option, so that the text need not list them."""
-    marked = len(CHOSEN) + max((utf16_length(item.label) for item in card.items), default=0)
-    return card.is_plain_choice and _fits_buttons(card) and marked <= SHORT
+    if not _fits_buttons(card) or not card.is_plain_choice:
+        return False
+    return all(len(CHOSEN) + utf16_length(item.label) <= SHORT for item in card.items)
 
 
 def are_controls_enough(card: Card) -> bool:
@@ -86,13 +87,10 @@ def are_controls_enough(card: Card) -> bool:
         return True
     if card.tally is not None or split_menu(card) != 1 or len(card.items) <= LISTED:
         return False
-    if not card.has_line_options or card.is_described:
+    if card.is_described or not card.has_line_options:
         return False
-    labels = [_number(item) for item in card.items]
-    entries = [option(label, item.number - 1) for label, item in zip(labels, card.items, strict=True)]
-    return all(fit_line(label, limits.OPTION_TEXT) == label for label in labels) and (
-        limits.measure(entries) <= MENU_WEIGHT
-    )
+    entries = _build_entries(card.items, marked=False)
+    return [entry["label"] for entry in entries] == [item.numbered_label for item in card.items]
 
 
 def _build_option_buttons(card: Card) -> Iterator[Component]:
@@ -100,7 +98,7 @@ def _build_option_buttons(card: Card) -> Iterator[Component]:
     agreeing = vote_summary.get_agreeing_option(card)
     recommended = next((item.number for item in card.items if item.recommended), None)
     for item in card.items:
-        label = item.label if distinct else f"{item.number}. {item.label}"
+        label = item.label if distinct else item.numbered_label
         label = f"{CHOSEN if item.chosen else ''}{label}"
         style: Style = "primary" if item.number == recommended else "secondary"
         if card.tally is not None and item.number - 1 in card.tally.refusing:
@@ -138,7 +136,7 @@ def _build_entries(items: Sequence[Item], *, marked: bool) -> list[Component]:
     for label, description in ((100, 100), (100, 75), (100, 50), (100, 0), (75, 0), (50, 0), (36, 0), (24, 0)):
         made = [
             option(
-                fit_line(_number(item), label),
+                fit_line(item.numbered_label, label),
                 item.number - 1,
                 description=fit_line(item.description, description) if item.description and description else None,
                 chosen=marked and item.chosen,
@@ -148,10 +146,6 @@ def _build_entries(items: Sequence[Item], *, marked: bool) -> list[Component]:
         if limits.measure(made) <= MENU_WEIGHT:
             break
     return made
-
-
-def _number(item: Item) -> str:
-    return f"{item.number}. {item.label}"
 
 
 def _build_paging(card: Card, page: int, pages: int) -> Iterator[Component]:

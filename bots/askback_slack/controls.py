@@ -75,27 +75,28 @@ def _build_choices(card: Card) -> Iterator[Block | list[Block]]:
 
 
 def _fits_buttons(card: Card) -> bool:
-    short = all(limits.size(fit_line(item.label, limits.OPTION_TEXT)) <= SHORT for item in card.items)
-    return short and len(card.items) + card.custom <= BUTTONS
+    if len(card.items) + card.custom > BUTTONS:
+        return False
+    return all(limits.size(fit_line(item.label, limits.OPTION_TEXT)) <= SHORT for item in card.items)
 
 
 def are_buttons_enough(card: Card) -> bool:
     """Return True if buttons show the whole of each option, so that the text need not list them."""
-    return card.is_plain_choice and _fits_buttons(card)
+    return _fits_buttons(card) and card.is_plain_choice
 
 
 def are_controls_enough(card: Card) -> bool:
     """Return True if an open card's controls show the whole of each option, so that the text need not list them."""
     if are_buttons_enough(card):
         return True
-    if card.view != "question" or card.tally is not None or not card.has_line_options:
+    if card.view != "question" or card.tally is not None:
         return False
-    if _are_boxes(card):
-        return all(_fits_entry(card, item) for item in card.items)
-    # A menu that searches does not show more than a part of the chosen options.
-    if len(card.items) <= LISTED or card.is_described or (card.several and len(card.items) > limits.MENU_OPTIONS):
+    # A menu has no descriptions. One that searches does not show more than a part of the chosen options.
+    if not _are_boxes(card) and (
+        len(card.items) <= LISTED or card.is_described or (card.several and len(card.items) > limits.MENU_OPTIONS)
+    ):
         return False
-    return all(_fits_entry(card, item) for item in card.items)
+    return card.has_line_options and all(_fits_entry(card, item) for item in card.items)
 
 
 def _are_boxes(card: Card) -> bool:
@@ -106,7 +107,7 @@ def _fits_entry(card: Card, item: Item) -> bool:
     """Return True if an entry of the menu shows the whole of the option."""
     searched = len(card.items) > limits.MENU_OPTIONS
     width = limits.OPTION_TEXT if searched else _get_label_limit(len(card.items))
-    label, description = _number(item), item.description or ""
+    label, description = item.numbered_label, item.description or ""
     return fit_line(label, width) == label and fit_line(description, limits.OPTION_TEXT) == description
 
 
@@ -115,7 +116,7 @@ def _build_option_buttons(card: Card) -> Iterator[Block]:
     recommended = next((item.number for item in card.items if item.recommended), None)
     agreeing = vote_summary.get_agreeing_option(card)
     for item in card.items:
-        label = item.label if distinct else f"{item.number}. {item.label}"
+        label = item.label if distinct else item.numbered_label
         label = f"{CHOSEN if item.chosen else ''}{label}"
         control = _to_control(card, "choose", item.number - 1)
         refuses = card.tally is not None and item.number - 1 in card.tally.refusing
@@ -171,11 +172,8 @@ def _get_label_limit(options: int) -> int:
 
 
 def _build_entry(item: Item, width: int, described: bool = False) -> Block:
-    return option(fit_line(_number(item), width), item.number - 1, (item.description or None) if described else None)
-
-
-def _number(item: Item) -> str:
-    return f"{item.number}. {item.label}"
+    description = item.description or None
+    return option(fit_line(item.numbered_label, width), item.number - 1, description if described else None)
 
 
 def _build_text_buttons(card: Card) -> Iterator[Block]:

@@ -97,9 +97,8 @@ def _format_progress(card: Card) -> Iterator[str]:
     if not card.items:
         yield "Write an answer."
     else:
-        how = "Choose any number of options" if card.several else "Choose an option"
-        if card.count_rule is not None:
-            how = card.count_rule.capitalize()
+        any_number = "choose any number of options" if card.several else "choose an option"
+        how = (card.count_rule or any_number).capitalize()
         yield f"{how}, or write something else." if card.custom else f"{how}."
 
 

@@ -7,8 +7,24 @@ from hypothesis import strategies as st
 from askback.domain.form import Condition, Form, Option, Question, TextRules
 from askback.domain.interview import Interview
 from askback.domain.question_text import describe_questions
+from askback.domain.text_field import TextField
 
 DIGITS = TextRules(pattern=r"\d+", max_length=12)
+
+
+def build_field(ask_id: str) -> TextField:
+    """Return an empty field for any text of up to 1,000 characters."""
+    return TextField(
+        ask_id=ask_id,
+        step=3,
+        header="",
+        prompt="Which one?",
+        placeholder="Enter…",
+        value="",
+        longest=1000,
+        multi=False,
+        hint="Up to 1,000 characters.",
+    )
 
 
 @st.composite

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import psycopg
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, func, select
 
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place
@@ -18,7 +18,6 @@ from askback.domain.turn import Message, Turn
 from askback.internal.clock import utc_now
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
-from askback.store.schema import meta
 from askback.store.store import Store
 
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="1")
@@ -35,14 +34,6 @@ async def opened(url: str, **more: Any) -> AsyncIterator[PostgresDatabase]:
         yield database
     finally:
         await database.close()
-
-
-def add(name: str) -> Callable[[Connection], str]:
-    def work(connection: Connection) -> str:
-        connection.execute(insert(meta), {"name": name, "value": ""})
-        return name
-
-    return work
 
 
 def names(url: str) -> set[str]:

@@ -86,6 +86,11 @@ class Item(Value):
     recommended: bool
     chosen: bool
 
+    @property
+    def numbered_label(self) -> str:
+        """The number and the label, as a list or a menu shows them."""
+        return f"{self.number}. {self.label}"
+
 
 class ReviewLine(Value):
     """One question of a form with its answer so far."""
@@ -140,8 +145,6 @@ class Card(Value):
     is_answered: bool
     """True if the question of a form that is shown has an answer."""
     lines: tuple[ReviewLine, ...]
-    next_missing: int | None
-    """Index of the first question that a review finds unanswered; None if all are answered."""
     can_submit: bool
     can_go_back: bool
     can_go_on: bool
@@ -193,7 +196,14 @@ class Card(Value):
     @property
     def is_plain_choice(self) -> bool:
         """True if one line for each option, its label, says all about the options, of which one can be chosen."""
-        return self.has_line_options and not self.is_described and not self.several
+        return not self.several and not self.is_described and self.has_line_options
+
+    @property
+    def next_missing(self) -> int | None:
+        """Index of the first question that a review finds unanswered; None if all are answered."""
+        if self.view != "review":
+            return None
+        return next((line.index for line in self.lines if line.missing is not None), None)
 
     @property
     def is_compact(self) -> bool:
@@ -249,7 +259,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
     asking = interview.phase == "asking"
     shown = asking or interview.form.is_single
     question, draft = interview.question, interview.draft
-    visible, missing = interview.visible, interview.missing
+    visible = interview.visible
     several_questions = not interview.form.is_single
     outcome, approval = interview.outcome, policy.approval
     return Card(
@@ -274,8 +284,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         position=(visible.index(interview.current) + 1, len(visible)) if asking and several_questions else None,
         is_answered=asking and several_questions and interview.is_answered(interview.current),
         lines=_build_review(interview) if not asking else (),
-        next_missing=missing[0] if missing and interview.phase == "reviewing" else None,
-        can_submit=(interview.phase == "reviewing" and not missing)
+        can_submit=(interview.phase == "reviewing" and not interview.missing)
         or (asking and not several_questions and (question.multi_select and bool(question.options))),
         can_go_back=several_questions
         and (interview.phase == "reviewing" or (asking and interview.current > visible[0])),

@@ -8,10 +8,11 @@ from askback.domain.apply_action import LONGEST_REASON
 from askback.domain.card import LONGEST_NAMED, get_excerpt
 from askback.domain.interview import Interview
 from askback.domain.text_kinds import is_checked
+from askback.domain.text_rules import TextRules
 from askback.internal.values import Value
 from askback.text.literal import fit_line, to_single_line
 
-_REASON_HINT = f"Up to {LONGEST_REASON:,} characters."
+_REASON_HINT = TextRules(max_length=LONGEST_REASON).describe()
 
 
 class TextField(Value):

@@ -49,19 +49,20 @@ _URI: Final = re.compile(
 
 
 _EXAMPLES: Final[Mapping[TextKind, str]] = {
-    "integer": "A whole number, such as 42.",
-    "number": "A number, such as 4.2.",
-    "email": "An email address, such as ada@example.com.",
-    "uri": "A full address, such as https://example.com/page.",
-    "date": "A date, such as 2026-11-24.",
-    "date-time": "A date and a time, such as 2026-11-24T16:30:00Z.",
+    "integer": "a whole number, such as 42",
+    "number": "a number, such as 4.2",
+    "email": "an email address, such as ada@example.com",
+    "uri": "a full address, such as https://example.com/page",
+    "date": "a date, such as 2026-11-24",
+    "date-time": "a date and a time, such as 2026-11-24T16:30:00Z",
 }
 
 
 def describe_kind(kind: TextKind, minimum: float | None, maximum: float | None) -> str | None:
     """Return what a person can write, in a sentence with an example or the range. None means any text."""
     if not is_numeric(kind) or (minimum is None and maximum is None):
-        return _EXAMPLES.get(kind)
+        example = _EXAMPLES.get(kind)
+        return None if example is None else f"{example[0].upper()}{example[1:]}."
     number = "A whole number" if kind == "integer" else "A number"
     if minimum is not None and maximum is not None:
         return f"{number} from {minimum:.15g} to {maximum:.15g}."
@@ -105,24 +106,25 @@ def find_kind_problem(kind: TextKind, text: str, minimum: float | None, maximum:
         case "email":
             found = _EMAIL.fullmatch(text)
             valid = found is not None and len(found["local"]) <= 64 and len(found["host"]) <= 250
-            return None if valid else "Please write an email address, such as ada@example.com."
+            return None if valid else _ask_for(kind)
         case "uri":
             found = _URI.fullmatch(text)
             valid = found is not None and len(found["host"] or "") <= 250 and int(found["port"] or 0) <= 65535
-            return None if valid else "Please write a full address, such as https://example.com/page."
+            return None if valid else _ask_for(kind)
         case "date":
-            return None if _DATE.fullmatch(text) and _is_date(text) else "Please write a date, such as 2026-11-24."
+            return None if _DATE.fullmatch(text) and _is_date(text) else _ask_for(kind)
         case "date-time":
-            valid = _DATE_TIME.fullmatch(text) and _is_date_time(text)
-            return None if valid else "Please write a date and a time, such as 2026-11-24T16:30:00Z."
+            return None if _DATE_TIME.fullmatch(text) and _is_date_time(text) else _ask_for(kind)
+
+
+def _ask_for(kind: TextKind) -> str:
+    return f"Please write {_EXAMPLES[kind]}."
 
 
 def _find_number_problem(kind: TextKind, text: str, minimum: float | None, maximum: float | None) -> str | None:
     value = parse_number(kind, text)
     if value is None:
-        return (
-            "Please write a whole number, such as 42." if kind == "integer" else "Please write a number, such as 4.2."
-        )
+        return _ask_for(kind)
     if minimum is not None and value < minimum:
         return f"Please write a number of at least {minimum:.15g}."
     if maximum is not None and value > maximum:

@@ -14,13 +14,13 @@ from askback.store.errors import StoreError, StoreUnavailable
 from askback.store.migrate import VERSION_TABLE
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
+
+# A server that is away, and the error about it
+from support.meta_rows import add
 from support.postgres_database import (
-    add,
     names,
     opened,
 )
-
-# A server that is away, and the error about it
 
 
 async def test_a_server_that_is_away_is_said_in_a_sentence_and_comes_back(

@@ -23,11 +23,11 @@ from askback.store.postgres.database import PostgresDatabase
 from askback.store.schema import inbox, meta
 from askback.store.store import Store
 from faults.failover.proxy import proxy
+from support.meta_rows import add
 from support.postgres_database import (
     COLOUR,
     HERE,
     Gate,
-    add,
     begun,
     heard,
     names,

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from askback.store.errors import StoreBusy, StoreUnavailable
 from askback.store.schema import meta
 from askback.store.sqlite.database import SqliteDatabase
+from support.meta_rows import add
 
 
 @asynccontextmanager
@@ -34,14 +35,6 @@ async def writer(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
     # A batch takes every waiting work, so that the machine's speed cannot decide a test.
     async with opened(tmp_path / "askback.db", batch_seconds=60) as writer:
         yield writer
-
-
-def add(name: str) -> Callable[[Connection], str]:
-    def work(connection: Connection) -> str:
-        connection.execute(insert(meta), {"name": name, "value": ""})
-        return name
-
-    return work
 
 
 def names(path: Path) -> list[str]:

@@ -20,8 +20,9 @@ from sqlalchemy import Connection, insert
 from sqlalchemy.exc import IntegrityError
 
 from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
-from askback.store.schema import meta, transcript
+from askback.store.schema import transcript
 from askback.store.sqlite.database import SqliteDatabase
+from support.meta_rows import add
 
 
 @asynccontextmanager
@@ -37,14 +38,6 @@ async def opened(path: Path, **limits: Any) -> AsyncIterator[SqliteDatabase]:
 async def writer(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
     async with opened(tmp_path / "askback.db") as writer:
         yield writer
-
-
-def add(name: str, value: str = "") -> Callable[[Connection], str]:
-    def work(connection: Connection) -> str:
-        connection.execute(insert(meta), {"name": name, "value": value})
-        return name
-
-    return work
 
 
 def names(path: Path) -> list[str]:

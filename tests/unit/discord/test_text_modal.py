@@ -16,19 +16,10 @@ from askback.domain.text_rules import TextRules
 from askback_discord import control_ids, ephemeral, limits, text_modal
 from support.discord_cards import ASK, accepted_modal, displays, do, elements, interview, options, question, said
 from support.discord_markdown import read, seen
+from support.forms import build_field
 
 RECORDED = Path(__file__).parents[4] / "shared/payloads/discord_modal_submit/hikari_001.json"
-FIELD = TextField(
-    ask_id=ASK,
-    step=3,
-    header="",
-    prompt="Which one?",
-    placeholder="Enter…",
-    value="",
-    longest=1000,
-    multi=False,
-    hint="Up to 1,000 characters.",
-)
+FIELD = build_field(ASK)
 
 
 def shown(field: TextField) -> Any:

@@ -225,6 +225,11 @@ def test_nothing_is_listed_above_a_long_menu_that_holds_everything(count: int, s
     assert "Option 7" not in said(made)
 
 
+@pytest.mark.parametrize(("count", "several"), [(6, False), (10, False), (101, True)])
+def test_up_to_ten_options_of_a_menu_and_very_many_to_tick_are_listed_above(count: int, several: bool) -> None:
+    assert "Option 6" in said(shown(interview(question(options=options(count), multi_select=several))))
+
+
 def test_a_long_menu_that_does_not_hold_everything_has_its_options_listed_above() -> None:
     described = (Option(value="x", label="Described", description="About it."), *options(10))
     assert "About it." in said(shown(interview(question(options=described))))

@@ -12,20 +12,11 @@ from askback.domain.actions import SubmitText
 from askback.domain.text_field import TextField, build_text_field
 from askback.domain.text_rules import TextRules
 from askback_slack import limits, text_modal
+from support.forms import build_field
 from support.slack_cards import ASK, accepted_view, do, interview, options, question, strings
 
 REF = text_modal.FieldRef(ask_id=ASK, turn=3, channel="C1", message_ts="1700000000.000100")
-FIELD = TextField(
-    ask_id=ASK,
-    step=3,
-    header="",
-    prompt="Which one?",
-    placeholder="Enter…",
-    value="",
-    longest=1000,
-    multi=False,
-    hint="Up to 1,000 characters.",
-)
+FIELD = build_field(ASK)
 
 
 def shown(field: TextField) -> Any:
