@@ -72,6 +72,7 @@ class TurnText:
                 self._recorded = before
             if isinstance(error, TurnTakenOver):
                 self._is_taken_over = True
+                await self._restore()
                 raise
             log.warning(
                 "Stopped showing a text until the database answers, since another process may be writing it: %s",
@@ -83,6 +84,23 @@ class TurnText:
         self._is_uncertain = False
         self._checked_at = asyncio.get_running_loop().time()
         return True
+
+    async def _restore(self) -> None:
+        """Have the text of the other process posted again, where this one may have written over it.
+
+        A process can be suspended after it checked the turn and before it writes.
+        """
+        messages = self._stream.messages
+        if not messages or messages[:1] != self._recorded[:1]:
+            return
+        try:
+            await self._store.restore_text(self._turn, messages)
+        except StoreError as error:
+            log.warning(
+                "Could not restore a text that another process completed, so a part of it may be missing: %s",
+                error,
+                extra={"action": "text_cut"},
+            )
 
     async def abandon(self, *, will_retry: bool = False) -> None:
         """Write no more. The next try of the turn continues in the recorded messages.

@@ -159,7 +159,8 @@ class TurnTransactions(Transactions):
             if conversation is None or conversation.stops != end.stops:
                 return None
             if last is None or last.seq != end.after:
-                _restore_text(connection, end)
+                if end.outgoing is not None:
+                    _restore_text(connection, end.conversation_id, end.after, end.outgoing)
                 return None
             if end.outgoing is not None and _is_elsewhere(conversation, end.outgoing.messages):
                 return None
@@ -227,20 +228,37 @@ class TurnTransactions(Transactions):
 
         await self._run(work)
 
+    async def restore_text(self, turn: Turn, messages: tuple[MessageRef, ...]) -> None:
+        """Queue the whole text of a turn that another process has ended, if this one wrote a part of it later.
+
+        `messages` hold the text. While the other process still writes it, nothing needs to be restored.
+        """
+        part = OutgoingMessage(target=turn.text_target, text="", markdown=True, messages=messages)
+        conversation_id, after = turn.conversation.id, turn.history[-1].seq
+
+        def work(connection: Connection) -> None:
+            locks.lock_conversation(connection, conversation_id)
+            _restore_text(connection, conversation_id, after, part)
+
+        await self._run(work)
+
 
 def _is_elsewhere(conversation: Conversation, messages: tuple[MessageRef, ...]) -> bool:
     """Return True if another process has recorded other messages for the text of the running turn."""
     return bool(conversation.text_messages) and conversation.text_messages[:1] != messages[:1]
 
 
-def _restore_text(connection: Connection, end: TurnEnd) -> None:
-    """Queue the text that another process posted for this turn. This process may have overwritten it."""
-    ended = transcript.get(connection, end.conversation_id, end.after + 1)
-    if end.outgoing is None or not end.outgoing.messages or ended is None or ended.role != "assistant":
+def _restore_text(connection: Connection, conversation_id: str, after: int, outgoing: OutgoingMessage) -> None:
+    """Queue the text that another process posted for the turn after row `after`. This process may have overwritten it.
+
+    `outgoing` is this process's own text of the turn, with the messages that hold it.
+    """
+    ended = transcript.get(connection, conversation_id, after + 1)
+    if not outgoing.messages or ended is None or ended.role != "assistant":
         return
     text = get_text(ended.content)
     if text:
-        outbox.enqueue_message(connection, end.outgoing.evolve(text=text), end.conversation_id, tried=True)
+        outbox.enqueue_message(connection, outgoing.evolve(text=text), conversation_id, tried=True)
 
 
 def _find_last_exchange(connection: Connection, end: TurnEnd, last: Message) -> int:

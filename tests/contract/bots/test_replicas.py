@@ -6,12 +6,14 @@ alternate between them.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from askback_sandbox.discord.faults import DiscordFault
 from askback_sandbox.model.script import Fault, turn
 from askback_sandbox.slack.faults import Fault as SlackFault
 from askback_sandbox.slack.http import SlackHttp
@@ -23,6 +25,8 @@ from .slack import SlackDesk
 from .test_forms import trip
 
 STALLED = Fault(kind="stall", after=60)
+HELD = 1_000_000.0
+"""Seconds of a delay that the test itself ends."""
 STORY = "It begins here. " + "And then it goes on for a while. " * 14 + "Here it ends."
 
 
@@ -259,6 +263,46 @@ async def test_a_text_without_streams_is_said_once_if_its_process_was_suspended(
     assert isinstance(desk, SlackDesk)
     desk.workspace.faults.fail("chat.startStream", "unknown_method", times=None)
     await test_a_text_is_said_once_if_its_process_was_suspended(office, desk, "the beginning", wakes)
+
+
+def hold_edit(office: Office, desk: Desk) -> int:
+    """Let the platform take the next edit only when the test says so. Return the fault's id."""
+    if isinstance(desk, SlackDesk):
+        return desk.workspace.faults.add(SlackFault(kind="delay", method="chat.update", seconds=HELD))
+    return office.services.discord.guild.faults.add(
+        DiscordFault(kind="delay", operation="update_message", seconds=HELD)
+    )
+
+
+async def test_a_part_that_arrives_after_the_whole_text_does_not_stay(
+    office: Office, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first process is suspended while it writes a part. The platform takes that part after the whole text."""
+    office.may_fail = True
+    released = asyncio.Event()
+    clock = office.services.discord.guild.clock
+    sleep = clock.sleep
+    monkeypatch.setattr(clock, "sleep", lambda seconds: released.wait() if seconds == HELD else sleep(seconds))
+    faults = desk.workspace.faults if isinstance(desk, SlackDesk) else office.services.discord.guild.faults
+    if isinstance(desk, SlackDesk):
+        desk.workspace.faults.fail("chat.startStream", "unknown_method", times=None)  # then texts are written by edits
+    first = await office.start()
+    desk.model.delay = 0.4
+    desk.model.script(turn(STORY), when="story")
+    talk = await desk.mention(ADA, "story")
+    await line(desk, talk, "It begins")
+    held = hold_edit(office, desk)
+    await until(lambda: held not in faults.active, "the first process writes a part")
+    first.suspend()
+    await office.start()
+    await line(desk, talk, "Here it ends.")
+    await until(lambda: not desk.can_stop(talk), "the button goes")
+    released.set()
+    await until(lambda: "Here it ends." not in desk.lines(talk)[-1].text, "the part is written over the whole text")
+    first.resume()
+    await until(lambda: "Here it ends." in desk.lines(talk)[-1].text, "the whole text is back", within=30)
+    assert len([one for one in desk.lines(talk) if one.bot]) == 1
+    assert not desk.can_stop(talk)
 
 
 @pytest.mark.only("slack", reason="on Discord, any turn finds what is being written by its button")

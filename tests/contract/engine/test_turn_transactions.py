@@ -492,6 +492,20 @@ async def test_a_text_that_a_slower_process_wrote_over_is_posted_again(thread: T
     assert item.attempts > 1, "part of it may stand there"
 
 
+async def test_a_part_that_a_slower_process_wrote_over_the_whole_is_replaced(thread: Thread) -> None:
+    turn = await thread.begun()
+    await thread.store.restore_text(turn, (PART,))
+    assert await thread.due() == [], "the other process has not ended the turn, and writes the whole itself"
+    text = OutgoingMessage(target=turn.text_target, text="The whole.", markdown=True, messages=(PART,))
+    content = ({"type": "text", "text": "The whole."},)
+    assert await thread.ends(turn, content=content, outgoing=text) is not None
+    await thread.store.delete_text(text.target)
+    await thread.store.restore_text(turn, (PART,))
+    (item,) = await thread.store.lease(10, HERE.platform)
+    assert item.outgoing == text
+    assert item.attempts > 1, "part of it may stand there"
+
+
 async def test_what_a_person_wrote_is_not_posted_as_the_text_of_a_slower_process(thread: Thread) -> None:
     turn = await thread.begun()
     assert await thread.ends(await thread.begun(), "") == ()

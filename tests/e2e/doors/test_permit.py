@@ -75,7 +75,8 @@ async def test_the_time_for_approvers_comes_from_the_settings(office: Office) ->
     async with agent(office, "--permit", "--approvers", "anyone") as one:
         answer = await permit(one, "toolu_1")
     assert answer["behavior"] == "deny"
-    assert answer["message"].startswith("Nobody decided in time whether Bash may run.")
+    # A busy machine may take longer than that to post the question, and then the message says so.
+    assert answer["message"].startswith("Nobody decided in time whether Bash may run")
     assert answer["message"].endswith("Nobody denied it.")
 
 
