@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from askback.domain.ask_policy import PersonalReminder
 from askback.domain.card import (
-    ENDINGS,
     LONGEST_TITLE,
     Card,
     Ending,
@@ -47,6 +47,8 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
         units.append([Text(f"-# A rejected text is kept: {_explain_problem(card)}", opens=True)])
     if not card.prompt:
         units += map(_build_review_line, card.lines)
+    if card.reminders:
+        units.append([*_build_reminders(card.reminders)])
     if card.tally is not None:
         units += votes.build_decision(card, card.tally)
     if card.ending is not None and are_buttons_enough(card):
@@ -125,6 +127,16 @@ def _build_review_line(line: ReviewLine) -> Unit:
     return [*made, *quoted(line.answer), *missing]
 
 
+def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Text]:
+    """The people who will be reminded, with their sentences."""
+    for number, reminder in enumerate(reminders):
+        yield Text("-# Reminder for ", before="\n", opens=number == 0)
+        yield from everybody([reminder.who])
+        yield Text(f"  ·  {moment(reminder.at, 'f')}")
+        if reminder.reason is not None:
+            yield from quoted([reminder.reason])
+
+
 def _explain_problem(card: Card) -> str:
     return "“Edit your text…” opens it again." if card.custom else "you can no longer send it."
 
@@ -132,7 +144,7 @@ def _explain_problem(card: Card) -> str:
 def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
     """The whole of a settled card: the answer; the question, the person and the time; the answers of a form."""
     result, answered = card.result, ending.status == "answered"
-    made: Unit = [Text(f"**{ENDINGS[ending.status]}**")] if result is None else [Text("✓ "), strong(result)]
+    made: Unit = [Text(f"**{ending.title}**")] if result is None else [Text("✓ "), strong(result)]
     made += _build_facts(card, ending)
     if answered and result is None and card.prompt and card.lines:
         made += quoted(card.lines[0].answer)

@@ -10,19 +10,22 @@ __all__ = ["Clicks"]
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import discord
 from cachetools import FIFOCache
 
+from askback.domain import not_now
 from askback.domain.actions import (
     Action,
+    Cancel,
     Choose,
     Decline,
     GoTo,
     OpenTextField,
     Operation,
+    Remind,
     Select,
     SubmitText,
 )
@@ -37,7 +40,7 @@ from askback.ports.bot import OfferHandler, StopHandler
 from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
-from askback_discord import control_ids, ephemeral, render, text_modal
+from askback_discord import control_ids, ephemeral, not_now_modal, render, text_modal
 from askback_discord.api_calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.channels import ChannelCache
 from askback_discord.details_modal import build_notice
@@ -177,6 +180,8 @@ class Clicks:
     ) -> None:
         """Show the result of a committed action."""
         match response:
+            case AskText(field=field) if field.declines:
+                await self._send_response(reply, MODAL, not_now_modal.build_modal(field, utc_now()))
             case AskText(field=field):
                 await self._send_response(reply, MODAL, text_modal.build_modal(field))
             case FieldErrors(message=message, field=field) if field.choice is not None:
@@ -194,7 +199,7 @@ class Clicks:
                     await self._notify(reply, pressed, ephemeral.build_notice(text))
                 elif isinstance(operation, SubmitText):
                     await self._return_text(reply, pressed, text, operation.text)
-                elif isinstance(operation, Decline | Choose):
+                elif isinstance(operation, Decline | Choose | Cancel | Remind):
                     await self._return_text(reply, pressed, text, operation.reason or "")
                 else:
                     await self._notify(reply, pressed, ephemeral.build_notice(text))
@@ -377,6 +382,14 @@ def _build_operation(
         case "vote" if interaction.type is discord.InteractionType.modal_submit and control.arg is not None:
             return Choose(index=control.arg, reason=text_modal.read_text(interaction.data or {}))
         case "decline" if interaction.type is discord.InteractionType.modal_submit:
-            return Decline(reason=text_modal.read_text(interaction.data or {}) or None)
+            return _build_way_operation(control, interaction.data or {})
         case _:
             return OPERATIONS.get(control.kind)
+
+
+def _build_way_operation(control: control_ids.Control, data: Mapping[str, object]) -> Operation | None:
+    """Return the action of the way that a person chose to leave a question for now."""
+    way, note = not_now_modal.parse_way(control, data), text_modal.read_text(data)
+    if way is None:
+        return Decline(reason=note or None)  # the modal of an earlier release had no ways
+    return not_now.build_operation(way, note, now=utc_now())

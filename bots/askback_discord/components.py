@@ -62,8 +62,8 @@ def button(
     return {**made, "disabled": True} if disabled else made
 
 
-def option(label: str, value: int, *, description: str | None = None, chosen: bool = False) -> Component:
-    """One entry of a menu. The texts must already fit."""
+def option(label: str, value: int | str, *, description: str | None = None, chosen: bool = False) -> Component:
+    """One entry of a menu or a group. The texts must already fit."""
     made: Component = {"label": label, "value": str(value)}
     if description:
         made["description"] = description

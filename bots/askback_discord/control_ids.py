@@ -26,9 +26,9 @@ page: another page of a menu
 goto: a button for one question, or a menu of questions
 retry: the text field again, from a private notice
 field: the text field itself
-postpone: the button "Not now…", which opens the field for a reason
+postpone: the button "Not now…", which opens a modal
 undo: the button "Undo my vote"
-decline: the field for that reason
+decline: that modal
 vote: the field for the reason of a choice
 look: the button "Show everything"
 use, keep: the buttons of an offer, with the offer's id as the ask id
@@ -40,7 +40,7 @@ TEXT: Final = "askback:text"
 
 KINDS: Final[dict[str, Kind]] = {kind: kind for kind in get_args(Kind)}
 _WITH_ARGUMENT: Final = frozenset({"choose", "pick", "tick", "page", "vote"})
-_WITH_OR_WITHOUT: Final = frozenset({"goto", "retry"})
+_WITH_OR_WITHOUT: Final = frozenset({"goto", "retry", "decline"})
 _PAGES: Final = 1_000
 _NUMBER = r"(0|[1-9][0-9]{0,8})"
 _CUSTOM_ID = re.compile(rf"askback:([a-z]+):([A-Za-z0-9_-]{{1,48}}):{_NUMBER}:{_NUMBER}(?::{_NUMBER})?")
@@ -58,7 +58,7 @@ class Control:
     """The argument, counted from 0.
 
     It is the option (choose, vote, and retry for its reason), the question (goto; None in a menu) or the menu's page
-    (pick, tick, page).
+    (pick, tick, page). Of a `decline`, 1 means that the person may only cancel.
     """
 
     @property

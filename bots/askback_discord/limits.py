@@ -80,7 +80,9 @@ LABEL_DESCRIPTION: Final = 100  # [ref components/reference#label]
 INPUT_VALUE: Final = 4_000  # value and max_length [ref components/reference#text-input]
 INPUT_PLACEHOLDER: Final = 100  # [ref components/reference#text-input]
 
-ROW, BUTTON, MENU, INPUT, DISPLAY, GALLERY, SEPARATOR, LABELLED = 1, 2, 3, 4, 10, 12, 14, 18
+RADIO_LEAST, RADIO_OPTIONS = 2, 10  # [ref components/reference#radio-group]
+
+ROW, BUTTON, MENU, INPUT, DISPLAY, GALLERY, SEPARATOR, LABELLED, RADIO = 1, 2, 3, 4, 10, 12, 14, 18, 21
 """Types of components [ref components/reference#component-object-component-types]."""
 
 _MESSAGE_FIELDS: Final = frozenset(
@@ -95,6 +97,7 @@ _FIELDS: Final[Mapping[int, frozenset[str]]] = {
     GALLERY: frozenset({"items"}),
     SEPARATOR: frozenset({"divider", "spacing"}),
     LABELLED: frozenset({"label", "description", "component"}),
+    RADIO: frozenset({"custom_id", "options"}),
 }
 """The fields that askback's components may have, in addition to the type."""
 
@@ -163,7 +166,7 @@ def check_modal(data: Mapping[str, JsonValue]) -> None:
             _check_keys("a field in a label", set(label) - _FIELDS[LABELLED] - {"type"})
             _check_text("a label", label, "label", LABEL)
             _check_text("a label's description", label, "description", LABEL_DESCRIPTION, optional=True)
-            _check_part(label.get("component"), {INPUT})
+            _check_part(label.get("component"), {INPUT, RADIO})
         else:
             _check_part(component, {DISPLAY})
     _check_unique(components)
@@ -188,6 +191,10 @@ def _check_part(value: JsonValue, allowed: set[int]) -> None:
             _check_text("an input's placeholder", part, "placeholder", INPUT_PLACEHOLDER, optional=True)
             _check_maximum("characters in an input", utf16_length(_get_string(part, "value")), INPUT_VALUE)
             _check_maximum("characters that an input takes", _get_number(part, "max_length", 1), INPUT_VALUE)
+        case 21:  # RADIO
+            _check_text("a radio group's custom_id", part, "custom_id", CUSTOM_ID)
+            _check_range("options in a radio group", len(_list(part.get("options"))), RADIO_LEAST, RADIO_OPTIONS)
+            _check_options(part)
         case 10:  # DISPLAY
             _check_text("a text display", part, "content", TEXT)
         case 12:  # GALLERY
@@ -211,18 +218,23 @@ def _check_row(parts: Sequence[JsonValue]) -> None:
         _check_part(part, {BUTTON, MENU})
 
 
-def _check_menu(menu: Mapping[str, JsonValue]) -> None:
-    options = [_to_object(option) for option in _list(menu.get("options"))]
-    _check_text("a menu's custom_id", menu, "custom_id", CUSTOM_ID)
-    _check_text("a menu's placeholder", menu, "placeholder", MENU_PLACEHOLDER, optional=True)
-    _check_range("options in a menu", len(options), 1, MENU_OPTIONS)
+def _check_options(chooser: Mapping[str, JsonValue]) -> None:
+    options = [_to_object(option) for option in _list(chooser.get("options"))]
     for option in options:
         _check_text("an option's label", option, "label", OPTION_TEXT)
         _check_text("an option's value", option, "value", OPTION_TEXT)
         _check_text("an option's description", option, "description", OPTION_TEXT, optional=True)
     values = [_get_string(option, "value") for option in options]
     if len(set(values)) < len(values):
-        raise _build_error("the same value twice in a menu")
+        raise _build_error("two options with the same value")
+
+
+def _check_menu(menu: Mapping[str, JsonValue]) -> None:
+    options = [_to_object(option) for option in _list(menu.get("options"))]
+    _check_text("a menu's custom_id", menu, "custom_id", CUSTOM_ID)
+    _check_text("a menu's placeholder", menu, "placeholder", MENU_PLACEHOLDER, optional=True)
+    _check_range("options in a menu", len(options), 1, MENU_OPTIONS)
+    _check_options(menu)
     most = _get_number(menu, "max_values", 1)
     _check_range("values that a menu takes", most, 1, len(options))
     _check_range("values that a menu needs", _get_number(menu, "min_values", 1), 0, most)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["build_modal", "parse_ref", "read_text"]
+__all__ = ["PARAGRAPH", "build_modal", "build_prompt", "find_value", "parse_ref", "read_text"]
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
@@ -30,25 +30,23 @@ def build_modal(field: TextField) -> Component:
         "custom_id": control_ids.TEXT,
         "style": ONE_LINE if field.is_line else PARAGRAPH,
         "required": False,  # the bot then receives an empty text, and explains the problem
-        "max_length": field.longest if field.declines or field.choice is not None else limits.INPUT_VALUE,
+        "max_length": limits.INPUT_VALUE if field.choice is None else field.longest,
         "placeholder": _get_placeholder(field),
     }
     if kept:
         entry["value"] = kept
     labelled: Component = {
         "type": limits.LABELLED,
-        "label": _build_label(field),
+        "label": "Your answer" if field.choice is None else "Your reason",
         "description": _get_hint(field, whole=kept == value),
         "component": entry,
     }
-    kind: control_ids.Kind = "decline" if field.declines else "field" if field.choice is None else "vote"
+    kind: control_ids.Kind = "field" if field.choice is None else "vote"
     control = control_ids.Control(kind=kind, ask_id=field.ask_id, step=field.step, arg=field.choice)
     made: Component = {
         "custom_id": control_ids.to_custom_id(control),
-        "title": "Not now"
-        if field.declines
-        else _get_title(field.header if field.choice is None else field.placeholder),
-        "components": [_build_prompt(field.prompt), labelled],
+        "title": _get_title(field.header if field.choice is None else field.placeholder),
+        "components": [build_prompt(field.prompt), labelled],
     }
     limits.check_modal(made)
     return made
@@ -65,13 +63,15 @@ def parse_ref(data: Json) -> control_ids.Control | None:
 
 def read_text(data: Json) -> str:
     """Return the text of a submitted field (the interaction's `data`), or an empty string. Never raises."""
-    return next(_iter_texts(data.get("components"), 0), "")
+    return find_value(data, control_ids.TEXT)
 
 
-def _build_label(field: TextField) -> str:
-    if field.declines:
-        return "Why, or when? (optional)"
-    return "Your answer" if field.choice is None else "Your reason"
+def find_value(data: Json, custom_id: str) -> str:
+    """Return the value of a component of a submitted modal (the interaction's `data`), or an empty string.
+
+    Never raises.
+    """
+    return next(_iter_values(data.get("components"), custom_id, 0), "")
 
 
 def _get_placeholder(field: TextField) -> str:
@@ -85,7 +85,8 @@ def _get_title(header: str) -> str:
     return title if any(map(str.isprintable, title)) and title.strip() else "Your answer"
 
 
-def _build_prompt(prompt: str) -> Component:
+def build_prompt(prompt: str) -> Component:
+    """Return the question as a text above the fields."""
     words = bold(prompt) if len(prompt) <= LONG else plain(prompt)
     if utf16_length(words) > limits.TEXT:
         words = "-# The question is too long for this window. The message shows all of it."
@@ -95,14 +96,14 @@ def _build_prompt(prompt: str) -> Component:
 def _get_hint(field: TextField, *, whole: bool) -> str:
     if not whole:
         return "Your earlier text is too long for this field, which shows only its beginning."
-    if field.declines or field.choice is not None:
+    if field.choice is not None:
         return f"The asker gets it, and the card shows it. {field.hint}"
     both = f"{field.hint} It is sent together with the chosen options."
     return fit_line(both if field.multi else field.hint, limits.LABEL_DESCRIPTION)
 
 
-def _iter_texts(components: object, depth: int) -> Iterator[str]:
-    """Yield the texts of askback's inputs, in labels, in rows or at the top level."""
+def _iter_values(components: object, custom_id: str, depth: int) -> Iterator[str]:
+    """Yield the values of a component, in a label, in a row or at the top level."""
     if not isinstance(components, Sequence) or isinstance(components, str) or depth > 3:
         return
     for entry in cast("Sequence[object]", components):
@@ -110,7 +111,7 @@ def _iter_texts(components: object, depth: int) -> Iterator[str]:
             continue
         component = cast("Json", entry)
         value = component.get("value")
-        if component.get("custom_id") == control_ids.TEXT and isinstance(value, str):
+        if component.get("custom_id") == custom_id and isinstance(value, str):
             yield value
-        yield from _iter_texts([component.get("component")], depth + 1)
-        yield from _iter_texts(component.get("components"), depth + 1)
+        yield from _iter_values([component.get("component")], custom_id, depth + 1)
+        yield from _iter_values(component.get("components"), custom_id, depth + 1)

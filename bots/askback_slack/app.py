@@ -152,7 +152,7 @@ class SlackConnection:
             # out the bot's own messages.
             ignoring_self_events_enabled=False,
         )
-        clicks = Clicks(services.manager, slack, api, behind, services.choose, home)
+        clicks = Clicks(services.manager, slack, api, behind, services.choose, names, home)
         others = OtherProcesses(api, slack, behind, me.bot_user_id or "", home)
         listener = MessageListener(services, slack, names, behind, newest, others, me.bot_user_id or "", home)
         self._catch_up = CatchUp(api, listener, newest)

@@ -6,8 +6,8 @@ __all__ = ["build_content"]
 
 from collections.abc import Iterator
 
+from askback.domain.ask_policy import PersonalReminder
 from askback.domain.card import (
-    ENDINGS,
     LONGEST_TITLE,
     Card,
     Ending,
@@ -47,6 +47,8 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
         units.append([Part(context(f"A rejected text is kept: {_explain_problem(card)}"), opens=True)])
     if not card.prompt:
         units += map(_build_review_line, card.lines)
+    if card.reminders:
+        units.append([*_build_reminders(card.reminders)])
     if card.tally is not None and card.ending is None:
         return [*units, *votes.open_decision(card, card.tally)]
     if card.tally is not None and card.ending is not None:
@@ -128,6 +130,15 @@ def _build_captioned(caption: str, words: str) -> Iterator[Part]:
     yield from quoted(words)
 
 
+def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Part]:
+    """The people who will be reminded, with their sentences."""
+    for number, reminder in enumerate(reminders):
+        line = [text("Reminder for "), person(reminder.who), text("  ·  "), date(reminder.at)]
+        yield from paragraph(line, opens=number == 0)
+        if reminder.reason is not None:
+            yield from quoted(reminder.reason)
+
+
 def _explain_problem(card: Card) -> str:
     return "“Edit your text…” opens it again." if card.custom else "you can no longer send it."
 
@@ -150,7 +161,7 @@ def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Unit:
 def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
     """The whole of a settled card: the answer; the question, the person and the time; the answers of a form."""
     result, answered = card.result, ending.status == "answered"
-    line = [bold(ENDINGS[ending.status])] if result is None else [text("✓ "), *runs(result, strong=True)]
+    line = [bold(ending.title)] if result is None else [text("✓ "), *runs(result, strong=True)]
     line += [text("\n"), *_build_facts(card, ending)]
     made = [*paragraph(line, opens=True)]
     if answered and result is None and card.prompt and card.lines:

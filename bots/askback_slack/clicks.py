@@ -11,9 +11,11 @@ __all__ = ["Clicks"]
 import asyncio
 import logging
 import time
+from dataclasses import dataclass
 
 from slack_bolt.context.ack.async_ack import AsyncAck
 
+from askback.domain import not_now
 from askback.domain.actions import (
     Action,
     Choose,
@@ -27,7 +29,7 @@ from askback.domain.actions import (
 from askback.domain.ask import Ask
 from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Response
 from askback.domain.decision import UNKNOWN
-from askback.domain.identity import MessageRef, Place
+from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.outgoing_message import OfferResult
 from askback.domain.text_field import TextField
 from askback.internal.clock import utc_now
@@ -38,7 +40,7 @@ from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.ports.retries import call_again
 from askback.store.errors import StoreError
-from askback_slack import control_ids, details_modal, render, text_modal
+from askback_slack import control_ids, details_modal, not_now_modal, render, text_modal
 from askback_slack.api_calls import SlackApi, SlackRefusal
 from askback_slack.blocks import Block
 from askback_slack.bot_sentences import for_one_person
@@ -47,6 +49,7 @@ from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installat
 from askback_slack.json_access import Json, get_object, get_text
 from askback_slack.posting import SlackPlatform
 from askback_slack.task_group import Background
+from askback_slack.user_names import UserNames
 
 log = logging.getLogger("askback.slack")
 
@@ -60,7 +63,18 @@ TELL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 MOST_DOUBTS = 4
 """Tries of a notice that Slack may have shown without confirming it. Further ones would only repeat it."""
 NO_FIELD = "Slack did not open the text field in time. Please click again."
+NO_ZONE = "Slack did not tell me your time zone. Please choose another way."
+NO_TIME = "Please choose the date and the time of the reminder."
+NOT_AT_A_TIME = f"Clear this, or choose “{not_now.WAYS['time'].label}” above."
 NO_MODAL = "Slack did not open it in time. Please click again."
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """The reason why a submitted modal stays open, and the block that shows it."""
+
+    text: str
+    block: str = text_modal.ANSWER
 
 
 class Clicks:
@@ -73,9 +87,11 @@ class Clicks:
         api: SlackApi,
         behind: Background,
         choose: OfferHandler,
+        names: UserNames,
         home: Installation = UNKNOWN_INSTALLATION,
     ) -> None:
         self._choose = choose
+        self._names = names
         self._home = home
         self._manager = manager
         self._platform = platform
@@ -181,7 +197,8 @@ class Clicks:
             declines=field.declines,
             choice=field.choice,
         )
-        await self._open_view(pressed, text_modal.build_view(field, ref), NO_FIELD)
+        view = not_now_modal.build_view(field, ref, utc_now()) if field.declines else text_modal.build_view(field, ref)
+        await self._open_view(pressed, view, NO_FIELD)
 
     async def _show_whole(self, pressed: Click, view: Block) -> None:
         if pressed.view is None:
@@ -211,45 +228,66 @@ class Clicks:
 
     async def handle_submission(self, ack: AsyncAck, body: Json) -> None:
         """Handle a submitted text field."""
-        problem: str | None = UNCERTAIN
+        problem: _Problem | None = _Problem(UNCERTAIN)
         try:
             problem = await self._submit(body)
         except StoreError as error:
             log.error("Could not commit a text; the modal shows that: %s", error, extra={"action": "click_refused"})
-            problem = describe_failure(error)
+            problem = _Problem(describe_failure(error))
         except Exception:
             log.exception("A text failed because of a bug; the modal shows that.", extra={"action": "click_failed"})
         finally:
             if problem is None:
                 await ack()
             else:
-                await ack(response_action="errors", errors=text_modal.build_errors(problem))
+                await ack(response_action="errors", errors=text_modal.build_errors(problem.text, problem.block))
 
-    async def _submit(self, body: Json) -> str | None:
+    async def _submit(self, body: Json) -> _Problem | None:
         """Commit a text. If it is rejected, return the reason, which the modal shows while it stays open."""
         view, who = get_object(body, "view"), read_actor(body, self._home)
         ref = text_modal.parse_ref(view)
         if ref is None or who is None:
             log.warning("Ignored a text: its field does not belong to askback.", extra={"action": "unknown_view"})
-            return UNKNOWN
+            return _Problem(UNKNOWN)
         text = text_modal.read_text(view)
+        operation = await self._build_way_operation(view, who) if ref.declines else _build_text_operation(ref, text)
+        if isinstance(operation, _Problem):
+            return operation
         response = await self._manager.act(
             Action(
                 ask_id=ref.ask_id,
                 actor=who,
                 at=utc_now(),
                 step=ref.turn,
-                operation=_build_text_operation(ref, text),
+                operation=operation,
                 message=MessageRef(channel=ref.channel, id=ref.message_ts),
                 delivery=get_text(body, "trigger_id"),
             )
         )
         if isinstance(response, Notice):
             kept = " Your text is still here: copy it if you need it." if text and not response.kept else ""
-            return f"{response.text}{kept}"
+            return _Problem(f"{response.text}{kept}")
         # A modal's submission has no response URL for the card, so the outbox draws it at once.
         self._behind.start_soon(self._manager.cards.leave_to_outbox(ref.ask_id), "click")
-        return response.message if isinstance(response, FieldErrors) else None
+        return _Problem(response.message) if isinstance(response, FieldErrors) else None
+
+    async def _build_way_operation(self, view: Json, who: Actor) -> Operation | _Problem:
+        """Return the action of the way that a person chose to leave a question for now, or what is wrong with it."""
+        sent = not_now_modal.parse_sent(view)
+        if sent.way is None:
+            return Decline(reason=sent.note or None)  # the modal of an earlier release had no ways
+        now, at = utc_now(), sent.when
+        if at is not None and sent.way != "time":
+            return _Problem(NOT_AT_A_TIME, not_now_modal.WHEN)
+        if sent.way == "tomorrow":
+            zone = await self._names.fetch_zone(who.id)
+            at = None if zone is None else not_now.find_next_morning(now, zone)
+        operation = not_now.build_operation(sent.way, sent.note, now=now, at=at)
+        if operation is not None:
+            return operation
+        if sent.way == "tomorrow":
+            return _Problem(NO_ZONE, not_now_modal.WAY)
+        return _Problem(NO_TIME, not_now_modal.WHEN)
 
     async def handle_unknown_view(self, ack: AsyncAck) -> None:
         """Ack a view that belongs to another app or to an older release."""
@@ -317,9 +355,7 @@ class Clicks:
 
 def _build_text_operation(ref: text_modal.FieldRef, text: str) -> Operation:
     """Return the action for a sent text field."""
-    if ref.choice is not None:
-        return Choose(index=ref.choice, reason=text)
-    return Decline(reason=text or None) if ref.declines else SubmitText(text=text)
+    return SubmitText(text=text) if ref.choice is None else Choose(index=ref.choice, reason=text)
 
 
 def _build_operation(control: control_ids.Control, pressed: Click) -> Operation | None:

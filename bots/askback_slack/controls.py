@@ -203,8 +203,8 @@ def _build_navigation(card: Card) -> Iterator[Block]:
         yield button(NOT_NOW, _to_control(card, "postpone"))
     if card.can_undo:
         yield button(UNDO_VOTE, _to_control(card, "undo"))
-    if card.can_cancel:
-        yield button("Cancel" if card.tally is None else WITHDRAW, _to_control(card, "cancel"))
+    if card.can_withdraw:
+        yield button(WITHDRAW, _to_control(card, "cancel"))
 
 
 def _build_details_button(card: Card) -> Iterator[Block]:

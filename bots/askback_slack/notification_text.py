@@ -146,7 +146,7 @@ def _format_ending(card: Card) -> str:
         case "cancelled":
             words = "Cancelled without an answer."
         case "declined":
-            words = "Not now."
+            words = f"{ending.title}."
         case "timed_out":
             words = "Nobody answered in time."
         case "undeliverable":

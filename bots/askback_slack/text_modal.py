@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CALLBACK", "FieldRef", "build_errors", "build_view", "parse_ref", "read_text"]
+__all__ = ["ANSWER", "CALLBACK", "TEXT", "FieldRef", "build_errors", "build_view", "parse_ref", "read_text"]
 
 import json
 from collections.abc import Mapping
@@ -19,8 +19,10 @@ from askback_slack.escaping import fit_line, isolate_direction, replace_controls
 from askback_slack.json_access import get_object, get_text
 
 CALLBACK: Final = "askback:answer"
-_BLOCK: Final = "askback:answer"
-_ACTION: Final = "askback:text"
+ANSWER: Final = "askback:answer"
+"""The block with the text."""
+TEXT: Final = "askback:text"
+"""The element with the text."""
 _LABEL: Final = 200
 """Maximum length of a prompt that becomes the field's label, in UTF-16 units. A longer one is shown above the field."""
 
@@ -36,7 +38,7 @@ class FieldRef(Value):
     channel: str = Field(max_length=64)
     message_ts: str = Field(max_length=64)
     declines: bool = False
-    """True if the text is the reason for "not now"."""
+    """True if the modal is that of "Not now…"."""
     choice: int | None = Field(default=None, ge=0)
     """The option that the submission chooses, with the text as its reason."""
 
@@ -52,9 +54,9 @@ def build_view(field: TextField, ref: FieldRef) -> Block:
         blocks.append(context("Your earlier text is longer than this field, which shows only its beginning."))
     entry: Block = {
         "type": "plain_text_input",
-        "action_id": _ACTION,
+        "action_id": TEXT,
         "multiline": not field.is_line,
-        "max_length": field.longest if _is_reason(field) else limits.INPUT_TEXT,
+        "max_length": limits.INPUT_TEXT if field.choice is None else field.longest,
         "placeholder": plain(_get_placeholder(field)),
         "focus_on_load": True,
     }
@@ -63,8 +65,7 @@ def build_view(field: TextField, ref: FieldRef) -> Block:
     blocks.append(
         {
             "type": "input",
-            "block_id": _BLOCK,
-            "optional": field.declines,
+            "block_id": ANSWER,
             "label": plain(label),
             "hint": plain(_get_hint(field)),
             "element": entry,
@@ -74,7 +75,7 @@ def build_view(field: TextField, ref: FieldRef) -> Block:
         "type": "modal",
         "callback_id": CALLBACK,
         "private_metadata": ref.model_dump_json(exclude_none=True),
-        "title": plain("Not now" if field.declines else "Your answer" if field.choice is None else "Your reason"),
+        "title": plain("Your answer" if field.choice is None else "Your reason"),
         "submit": plain("Send"),
         "close": plain("Back to the options"),
         "notify_on_close": True,
@@ -94,24 +95,17 @@ def parse_ref(payload: Mapping[str, object]) -> FieldRef | None:
 
 def read_text(payload: Mapping[str, object]) -> str:
     """Return the text of a submitted modal (the payload's `view`), or an empty string."""
-    return get_text(payload, "state", "values", _BLOCK, _ACTION, "value") or ""
+    return get_text(payload, "state", "values", ANSWER, TEXT, "value") or ""
 
 
-def build_errors(message: str) -> dict[str, str]:
-    """Return the `errors` of a `response_action`, which keep the modal open and show the reason."""
-    return {_BLOCK: message}
-
-
-def _is_reason(field: TextField) -> bool:
-    return field.declines or field.choice is not None
+def build_errors(message: str, block: str = ANSWER) -> dict[str, str]:
+    """Return the `errors` of a `response_action`, which keep the modal open and show the reason at a block."""
+    return {block: message}
 
 
 def _build_label(field: TextField) -> tuple[str, list[Block]]:
     """The label of the field, and the blocks above it."""
     prompt = replace_controls(field.prompt)
-    if field.declines:
-        # Slack itself marks the field as optional.
-        return "Why, or when?", [rich_text([section([run])]) for run in runs(field.prompt)]
     if field.choice is not None:
         return field.placeholder, [rich_text([section([run])]) for run in runs(field.prompt)]
     if prompt == to_single_line(prompt) and limits.size(isolate_direction(prompt)) <= _LABEL:
@@ -133,7 +127,7 @@ def _get_placeholder(field: TextField) -> str:
 
 
 def _get_hint(field: TextField) -> str:
-    if _is_reason(field):
+    if field.choice is not None:
         return f"The asker gets it, and the card shows it. {field.hint}"
     hint = fit_line(field.hint, _HINT)
     return f"{hint} It is sent together with the ticked options." if field.multi else hint

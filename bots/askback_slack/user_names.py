@@ -8,6 +8,8 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass
+from datetime import timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
 
 from cachetools import FIFOCache
 
@@ -16,7 +18,7 @@ from askback.ports.platform import DeliveryError, MessageNotFound, RetryableErro
 from askback.text.literal import to_single_line
 from askback_slack.api_calls import SlackApi
 from askback_slack.installation import Installation, find_tenant
-from askback_slack.json_access import get_text
+from askback_slack.json_access import Json, get_text, get_value
 
 log = logging.getLogger("askback.slack")
 
@@ -24,6 +26,7 @@ NAME_SECONDS = 1.5
 """Seconds that a name lookup may take. An event waits for its ack during that time."""
 KEPT_SECONDS = 3600.0
 KEPT = 5000
+DAY_SECONDS = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class _Known:
     name: str
     team: str | None
     org: str | None
+    zone: tzinfo | None
 
 
 class UserNames:
@@ -64,8 +68,15 @@ class UserNames:
             name=to_single_line(name) or user,
             team=get_text(data, "user", "team_id"),
             org=get_text(data, "user", "enterprise_user", "enterprise_id"),
+            zone=_read_zone(data),
         )
         return self._known[user].name
+
+    async def fetch_zone(self, user: str) -> tzinfo | None:
+        """Return the time zone of a person. None if the lookup fails, or if Slack does not say it. Never raises."""
+        await self.fetch_name(user)
+        known = self._known.get(user)
+        return None if known is None else known.zone
 
     def _get_tenant(self, user: str, home: Installation) -> str | None:
         """Return the tenant of a person whose name was looked up before, or None if it is unknown."""
@@ -86,3 +97,16 @@ class UserNames:
         for person, name in zip(people, await asyncio.gather(*map(self.fetch_name, people)), strict=True):
             text = text.replace(f"@{person}", f"@{name}")
         return text
+
+
+def _read_zone(data: Json) -> tzinfo | None:
+    """Return the time zone in a person's profile: by its name, which knows daylight saving time, or by its offset."""
+    name, seconds = get_text(data, "user", "tz"), get_value(data, "user", "tz_offset")
+    try:
+        if name is not None:
+            return ZoneInfo(name)
+    except (ValueError, OSError, LookupError) as error:
+        log.debug("Could not load a time zone, so its offset counts: %s", error)
+    if not isinstance(seconds, int) or abs(seconds) >= DAY_SECONDS:
+        return None
+    return timezone(timedelta(seconds=seconds))

@@ -138,6 +138,26 @@ async def test_menus_take_one_value_or_a_list(form) -> None:
     assert [o["value"] for o in sent["checkboxes"]["x"]["selected_options"]] == ["a"]
 
 
+async def test_a_time_is_sent_in_seconds_and_may_be_left_out(form) -> None:
+    blocks = [
+        {
+            "type": "input",
+            "block_id": name,
+            "optional": True,
+            "label": plain(name),
+            "element": {"type": "datetimepicker", "action_id": "x"},
+        }
+        for name in ("when", "until")
+    ]
+    view_id = await form.open(modal(blocks=blocks))
+    for wrong in ("tomorrow", "12", "1" * 13):
+        assert (await form.submit(view_id, {"when": {"x": wrong}}))["ok"] is False
+    assert (await form.submit(view_id, {"when": {"x": "1800000000"}}))["ok"]
+    sent = form.submitted[0]["view"]["state"]["values"]
+    assert sent["when"]["x"] == {"type": "datetimepicker", "selected_date_time": 1_800_000_000}
+    assert sent["until"]["x"] == {"type": "datetimepicker", "selected_date_time": None}
+
+
 async def test_errors_of_the_bot_keep_the_modal_open_under_their_fields(form) -> None:
     view_id = await form.open(modal())
     form.answer = {"response_action": "errors", "errors": {"why": "Say more."}}

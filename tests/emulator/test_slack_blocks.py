@@ -99,6 +99,8 @@ ACCEPTED: dict[str, Any] = {
         {"type": "overflow", "options": [option(str(n), url="https://example.com") for n in range(5)]}
     ),
     "input": field({**TEXT_INPUT, "multiline": True, "min_length": 0, "max_length": 3_000, "initial_value": ""}),
+    "time picker": actions({"type": "datetimepicker", "initial_date_time": 1_800_000_000}),
+    "time picker in input": field({"type": "datetimepicker"}),
     "input with dispatch": field(TEXT_INPUT, dispatch_action=True, optional=True, hint=plain()),
     "markdown": {"type": "markdown", "text": "x" * 12_000},
     "rich text": {
@@ -201,6 +203,14 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "text field in actions": (
         actions(TEXT_INPUT),
         "unsupported type: plain_text_input [json-pointer:/blocks/0/elements/0/type]",
+    ),
+    "time picker in section": (
+        accessory({"type": "datetimepicker"}),
+        "unsupported type: datetimepicker [json-pointer:/blocks/0/accessory/type]",
+    ),
+    "time in milliseconds": (
+        field({"type": "datetimepicker", "initial_date_time": 1_800_000_000_000}),
+        "must be less than 10000000000 [json-pointer:/blocks/0/element/initial_date_time]",
     ),
     "button in input": (field(button()), "unsupported type: button [json-pointer:/blocks/0/element/type]"),
     "no options": (

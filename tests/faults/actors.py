@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from askback_discord.control_ids import TEXT
+from askback_discord.not_now_modal import WAY
 from askback_sandbox.discord.clicks import Delivery, Target
 from askback_sandbox.discord.drawing import body
 from askback_sandbox.discord.values import Done, Member, Post
@@ -103,7 +104,9 @@ class Seat(ABC):
     def close_field(self) -> None: ...
 
     @abstractmethod
-    async def send_field(self, text: str) -> Click: ...
+    async def send_field(self, text: str, way: str | None = None) -> Click:
+        """Send the open modal. `way` is one of the ways to leave a question for now."""
+        ...
 
     def find(self, message: Any, label: str) -> Control:
         return find(self.controls(message), label, kinds=("button",), what="button")
@@ -193,11 +196,15 @@ class SlackSeat(Seat):
     def close_field(self) -> None:
         self._rig.workspace.close_views(self._rig.workspace.stack(self.id))
 
-    async def send_field(self, text: str) -> Click:
+    async def send_field(self, text: str, way: str | None = None) -> Click:
         view = self._rig.workspace.stack(self.id)[-1]
         blocks: Any = view.view["blocks"]
-        (entry,) = [block for block in blocks if block["type"] == "input"]
-        values: Any = {entry["block_id"]: {entry["element"]["action_id"]: text}}
+        sent = {"plain_text_input": text, "radio_buttons": way}
+        values: Any = {
+            block["block_id"]: {block["element"]["action_id"]: sent[block["element"]["type"]]}
+            for block in blocks
+            if block["type"] == "input" and sent.get(block["element"]["type"]) is not None
+        }
         done = await self._rig.services.modals.submit(self.person, view.id, values)
         acked = done.interaction is not None and done.interaction.acked is True
         return Click(acked=acked, told=bool(done.errors) if acked else None)
@@ -287,10 +294,11 @@ class DiscordSeat(Seat):
     def close_field(self) -> None:
         self._rig.guild.modals.pop(self.id, None)
 
-    async def send_field(self, text: str) -> Click:
+    async def send_field(self, text: str, way: str | None = None) -> Click:
         modal = self._rig.guild.modals[self.id]
         clicks = self._rig.services.discord.clicks
-        return _done(await clicks.submit(self.person, modal.custom_id, {TEXT: text}, self._delivery()))
+        values: Any = {TEXT: text} | ({} if way is None else {WAY: way})
+        return _done(await clicks.submit(self.person, modal.custom_id, values, self._delivery()))
 
 
 def _done(done: Done) -> Click:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from askback.domain.card import EXPANDING
+from askback.domain.card import EXPANDING, NOT_NOW
 from askback_sandbox.play.controls import NotFound
 from askback_sandbox.slack.people import PersonError
 
@@ -90,7 +90,7 @@ class Person:
             case "edit":
                 await self.edit(message, first)
             case "cancel":
-                await self.press_until("a", "Cancel")
+                await self.cancel()
             case "stop":
                 await self.stop()
             case "approval" | "waiting":
@@ -271,7 +271,18 @@ class Person:
 
     async def write_in(self) -> None:
         """Answer in the text field that "Something else…" opens."""
-        token, button = f"{self.story.tag}a", "Something else…"
+        await self.send_in_modal("Something else…", lambda tries: f"Mauve {tries} for {self.story.tag}")
+
+    async def cancel(self) -> None:
+        """Cancel the question in the modal that "Not now…" opens."""
+        await self.send_in_modal(NOT_NOW, lambda _: "", way="cancel")
+
+    async def send_in_modal(self, button: str, build_text: Callable[[int], str], way: str | None = None) -> None:
+        """Press a button that opens a modal, and send a text in it, until the button is gone from the card.
+
+        `build_text` takes the number of earlier presses.
+        """
+        token = f"{self.story.tag}a"
         while True:
             await self.until(lambda: self.with_button(token, button) is not None or self.is_past(token))
             card = self.with_button(token, button)
@@ -288,8 +299,8 @@ class Person:
                     continue
                 await self.think()
                 tries = len([one for one in self.story.presses if one.token == token])
-                text = f"Mauve {tries} for {self.story.tag}"
-                acked = await self.click(token, text, self.seat.send_field, text)
+                text = build_text(tries)
+                acked = await self.click(token, way or text, self.seat.send_field, text, way)
             if await self.is_gone(token, button, acked):
                 return
 
@@ -312,7 +323,7 @@ class Person:
     async def typed(self) -> None:
         """Type the answer into the thread, and confirm that it is one."""
         token = f"{self.story.tag}a"
-        await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
+        await self.until(lambda: self.with_button(token, NOT_NOW) is not None or self.is_past(token))
         tries = 0
         while not self.is_past(token):
             text = f"Mauve {tries} for {self.story.tag}"
@@ -329,7 +340,7 @@ class Person:
     async def message(self) -> None:
         """Write a message that does not answer the open question, and then answer the question."""
         token = f"{self.story.tag}a"
-        await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
+        await self.until(lambda: self.with_button(token, NOT_NOW) is not None or self.is_past(token))
         text = f"Hurry up with {self.story.tag}"
         self.story.written.append(text)
         self.seat.write(text)
@@ -341,7 +352,7 @@ class Person:
         """Edit two messages while a question is open: one that the agent has read, and one that it has not."""
         tag = self.story.tag
         token = f"{tag}a"
-        await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
+        await self.until(lambda: self.with_button(token, NOT_NOW) is not None or self.is_past(token))
         text, calmer = f"Hurry up with {tag}", f"Take your time with {tag}"
         self.story.written.append(text)
         another = self.seat.write(text)
@@ -391,9 +402,9 @@ class Person:
     async def deleted(self) -> None:
         """Delete the card, sometimes with a click in flight, and answer the card that comes back."""
         token = f"{self.story.tag}a"
-        await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
+        await self.until(lambda: self.with_button(token, NOT_NOW) is not None or self.is_past(token))
         await self.think()
-        card = self.with_button(token, "Cancel")
+        card = self.with_button(token, NOT_NOW)
         if card is None:
             await self.choose("a")
             return
@@ -416,7 +427,7 @@ class Person:
     async def stop(self) -> None:
         """Stop the agent while it asks, and make it continue."""
         token = f"{self.story.tag}a"
-        await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
+        await self.until(lambda: self.with_button(token, NOT_NOW) is not None or self.is_past(token))
         while not self.is_past(token):
             self.story.stops.append(time.time())
             self.seat.write("stop")

@@ -161,6 +161,8 @@ _KIT: dict[str, Any] = {
     "external_select": blockkit.ExternalSelect,
     "multi_external_select": blockkit.MultiExternalSelect,
     "plain_text_input": blockkit.PlainTextInput,
+    "radio_buttons": blockkit.RadioButtons,
+    "datetimepicker": blockkit.DatetimePicker,
     "plain_text": blockkit.Text,
 }
 

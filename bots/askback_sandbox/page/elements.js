@@ -254,6 +254,22 @@ function textInput(el, block, ctx) {
   return node;
 }
 
+/** A date and a time in the time zone of the browser; Slack's state holds seconds. */
+function timePicker(el, block, ctx) {
+  const local = (seconds) => {
+    const at = new Date(seconds * 1000);
+    return new Date(at - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  };
+  const field = h("input", { type: "datetime-local", class: "field", value: el.initial_date_time ? local(el.initial_date_time) : "" });
+  const seconds = () => (field.value ? `${Math.floor(new Date(field.value) / 1000)}` : "");
+  field.addEventListener("change", () => send(field, el, block, ctx, seconds() ? [seconds()] : []));
+  const node = h("div", { class: "written" }, field);
+  node.read = () => seconds() || null;
+  node.keep = () => ({ initial_date_time: Number(seconds()) || undefined });
+  node.control = field;
+  return node;
+}
+
 const image = (el) => picture(el, "thumb");
 
 /** An image, or its words where it cannot be shown. */
@@ -276,7 +292,7 @@ function checkbox(el) {
 
 const KINDS = {
   button, image, discord_checkbox: checkbox, checkboxes: boxes, radio_buttons: boxes, overflow: menu, static_select: menu, multi_static_select: menu,
-  external_select: menu, multi_external_select: menu, plain_text_input: textInput,
+  external_select: menu, multi_external_select: menu, plain_text_input: textInput, datetimepicker: timePicker,
 };
 
 /** The node of one element. */

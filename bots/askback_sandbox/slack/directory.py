@@ -1,6 +1,8 @@
 """The methods that list and look up channels and people, page by page."""
 
 import base64
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from askback_sandbox.json_values import JsonObject, json_list
 
@@ -51,6 +53,7 @@ class DirectoryMethods:
         """Return a user object; without a person, it is the bot's."""
         name = person.name if person else self._workspace.bot.name
         real_name = person.real_name if person else self._workspace.bot.name
+        zone = person.tz if person else "Etc/UTC"
         return {
             "id": user_id,
             "team_id": (person.team if person else None) or self._workspace.team.id,
@@ -58,7 +61,8 @@ class DirectoryMethods:
             "real_name": real_name,
             "deleted": bool(person and person.deleted),
             "is_bot": person is None,
-            "tz": "Etc/UTC",
+            "tz": zone,
+            "tz_offset": int((datetime.now(ZoneInfo(zone)).utcoffset() or timedelta()).total_seconds()),
             "profile": {"real_name": real_name, "display_name": name},
         }
 

@@ -2,6 +2,7 @@
 
 from askback_sandbox.json_values import JsonObject, as_object, as_text, copied, json_list, objects, texts
 
+from . import limits
 from .block_tree import Placed, each_block, each_element
 from .elements import all_options
 from .values import Message
@@ -27,6 +28,8 @@ def initial_state(element: JsonObject) -> JsonObject:
         state["selected_users"] = [*texts(element.get("initial_users"))]
     elif kind == "plain_text_input":
         state["value"] = element.get("initial_value") or None
+    elif kind == "datetimepicker":
+        state["selected_date_time"] = element.get("initial_date_time")
     return state
 
 
@@ -42,7 +45,7 @@ def chosen_state(element: JsonObject, selected: list[str], offered: list[JsonObj
     most = element.get("max_selected_items")
     if isinstance(most, int) and len(selected) > most:
         raise ChoiceError(f"no more than {most} can be selected")
-    if kind in ("users_select", "multi_users_select", "plain_text_input"):
+    if kind in ("users_select", "multi_users_select", "plain_text_input", "datetimepicker"):
         options: list[JsonObject] = []
     elif unknown := [value for value in selected if value not in known]:
         raise ChoiceError(f"the element does not offer {', '.join(unknown)}")
@@ -60,7 +63,17 @@ def chosen_state(element: JsonObject, selected: list[str], offered: list[JsonObj
         state["selected_users"] = [*selected]
     elif kind == "plain_text_input":
         state["value"] = selected[0] if selected and selected[0] else None
+    elif kind == "datetimepicker":
+        state["selected_date_time"] = _parse_seconds(selected[0] if selected else "")
     return state
+
+
+def _parse_seconds(text: str) -> int | None:
+    if not text:
+        return None
+    if not text.isascii() or not text.isdigit() or not limits.DATE_TIME[0] <= int(text) <= limits.DATE_TIME[1]:
+        raise ChoiceError("the time is given in seconds since 1970, with ten digits")
+    return int(text)
 
 
 def is_empty(state: JsonObject) -> bool:

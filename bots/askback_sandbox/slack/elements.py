@@ -163,6 +163,7 @@ ELEMENTS: dict[str, Rule] = {
         ),
         _own_options,
     ),
+    "datetimepicker": shape(_type, {**_choices, "initial_date_time": integer(*limits.DATE_TIME)}),
     "plain_text_input": both(
         shape(
             _type,
@@ -190,8 +191,11 @@ IN_ACTIONS = (
     "users_select",
     "radio_buttons",
     "checkboxes",
+    "datetimepicker",
 )
-IN_SECTION = (*IN_ACTIONS, "image", "multi_static_select", "multi_external_select", "multi_users_select")
+# A section holds no time picker [ref datetime-picker-element].
+_ANYWHERE = tuple(kind for kind in IN_ACTIONS if kind != "datetimepicker")
+IN_SECTION = (*_ANYWHERE, "image", "multi_static_select", "multi_external_select", "multi_users_select")
 # An input block holds no button, no overflow menu and no image [ref input-block].
 IN_INPUT = (
     "plain_text_input",
@@ -203,6 +207,7 @@ IN_INPUT = (
     "multi_users_select",
     "radio_buttons",
     "checkboxes",
+    "datetimepicker",
 )
 
 

@@ -20,6 +20,8 @@ class Person:
     deleted: bool = False
     team: str | None = None
     """The person's own workspace, if it is another one: a guest in a shared channel."""
+    tz: str = "Etc/UTC"
+    """The name of their time zone."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ __all__ = [
     "OpenDecline",
     "OpenTextField",
     "Operation",
+    "Remind",
     "Review",
     "Select",
     "ShowDetails",
@@ -113,9 +114,10 @@ class Submit(Value):
 
 
 class Cancel(Value):
-    """End the whole ask without an answer."""
+    """End the whole ask without an answer, with an optional sentence for the asker."""
 
     kind: Literal["cancel"] = "cancel"
+    reason: PersonText | None = None
 
 
 class UndoVote(Value):
@@ -125,7 +127,7 @@ class UndoVote(Value):
 
 
 class OpenDecline(Value):
-    """Ask for the field to write a reason for "not now". Changes nothing."""
+    """Ask for the ways to leave the question for now. Changes nothing."""
 
     kind: Literal["postpone"] = "postpone"
 
@@ -135,6 +137,17 @@ class Decline(Value):
 
     kind: Literal["decline"] = "decline"
     reason: PersonText | None = None
+    discuss: bool = False
+    """True if the person wants to discuss the question before anybody answers it."""
+
+
+class Remind(Value):
+    """Ask for a reminder of the question, which stays open."""
+
+    kind: Literal["remind"] = "remind"
+    moment: AwareDatetime
+    reason: PersonText | None = None
+    """A sentence for the others, which the card shows."""
 
 
 Operation = Annotated[
@@ -152,7 +165,8 @@ Operation = Annotated[
     | Cancel
     | UndoVote
     | OpenDecline
-    | Decline,
+    | Decline
+    | Remind,
     Field(discriminator="kind"),
 ]
 

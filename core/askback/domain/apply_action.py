@@ -9,6 +9,7 @@ __all__ = [
     "NotPossible",
     "Stale",
     "apply_action",
+    "check_reason",
     "is_click_recorded",
     "record_click",
 ]
@@ -90,20 +91,34 @@ def is_click_recorded(interview: Interview, action: Action) -> bool:
     return action.delivery is not None and action.delivery in interview.deliveries
 
 
+def check_reason(reason: str | None) -> str | None:
+    """Return a person's sentence without the spaces around it; None if that is empty.
+
+    Raises `NotPossible` if it is too long.
+    """
+    reason = reason.strip() if reason else ""
+    _require(
+        len(reason) <= LONGEST_REASON,
+        f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(reason):,}.",
+    )
+    return reason or None
+
+
 def _apply_operation(interview: Interview, action: Action) -> Interview:
     if interview.phase == "closed":
         raise Closed("This question is already closed. Your click changed nothing.")
     operation = action.operation
     match operation:
-        case Cancel():
-            return settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor))
-        case Decline(reason=reason):
-            reason = reason.strip() if reason else ""
-            _require(
-                len(reason) <= LONGEST_REASON,
-                f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(reason):,}.",
+        case Cancel(reason=reason):
+            return settle(
+                interview,
+                Outcome(status="cancelled", at=action.at, by=action.actor, reason=check_reason(reason)),
             )
-            return settle(interview, Outcome(status="declined", at=action.at, by=action.actor, reason=reason or None))
+        case Decline(reason=reason, discuss=discuss):
+            return settle(
+                interview,
+                Outcome(status="declined", at=action.at, by=action.actor, reason=check_reason(reason), discuss=discuss),
+            )
         case OpenDecline() | ShowDetails():
             return interview
         case _:

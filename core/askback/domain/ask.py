@@ -130,7 +130,9 @@ class Ask(Value):
         Reminders do not count until its card is posted.
         """
         policy = self.policy
-        return policy.next_due_at if self.messages or not policy.reminders else policy.evolve(reminders=()).next_due_at
+        if self.messages or not (policy.reminders or policy.personal_reminders):
+            return policy.next_due_at
+        return policy.evolve(reminders=(), personal_reminders=()).next_due_at
 
     def to_card(self) -> Card:
         """Return its card in the current state."""

@@ -11,6 +11,7 @@ __all__ = [
     "Denied",
     "Escalation",
     "OpenTo",
+    "PersonalReminder",
     "Policy",
     "Reasons",
     "Who",
@@ -25,7 +26,7 @@ from pydantic import AwareDatetime, Field, model_validator
 from askback.domain.form import Form, Option
 from askback.domain.identity import Actor, Id, deduplicate_accounts
 from askback.errors import CallerError
-from askback.internal.values import Value
+from askback.internal.values import PersonText, Value
 
 Reasons = Literal["none", "no", "yes", "both"]
 """The decisions that need a reason."""
@@ -174,6 +175,15 @@ class Escalation(Value):
     who: Who
 
 
+class PersonalReminder(Value):
+    """The reminder that a person asked for, who cannot answer now."""
+
+    who: Actor
+    at: AwareDatetime
+    reason: PersonText | None = None
+    """Their sentence for the others."""
+
+
 class Policy(Value):
     """The rules of one ask."""
 
@@ -188,6 +198,8 @@ class Policy(Value):
     """The escalations that are not due yet."""
     within: Who | None = Field(default=None, exclude_if=lambda value: value is None)
     """An additional limit: of the people in `who`, only those that it includes may act. None means no limit."""
+    personal_reminders: tuple[PersonalReminder, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """The reminders that people asked for and that are not due yet."""
 
     def find_refusal(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> str | None:
         """Return the reason why this person may not act on the ask, in words for them. None means they may.
@@ -276,7 +288,11 @@ class Policy(Value):
     @property
     def next_due_at(self) -> datetime | None:
         """The next time at which the ask needs work without a click. None means never."""
-        moments = (*self.reminders, *(escalation.at for escalation in self.escalations))
+        moments = (
+            *self.reminders,
+            *(escalation.at for escalation in self.escalations),
+            *(reminder.at for reminder in self.personal_reminders),
+        )
         return min((*moments, *(() if self.deadline is None else (self.deadline,))), default=None)
 
     def postpone(self, by: timedelta) -> Policy:
@@ -289,6 +305,7 @@ class Policy(Value):
             deadline=None if self.deadline is None else self.deadline + by,
             reminders=tuple(at + by for at in self.reminders),
             escalations=tuple(escalation.evolve(at=escalation.at + by) for escalation in self.escalations),
+            personal_reminders=tuple(reminder.evolve(at=reminder.at + by) for reminder in self.personal_reminders),
         )
 
     def check(self, form: Form) -> None:

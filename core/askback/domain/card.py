@@ -30,7 +30,7 @@ from typing import Final, Literal
 
 from pydantic import AwareDatetime
 
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import PersonalReminder, Policy, Who
 from askback.domain.form import Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview
@@ -66,6 +66,7 @@ ENDINGS: Final[Mapping[OutcomeStatus, str]] = {
     "undeliverable": "Could not be delivered",
 }
 """First line of a settled card without an answer of one line."""
+DISCUSS = "To be discussed first"
 SHOW_QUESTION = "Show question"
 """Label of the button that shows what a settled card leaves out."""
 SHOW_QUESTIONS = "Show questions"
@@ -111,6 +112,12 @@ class Ending(Value):
     at: AwareDatetime
     by: Actor | None
     reason: str | None
+    discuss: bool = False
+
+    @property
+    def title(self) -> str:
+        """The first line of a settled card without an answer of one line."""
+        return DISCUSS if self.discuss else ENDINGS[self.status]
 
 
 class Card(Value):
@@ -149,12 +156,14 @@ class Card(Value):
     can_go_back: bool
     can_go_on: bool
     can_review: bool
-    can_cancel: bool
-    """True if people with that right can end it without an answer."""
+    can_withdraw: bool
+    """True if a requester can end a decision of several people."""
     can_decline: bool
-    """True if a person can answer "not now"."""
+    """True if a person can leave it for now: discuss it, be reminded of it, or cancel it."""
     tally: VoteCount | None
     """The votes so far, if several people decide."""
+    reminders: tuple[PersonalReminder, ...]
+    """The reminders that people asked for, in the order of their times. Empty once it has ended."""
     details: str | None
     """The full text that the card shows only in part, for people who ask to see it. Never of a settled decision."""
     ending: Ending | None
@@ -290,15 +299,18 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         and (interview.phase == "reviewing" or (asking and interview.current > visible[0])),
         can_go_on=several_questions and asking,
         can_review=several_questions and asking and any(map(interview.is_answered, visible)),
-        can_cancel=approval is None or bool(approval.requesters),
+        can_withdraw=approval is not None and bool(approval.requesters),
         can_decline=approval is None,
         tally=None if approval is None else count_votes(interview, policy, approval),
+        reminders=tuple(sorted(policy.personal_reminders, key=lambda reminder: reminder.at)) if outcome is None else (),
         details=question.details
         if shown and question.has_hidden_details and (outcome is None or approval is None)
         else None,
         ending=None
         if outcome is None
-        else Ending(status=outcome.status, at=outcome.at, by=outcome.by, reason=outcome.reason),
+        else Ending(
+            status=outcome.status, at=outcome.at, by=outcome.by, reason=outcome.reason, discuss=outcome.discuss
+        ),
     )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 __all__ = ["NOT_TO_CANCEL", "UNKNOWN", "decide"]
 
 from askback.domain import late_answers
-from askback.domain.actions import Action, Cancel, OpenDecline, OpenTextField, ShowDetails, SubmitText
+from askback.domain.actions import Action, Cancel, OpenDecline, OpenTextField, Remind, ShowDetails, SubmitText
 from askback.domain.apply_action import Closed, apply_action
 from askback.domain.ask import Admits, Ask
 from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Redraw, Response
 from askback.domain.identity import Actor, MessageRef
+from askback.domain.not_now import add_reminder
 from askback.domain.question_text import describe_questions
 from askback.domain.text_field import build_reason_field, build_text_field, build_vote_field
 from askback.domain.voting import ReasonRequired, apply_vote
@@ -39,6 +40,8 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
         return adopted, _build_details(ask, action.actor, admits)
     approval = ask.policy.approval
     try:
+        if isinstance(action.operation, Remind):
+            return add_reminder(adopted, action, action.operation), Redraw()
         interview = (
             apply_action(ask.interview, action) if approval is None else apply_vote(ask.interview, approval, action)
         )
@@ -54,7 +57,8 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
     if isinstance(action.operation, OpenTextField):
         return after, AskText(field=build_text_field(ask.id, interview))
     if isinstance(action.operation, OpenDecline):
-        return after, AskText(field=build_reason_field(ask.id, interview))
+        may_answer = ask.find_denial(action.actor, admits) is None
+        return after, AskText(field=build_reason_field(ask, may_answer=may_answer))
     stayed = interview.step == ask.interview.step
     if stayed and isinstance(action.operation, SubmitText) and interview.draft.unsent is not None:
         message = interview.question.rules.find_problem(interview.draft.unsent) or ""
@@ -70,6 +74,8 @@ def _find_refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -
     match action.operation:
         case Cancel() if ends_any or asker:
             return None
+        case OpenDecline() if approval is None and (ends_any or asker):
+            return None  # of the ways, they see only to cancel it
         case Cancel() if approval is not None and denied is None:
             # One of several voters does not end it for the others.
             return Notice(text=NOT_TO_CANCEL, denied="not_to_cancel")

@@ -6,7 +6,7 @@ __all__ = ["get_closed_notice", "get_late_text_notice", "get_text", "to_message"
 
 import hashlib
 
-from askback.domain.actions import Action, Choose, Decline, SubmitText
+from askback.domain.actions import Action, Cancel, Choose, Decline, Remind, SubmitText
 from askback.domain.apply_action import is_click_recorded
 from askback.domain.ask import Admits, Ask
 from askback.domain.incoming_message import IncomingMessage
@@ -21,7 +21,7 @@ def get_text(action: Action) -> str:
     match action.operation:
         case SubmitText(text=written):
             return written.strip()
-        case Decline(reason=reason) | Choose(reason=reason):
+        case Decline(reason=reason) | Choose(reason=reason) | Cancel(reason=reason) | Remind(reason=reason):
             return (reason or "").strip()
         case _:
             return ""
@@ -64,7 +64,7 @@ def _describe_ending(ask: Ask) -> str:
     ended = {
         "answered": "has already been answered",
         "cancelled": "was cancelled",
-        "declined": "was declined",
+        "declined": "is closed: somebody wants to discuss it first" if outcome and outcome.discuss else "was declined",
         "timed_out": "has timed out: nobody answered in time",
         "undeliverable": "could not be delivered, and is closed",
     }

@@ -81,6 +81,9 @@ class Outcome(Value):
     """The votes in the order given if several people decided, however the ask ended."""
     refused: bool = False
     """True if the answer is a "no"."""
+    # Excluded by default, because an older process rejects a field that it does not know.
+    discuss: bool = Field(default=False, exclude_if=lambda value: not value)
+    """True if it is `declined` by a person who wants to discuss the question first."""
 
     @field_validator("answers")
     @classmethod

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["ESCALATED", "REMINDED", "build_reminder"]
+__all__ = ["ASKED_FOR", "ESCALATED", "REMINDED", "build_personal_reminder", "build_reminder"]
 
 from collections.abc import Mapping
 
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import PersonalReminder, Policy, Who
 from askback.domain.identity import Actor
 from askback.domain.outgoing_message import REMINDER, OutgoingMessage
 from askback.domain.voting import find_missing_voters, list_done
@@ -16,6 +16,7 @@ from askback.text.literal import quote_line
 CALLED = 10
 """Maximum number of people whom a reminder names instead of their groups."""
 
+ASKED_FOR = "You asked for a reminder: {question} still waits for an answer."
 REMINDED = "Reminder: {question} still waits for you."
 ESCALATED = "This now waits for you, too: {question}"
 
@@ -45,6 +46,20 @@ def build_reminder(
         mention=recipients,
         reply_to=ask.messages[0],
         until=after.deadline,
+    )
+
+
+def build_personal_reminder(ask: Ask, own: PersonalReminder) -> OutgoingMessage:
+    """Return the message to a person who asked for a reminder."""
+    # The time tells it from the same person's next one, and the id from that of others.
+    name = f"{own.who.id}.{own.at.timestamp():.0f}"
+    return OutgoingMessage(
+        target=f"{REMINDER}{ask.id}:{name}",
+        text=ASKED_FOR.format(question=quote_line(ask.interview.question.prompt)),
+        markdown=False,
+        mention=Who.only(own.who),
+        reply_to=ask.messages[0],
+        until=ask.policy.deadline,
     )
 
 

@@ -9,11 +9,12 @@ from datetime import datetime
 from types import MappingProxyType
 
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import PersonalReminder
 from askback.domain.identity import Actor
 from askback.domain.interview import settle
 from askback.domain.outcome import Outcome
 from askback.domain.outgoing_message import OutgoingMessage
-from askback.domain.reminder_messages import build_reminder
+from askback.domain.reminder_messages import build_personal_reminder, build_reminder
 from askback.domain.voting import list_done
 
 NOT_POSTED = "as far as I know, the question was not posted before its deadline"
@@ -49,6 +50,10 @@ def apply_due(
     if policy.deadline is not None and policy.deadline <= now:
         reason = None if ask.messages else NOT_POSTED
         return ask.evolve(interview=settle(ask.interview, Outcome(status="timed_out", reason=reason, at=now))), None
+    own = next((reminder for reminder in policy.personal_reminders if reminder.at <= now), None)
+    if own is not None and ask.messages:
+        # One person at a time: what else is due follows at once.
+        return _remind_person(ask, own)
     came = tuple(escalation for escalation in policy.escalations if escalation.at <= now)
     who = policy.who
     for escalation in came:
@@ -61,3 +66,15 @@ def apply_due(
     interview = ask.interview.evolve(revision=ask.interview.revision + 1) if came else ask.interview
     reminder = build_reminder(ask, policy, after, members) if ask.messages else None
     return ask.evolve(policy=after, interview=interview), reminder
+
+
+def _remind_person(ask: Ask, own: PersonalReminder) -> tuple[Ask, OutgoingMessage]:
+    """Return the ask without this reminder, and the message to the person who asked for it."""
+    left = tuple(reminder for reminder in ask.policy.personal_reminders if reminder != own)
+    return (
+        ask.evolve(
+            policy=ask.policy.evolve(personal_reminders=left),
+            interview=ask.interview.evolve(revision=ask.interview.revision + 1),
+        ),
+        build_personal_reminder(ask, own),
+    )

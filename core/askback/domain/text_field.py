@@ -4,7 +4,10 @@ from __future__ import annotations
 
 __all__ = ["TextField", "build_reason_field", "build_text_field", "build_vote_field"]
 
+from pydantic import AwareDatetime
+
 from askback.domain.apply_action import LONGEST_REASON
+from askback.domain.ask import Ask
 from askback.domain.card import LONGEST_NAMED, get_excerpt
 from askback.domain.interview import Interview
 from askback.domain.text_kinds import is_checked
@@ -33,7 +36,11 @@ class TextField(Value):
     is_line: bool = False
     """True if one line is enough, as for a number or a date."""
     declines: bool = False
-    """True if sending it answers "not now" with the text as the reason, which may be empty."""
+    """True if it leaves the question for now, in one of several ways. The text is the reason, which may be empty."""
+    deadline: AwareDatetime | None = None
+    """The time at which the question ends, if it leaves it for now. None means no deadline."""
+    only_cancels: bool = False
+    """True if the person may cancel the question and not answer it."""
     choice: int | None = None
     """The index of the option that sending it chooses, with the text as the reason."""
 
@@ -59,20 +66,23 @@ def build_text_field(ask_id: str, interview: Interview) -> TextField:
     )
 
 
-def build_reason_field(ask_id: str, interview: Interview) -> TextField:
-    """Return the field in which a person says why they cannot answer for now, or when they will."""
+def build_reason_field(ask: Ask, *, may_answer: bool) -> TextField:
+    """Return the field in which a person leaves the question for now. `may_answer` is False if they may only cancel."""
+    interview = ask.interview
     single = interview.form.is_single
     return TextField(
-        ask_id=ask_id,
+        ask_id=ask.id,
         step=interview.step,
         header="",
         prompt=interview.question.prompt if single else "You do not answer these questions now.",
-        placeholder="For example: ask me again on Monday",
+        placeholder="For example: which of them is cheaper?",
         value="",
         longest=LONGEST_REASON,
         hint=_REASON_HINT,
         multi=False,
         declines=True,
+        deadline=ask.policy.deadline,
+        only_cancels=not may_answer,
     )
 
 

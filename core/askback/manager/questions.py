@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from enum import Enum, auto
 
 from askback.domain import late_answers as late
-from askback.domain.actions import Action, Cancel
+from askback.domain.actions import Action, Cancel, OpenDecline
 from askback.domain.ask import Ask
 from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Approval, Who
@@ -128,7 +128,9 @@ class QuestionManager:
         Raises `StoreBusy` if it cannot be committed within 2 s. Then nothing has changed, and the caller has to notify
         the person.
         """
-        sender = await self.access.identify(action.actor, action.ask_id, ends=isinstance(action.operation, Cancel))
+        sender = await self.access.identify(
+            action.actor, action.ask_id, ends=isinstance(action.operation, Cancel | OpenDecline)
+        )
         if sender.people[0] is not action.actor:
             action = action.evolve(actor=sender.people[0])
         # Looked up here: the decision itself is pure, and may run twice.

@@ -115,10 +115,9 @@ class QuestionTool(ABC, Generic[Input]):
                     f"{answer.question_id}: {', '.join(map(_quote, answer.labels))}" for answer in outcome.answers
                 )
                 return shorten(f"Answered · {answers}", 200)
-            case "cancelled":
-                return "Cancelled"
-            case "declined":
-                return shorten(f"Declined{f' · {outcome.reason}' if outcome.reason else ''}", 200)
+            case "cancelled" | "declined":
+                ended = "To be discussed" if outcome.discuss else outcome.status.capitalize()
+                return shorten(f"{ended}{f' · {outcome.reason}' if outcome.reason else ''}", 200)
             case "timed_out":
                 return "Nobody answered in time"
             case "undeliverable":
@@ -158,6 +157,11 @@ def describe_unanswered(outcome: Outcome) -> str:
             return (
                 f"The question was cancelled without an answer.{why} Do not assume one: continue without it, or ask "
                 "again."
+            )
+        case "declined" if outcome.discuss:
+            return (
+                f"The person wants to discuss this before anybody answers.{why} Answer what they wrote or ask them "
+                "what is unclear, then ask the question again. Do not assume an answer."
             )
         case "declined":
             return f"The person declined to answer for now.{why} Do not assume an answer."

@@ -20,6 +20,7 @@ from .driver import (
     Desk,
     PlatformTests,
     Talk,
+    cancel,
     card,
     gather,
     line,
@@ -255,7 +256,7 @@ async def test_whom_the_model_addresses_is_mentioned_and_answers_alone(opened: O
 async def test_who_began_may_end_a_question_that_is_for_somebody_else(opened: Opened) -> None:
     async with opened() as desk:
         talk, shown = await fruit(desk, ask(["ben"]), writes=(BEN,))
-        await desk.press(ADA, shown, "Cancel")
+        await cancel(desk, ADA, shown)
         await settled(desk, talk, "Cancelled")
         assert "was cancelled" in (await turn_of(desk, "fruit", 3)).result
 

@@ -69,7 +69,7 @@ async def test_a_stranger_gets_one_private_notice(desk: Desk) -> None:
     lines = len(desk.lines(talk))
     await desk.press(BEN, shown, "Apple")
     await notice(desk, BEN, "can answer")
-    await desk.press(CY, shown, "Cancel")
+    await desk.press(CY, shown, "Not now…")
     await notice(desk, CY, "can answer")
     assert desk.notices(ADA) == ()
     await unchanged(desk, talk, shown, lines)
@@ -88,7 +88,7 @@ async def test_a_stranger_who_clicks_without_end_is_told_once_and_leaves_one_row
     calls = len(desk.api_calls())
     await desk.press(BEN, shown, "Apple")
     for _ in range(20):
-        await gather(*(desk.press(BEN, shown, label) for label in ("Apple", "Pear", "Cancel")))
+        await gather(*(desk.press(BEN, shown, label) for label in ("Apple", "Pear", "Not now…")))
     await notice(desk, BEN, "written in this thread")
     (row,) = await audited(desk)
     assert row == desk.actor(BEN).id

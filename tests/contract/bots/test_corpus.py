@@ -161,7 +161,7 @@ async def answer(desk: Desk, shown: Card, data: dict[str, Any], nth: int) -> lis
         if entry:
             await desk.pick(ADA, shown, entry[0].choices[index].label)
         else:
-            buttons = [control for control in shown.controls if control.label not in ("Something else…", "Cancel")]
+            buttons = [control for control in shown.controls if control.label not in ("Something else…", "Not now…")]
             first = next(i for i, control in enumerate(buttons) if same(control.label, options[0]))
             await desk.press(ADA, shown, buttons[first + index].label)
         if question.get("multiSelect"):

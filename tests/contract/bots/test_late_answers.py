@@ -109,7 +109,8 @@ async def test_a_text_that_is_sent_after_the_timeout_reaches_the_agent_as_a_mess
 async def test_a_text_that_is_sent_after_a_cancel_reaches_the_agent_as_a_message(desk: Desk) -> None:
     talk, shown = await fruit(desk)
     await desk.open_field(ADA, shown)
-    await desk.press(ADA, shown, "Cancel")
+    (ask,) = await desk.host.manager.pending()
+    await desk.host.manager.cancel(ask.id, by=desk.actor(ADA))
     await settled(desk, talk)
     await line(desk, talk, "Nobody wants fruit.")
     await keeps(desk, talk, "Quince, please", "was cancelled")

@@ -17,6 +17,7 @@ from .driver import (
     Talk,
     asks,
     asks_of,
+    cancel,
     card,
     form_of,
     notice,
@@ -44,7 +45,7 @@ async def asked(desk: Desk, *calls: object, about: str = "please") -> tuple[Talk
 
 async def test_one_of_few_short_labels_is_buttons(desk: Desk) -> None:
     talk, shown = await asked(desk, asks(one("Which fruit?", "Apple", "Pear", "Plum", "Fig")))
-    assert shown.buttons == ("Apple", "Pear", "Plum", "Fig", "Something else…", "Not now…", "Cancel")
+    assert shown.buttons == ("Apple", "Pear", "Plum", "Fig", "Something else…", "Not now…")
     for label in ("Apple", "Pear", "Plum", "Fig"):
         assert f"About {label}" in shown.text
         assert label in shown.notification
@@ -169,12 +170,12 @@ async def test_a_recommended_option_is_marked(desk: Desk) -> None:
 
 async def test_where_no_other_answer_is_wanted_none_is_offered(desk: Desk) -> None:
     _, shown = await asked(desk, call("askQuestion", question="Go?", options=["Yes", "No"], allowCustom=False))
-    assert shown.buttons == ("Yes", "No", "Not now…", "Cancel")
+    assert shown.buttons == ("Yes", "No", "Not now…")
 
 
 async def test_a_question_without_options_is_a_text_field(desk: Desk) -> None:
     talk, shown = await asked(desk, call("question", questions=[{"id": "q", "prompt": "What is it called?"}]))
-    assert shown.buttons == ("Write an answer…", "Not now…", "Cancel")
+    assert shown.buttons == ("Write an answer…", "Not now…")
     await desk.open_field(ADA, shown, "Write an answer…")
     assert await desk.submit(ADA, "The Nautilus") == ()
     await settled(desk, talk, "The Nautilus")
@@ -245,7 +246,7 @@ async def test_a_card_of_several_messages_shrinks_to_one_when_it_is_settled(desk
 
 async def test_a_cancelled_question_is_settled_and_the_model_hears_of_it(desk: Desk) -> None:
     talk, shown = await asked(desk, asks(one("Which fruit?", "Apple", "Pear")))
-    await desk.press(ADA, shown, "Cancel")
+    await cancel(desk, ADA, shown)
     await settled(desk, talk, "Cancelled")
     answer = await turn_of(desk, "please", 2)
     assert "Pear" not in answer.result

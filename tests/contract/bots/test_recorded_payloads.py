@@ -74,10 +74,13 @@ async def test_each_with_our_own_ids_is_acked_and_harms_nothing(running: slack.S
     desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
     talk = await desk.mention(ADA, "fruit")
     shown = await card(desk, talk)
-    control = shown.control("Cancel").handle
+    control = shown.control("Not now…").handle
     for parameters in recorded():
         payload = ours(
-            payload_of(parameters.values[0]), desk, shown.id, str(control.handle["action_id"]).replace("cancel", "back")
+            payload_of(parameters.values[0]),
+            desk,
+            shown.id,
+            str(control.handle["action_id"]).replace("postpone", "back"),
         )
         await send(desk, payload)
     await until(lambda: not running_tasks("askback slack click"), "everything behind the acks is done", within=30)

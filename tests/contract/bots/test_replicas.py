@@ -19,7 +19,7 @@ from askback_sandbox.slack.faults import Fault as SlackFault
 from askback_sandbox.slack.http import SlackHttp
 from support.processes import Launcher
 
-from .driver import ADA, Desk, Talk, asks, card, line, one, settled, told, turn_of, until
+from .driver import ADA, Desk, Talk, asks, cancel, card, line, one, settled, told, turn_of, until
 from .replicas import Office, open_office
 from .slack import SlackDesk
 from .test_forms import trip
@@ -119,7 +119,7 @@ async def test_an_older_drawing_of_a_process_that_died_does_not_stay(office: Off
     await until(is_called, "the next question is being drawn")
     await drawing.kill()
     await office.start()
-    await desk.press(ADA, shown, "Cancel")
+    await cancel(desk, ADA, shown)
     await settled(desk, talk, "Cancelled")
     await until(lambda: any("2 of 3" in str(body) for _, body in desk.api_calls()), "the old call is executed")
     await settled(desk, talk, "Cancelled")

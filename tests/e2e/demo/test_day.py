@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any, Literal
 
 import pytest
 
 from askback.domain.ask_limits import Limits
+from askback.internal.clock import utc_now
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import running
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
-from e2e.demo.test_conversation import button, told, write
+from e2e.demo.test_conversation import button, leave, told, write
 from support.browser import Opener
 
 CARD = re.compile(r"Asked: |\bby @|Show question")
@@ -26,6 +28,7 @@ expect = pytest.importorskip("playwright.async_api", reason="playwright is not i
 
 PlatformName = Literal["slack", "discord"]
 WHERE = {"slack": "U0LOCALADA/C0GENERAL", "discord": "discord/1100000000000000201/1100000000000000301"}
+AT_A_TIME = {"slack": "Remind me at another time", "discord": "Remind me in an hour"}
 PROMPT = "Where shall I deploy the release?"
 NEXT = "What next?"
 
@@ -108,27 +111,36 @@ async def test_what_is_typed_counts_not_now_is_an_answer_and_a_question_can_be_t
         await expect(thread.get_by_text(NEXT)).to_have_count(2)
         await keep("04-taken")
 
-        # Not now, and why.
+        # Not now: it is to be discussed first.
         await write(page, "single")
         asked = card(page)
         await button(asked, "Not now…").click()
         dialog = page.get_by_role("dialog")
-        await expect(dialog.get_by_role("textbox")).to_be_focused()
+        await expect(dialog.get_by_role("radio", name="Discuss it first")).to_be_focused()
         await keep("05-not-now")
-        await dialog.get_by_role("textbox").fill("The office is moving this week.")
-        await dialog.locator("[type=submit]").click()
-        await is_settled(asked, "The office is moving this week.")
+        await leave(page, "Discuss it first", "The office is moving this week.")
+        await is_settled(asked, "To be discussed first", "The office is moving this week.")
         await expect(thread.get_by_text(NEXT)).to_have_count(3)
-        await keep("06-declined")
+        await keep("06-to-be-discussed")
         assert "The office is moving this week." in told(services)[-1]
 
-        # Cancelled by the person who asked.
+        # A reminder for later, and then cancelled by the person who asked.
         await write(page, "single")
         asked = card(page)
-        await button(asked, "Cancel").click()
+        await button(asked, "Not now…").click()
+        if platform == "slack":
+            await (
+                page.get_by_role("dialog").get_by_label("When?").fill(f"{utc_now() + timedelta(days=2):%Y-%m-%dT%H:%M}")
+            )
+        await leave(page, AT_A_TIME[platform], "I am in a meeting.")
+        await expect(asked).to_contain_text("Reminder for @ada")
+        await expect(asked).to_contain_text("I am in a meeting.")
+        await keep("07-reminder")
+        await button(asked, "Not now…").click()
+        await leave(page, "Cancel it")
         await is_settled(asked, "Cancelled", "by @ada")
         await expect(thread.get_by_text(NEXT)).to_have_count(4)
-        await keep("07-cancelled")
+        await keep("08-cancelled")
         results = told(services)
         assert len(results) == 4
         assert "cancelled" in results[-1]

@@ -37,7 +37,7 @@ say = "Noted, thank you."
 write = "deploy, please"
 [[step]]
 expect.card = ["Where?", "Nobody sees it"]
-expect.controls = ["Staging", "Production", "Something else", "Cancel"]
+expect.controls = ["Staging", "Production", "Something else", "Not now"]
 [[step]]
 press = "Staging"
 [[step]]
@@ -108,7 +108,7 @@ User has answered your questions: "How do you feel?"="<!channel> *splendid* `&`
         ],
         "steps": [
             {"write": "@askback a trip", "in": "#deploys"},
-            {"expect": {"card": ["Which city?", *CITIES], "controls": ["Something else", "Cancel"]}},
+            {"expect": {"card": ["Which city?", *CITIES], "controls": ["Something else", "Not now"]}},
             {"pick": "City 27 of the thirty"},
             {
                 "expect": {
@@ -223,7 +223,11 @@ User has answered your questions: "How do you feel?"="<!channel> *splendid* `&`
         [[step]]
         expect.card = "Second?"
         [[step]]
-        press = "Cancel"
+        press = "Not now"
+        [[step]]
+        pick = "Cancel it"
+        [[step]]
+        submit = true
         [[step]]
         expect.told = { contains = ["cancelled"] }
         [[step]]
@@ -332,7 +336,7 @@ HARM: dict[str, tuple[dict[str, Any], str, str]] = {
     "a doubled result": ({"result": "doubled"}, TOLD, "the Messages API refused a request"),
     "a refusal of the API": (
         {"faults": [{"kind": "error", "method": "chat.postMessage", "error": "not_in_channel", **NEVER}]},
-        'expect.controls = ["Staging", "Production", "Something else", "Cancel"]',
+        'expect.controls = ["Staging", "Production", "Something else", "Not now"]',
         "the workspace refused chat.postMessage: not_in_channel",
     ),
 }

@@ -13,7 +13,7 @@ from askback.ports.installed_bots import get_bot
 from askback.runtime.app import running
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
-from e2e.demo.test_conversation import button, told, write
+from e2e.demo.test_conversation import button, leave, told, write
 from support.browser import Opener
 
 CARD = re.compile(r"Asked: |\bby @|Show question")
@@ -181,8 +181,9 @@ async def test_a_whole_conversation_in_discord(
     plans = card(page, "Which of these plans do you prefer?")
     await expect(plans.locator("[aria-haspopup=listbox]")).to_be_visible()
     await keep("15-long")
-    await button(plans, "Cancel").click()
+    await button(plans, "Not now…").click()
+    await leave(page, "Cancel it")
     await expect(plans).to_contain_text(re.compile("Cancelled.*by @ada", re.DOTALL))
     await write(page, "hostile")
-    await expect(button(page.locator(".thread .message").last, "Cancel")).to_be_visible()
+    await expect(button(page.locator(".thread .message").last, "Not now…")).to_be_visible()
     await keep("16-hostile")

@@ -77,14 +77,14 @@ def test_the_openapi_document_is_read() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_few_short_options_are_buttons(count: int) -> None:
     made = shown(interview(question(options=options(count))))
-    assert labels(made) == [*[f"Option {n}" for n in range(1, count + 1)], "Something else…", "Not now…", "Cancel"]
+    assert labels(made) == [*[f"Option {n}" for n in range(1, count + 1)], "Something else…", "Not now…"]
     chosen = [control(entry) for entry in elements(made)][:count]
     assert chosen == [control_ids.Control(kind="choose", ask_id=ASK, step=0, arg=n) for n in range(count)]
 
 
 def test_five_options_are_buttons_where_nothing_else_can_be_written() -> None:
     made = shown(interview(question(options=options(5), allow_custom=False)))
-    assert labels(made) == ["Option 1", "Option 2", "Option 3", "Option 4", "Option 5", "Not now…", "Cancel"]
+    assert labels(made) == ["Option 1", "Option 2", "Option 3", "Option 4", "Option 5", "Not now…"]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_more_or_longer_options_are_a_menu(count: int, label: str) -> None:
     assert all(entry["label"].startswith(f"{n}. ") for n, entry in enumerate(menu["options"], 1))
     assert (menu["min_values"], menu["max_values"]) == (1, 1)
     assert control(menu).kind == "pick"
-    assert labels(made) == ["Something else…", "Not now…", "Cancel"]
+    assert labels(made) == ["Something else…", "Not now…"]
 
 
 def test_a_label_of_38_characters_is_a_button_and_one_of_39_is_not() -> None:
@@ -130,7 +130,7 @@ def test_descriptions_in_a_menu_give_way_to_the_text() -> None:
 def test_the_recommended_option_stands_out_once() -> None:
     two = (Option(value="a", label="A (Recommended)"), Option(value="b", label="B (recommended)"))
     made = shown(interview(question(options=(*two, *options(1)))))
-    assert [entry["style"] for entry in elements(made)] == [1, *[2] * 5]
+    assert [entry["style"] for entry in elements(made)] == [1, *[2] * 4]
     assert "A (Recommended)" not in said(made), "the button says it"
     described = Option(value="c", label="C (Recommended)", description="The usual one.")
     assert "1. C (Recommended)\nThe usual one." in said(shown(interview(question(options=(described, *options(1))))))
@@ -195,7 +195,7 @@ def test_several_are_a_menu_of_any_number(count: int) -> None:
     assert control(menu).kind == "tick"
     assert (menu["min_values"], menu["max_values"]) == (0, count)
     assert chosen(menu) == []
-    assert labels(made) == ["Something else…", "Submit", "Not now…", "Cancel"]
+    assert labels(made) == ["Something else…", "Submit", "Not now…"]
     assert chosen(menus(shown(do(at, Select(chosen=(0,)))))[0]) == ["0"]
 
 
@@ -208,7 +208,7 @@ def test_a_redraw_is_another_drawing() -> None:
 def test_something_else_beside_several_can_be_edited_and_removed() -> None:
     at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="my own"))
     made = shown(at)
-    assert labels(made) == ["Edit your text…", "Remove text", "Submit", "Not now…", "Cancel"]
+    assert labels(made) == ["Edit your text…", "Remove text", "Submit", "Not now…"]
     assert "Written answer so far:\nmy own" in said(made)
 
 
@@ -221,7 +221,7 @@ def test_a_text_that_waits_to_be_mended_is_told() -> None:
 
 def test_a_question_without_options_asks_to_write() -> None:
     made = shown(interview(question()))
-    assert labels(made) == ["Write an answer…", "Not now…", "Cancel"]
+    assert labels(made) == ["Write an answer…", "Not now…"]
     assert elements(made)[0]["style"] == 1
 
 
@@ -283,7 +283,7 @@ FORM = (
 
 def test_a_form_shows_where_one_is_and_the_way_on() -> None:
     made = shown(do(interview(*FORM), Choose(index=1)))
-    assert labels(made) == ["Something else…", "Back", "Next", "Review", "Not now…", "Cancel"]
+    assert labels(made) == ["Something else…", "Back", "Next", "Review", "Not now…"]
     assert "Extras  2 of 3" in said(made)
 
 
@@ -300,11 +300,11 @@ def test_the_review_of_more_than_five_questions_has_a_menu_of_them() -> None:
 def test_the_review_of_five_questions_has_five_buttons_and_leads_to_what_is_missing() -> None:
     five = [question(f"q{n}", header=f"Head {n}") for n in range(5)]
     made = shown(do(interview(*five), SubmitText(text="one"), Review()))
-    assert labels(made) == ["Edit Head 0", "Answer the rest", "Back", "Not now…", "Cancel"]
+    assert labels(made) == ["Edit Head 0", "Answer the rest", "Back", "Not now…"]
     (rest,) = (entry for entry in elements(made) if entry.get("label") == "Answer the rest")
     assert (control(rest).kind, control(rest).arg) == ("goto", 1)
     made = shown(do(interview(*five), *(SubmitText(text=f"{n}") for n in range(5))))
-    assert labels(made) == [*(f"Edit Head {n}" for n in range(5)), "Submit", "Back", "Not now…", "Cancel"]
+    assert labels(made) == [*(f"Edit Head {n}" for n in range(5)), "Submit", "Back", "Not now…"]
 
 
 def test_a_text_beside_four_buttons_can_be_removed() -> None:
@@ -334,7 +334,7 @@ def test_the_review_lists_every_answer_whole() -> None:
     assert "Database\nWhich database?\nOption 3" in text
     assert "Extras\nWhich extras?\nOption 1\nOption 3" in text
     assert f"Q3\nWhat is it called?\n{written.strip()}" in text
-    assert labels(made) == ["Edit Database", "Edit Extras", "Edit Q3", "Submit", "Back", "Not now…", "Cancel"]
+    assert labels(made) == ["Edit Database", "Edit Extras", "Edit Q3", "Submit", "Back", "Not now…"]
 
 
 def test_the_review_says_what_is_missing() -> None:

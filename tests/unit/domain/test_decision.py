@@ -159,7 +159,7 @@ def test_of_several_questions_the_whole_of_the_one_on_the_card_is_shown() -> Non
 def test_fields_are_opened_and_change_nothing() -> None:
     ask = asked()
     assert decided(ask, done(OpenTextField())) == (ask, AskText(field=build_text_field("ask", ask.interview)))
-    assert decided(ask, done(OpenDecline())) == (ask, AskText(field=build_reason_field("ask", ask.interview)))
+    assert decided(ask, done(OpenDecline())) == (ask, AskText(field=build_reason_field(ask, may_answer=True)))
 
 
 def test_what_is_over_says_how_it_ended() -> None:

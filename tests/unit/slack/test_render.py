@@ -67,14 +67,14 @@ def control(element: dict[str, Any]) -> control_ids.Control:
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_few_short_options_are_buttons(count: int) -> None:
     made = shown(interview(question(options=options(count))))
-    assert labels(made) == [*[f"Option {n}" for n in range(1, count + 1)], "Something else…", "Not now…", "Cancel"]
+    assert labels(made) == [*[f"Option {n}" for n in range(1, count + 1)], "Something else…", "Not now…"]
     chosen = [control(entry) for entry in elements(made)][:count]
     assert chosen == [control_ids.Control(kind="choose", ask_id=ASK, step=0, arg=n) for n in range(count)]
 
 
 def test_five_options_are_buttons_where_nothing_else_can_be_written() -> None:
     made = shown(interview(question(options=options(5), allow_custom=False)))
-    assert labels(made) == ["Option 1", "Option 2", "Option 3", "Option 4", "Option 5", "Not now…", "Cancel"]
+    assert labels(made) == ["Option 1", "Option 2", "Option 3", "Option 4", "Option 5", "Not now…"]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_more_or_longer_options_are_a_menu(count: int, label: str) -> None:
     assert [entry["value"] for entry in menu["options"]] == [str(n) for n in range(count)]
     assert all(entry["text"]["text"].startswith(f"{n}. ") for n, entry in enumerate(menu["options"], 1))
     assert control(menu).kind == "pick"
-    assert labels(made) == ["Something else…", "Not now…", "Cancel"]
+    assert labels(made) == ["Something else…", "Not now…"]
 
 
 def test_long_labels_are_shortened_in_the_menu_and_whole_in_the_text() -> None:
@@ -135,7 +135,7 @@ def test_the_recommended_option_stands_out_once() -> None:
     two = (Option(value="a", label="A (Recommended)"), Option(value="b", label="B (recommended)"))
     made = shown(interview(question(options=(*two, *options(1)))))
     styles = [entry.get("style") for entry in elements(made)]
-    assert styles == ["primary", *[None] * 5]
+    assert styles == ["primary", *[None] * 4]
     assert said(made).count("A (Recommended)") == 1, "the button says it"
     described = Option(value="c", label="C (Recommended)", description="The usual one.")
     assert said(shown(interview(question(options=(described, *options(1)))))).count("C (Recommended)") == 2, (
@@ -180,7 +180,7 @@ def test_several_are_checkboxes_and_then_a_menu(count: int, kind: str) -> None:
     assert control(element).kind == "tick"
     assert len(element["options"]) == count
     assert "initial_options" not in element
-    assert labels(made) == ["Something else…", "Submit", "Not now…", "Cancel"]
+    assert labels(made) == ["Something else…", "Submit", "Not now…"]
     ticked = only(shown(do(at, Select(chosen=(0,)))), kind)
     assert [entry["value"] for entry in ticked["initial_options"]] == ["0"]
 
@@ -259,7 +259,7 @@ def test_a_redraw_makes_new_blocks() -> None:
 def test_something_else_beside_several_can_be_edited_and_removed() -> None:
     at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="my own"))
     made = shown(at)
-    assert labels(made) == ["Edit your text…", "Remove text", "Submit", "Not now…", "Cancel"]
+    assert labels(made) == ["Edit your text…", "Remove text", "Submit", "Not now…"]
     assert "my own" in said(made)
 
 
@@ -274,12 +274,12 @@ def test_a_written_answer_to_one_choice_stands_beside_the_options() -> None:
     made = shown(do(interview(*FORM), SubmitText(text="my own"), GoTo(index=0)))
     rows = [[entry["text"]["text"] for entry in block["elements"]] for block in made[0].blocks if "block_id" in block]  # pyright: ignore
     assert rows[0] == ["Option 1", "Option 2", "Option 3", "Edit your text…", "Remove text"]
-    assert rows[1] == ["Next", "Review", "Not now…", "Cancel"]
+    assert rows[1] == ["Next", "Review", "Not now…"]
 
 
 def test_a_question_without_options_asks_to_write() -> None:
     made = shown(interview(question()))
-    assert labels(made) == ["Write an answer…", "Not now…", "Cancel"]
+    assert labels(made) == ["Write an answer…", "Not now…"]
     assert elements(made)[0]["style"] == "primary"
 
 
@@ -295,7 +295,7 @@ FORM = (
 def test_a_form_shows_where_one_is_and_the_way_on() -> None:
     at = do(interview(*FORM), Choose(index=1))
     made = shown(at)
-    assert labels(made) == ["Something else…", "Back", "Next", "Review", "Not now…", "Cancel"]
+    assert labels(made) == ["Something else…", "Back", "Next", "Review", "Not now…"]
     assert {"Extras", "  2 of 3"} <= set(said(made))
 
 
@@ -312,7 +312,7 @@ def test_the_review_lists_every_answer_whole() -> None:
     texts = said(made)
     assert {"Which database?", "Which extras?", "What is it called?"} <= set(texts)
     assert {"Option 3", "Option 1", written.strip()} <= set(texts)
-    assert labels(made) == ["Edit Database", "Edit Extras", "Edit Q3", "Submit", "Back", "Not now…", "Cancel"]
+    assert labels(made) == ["Edit Database", "Edit Extras", "Edit Q3", "Submit", "Back", "Not now…"]
 
 
 def test_the_review_says_what_is_missing() -> None:

@@ -24,7 +24,7 @@ from askback.client.summary import (
     get_tally,
     to_json,
 )
-from askback.domain.actions import Choose, Decline, GoTo, Operation, Select, SubmitText
+from askback.domain.actions import Cancel, Choose, Decline, GoTo, Operation, Remind, Select, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.interview import Interview
 from askback.domain.voting import VoteCount
@@ -84,6 +84,10 @@ def _format_ask(ask: Ask) -> list[str]:
         )
     if outcome is None:
         lines += [f"remind   {format_time(at)}" for at in ask.policy.reminders]
+        lines += [
+            f"remind   {format_time(own.at)}  {to_terminal_text(own.who.display_name)} asked for it"
+            for own in ask.policy.personal_reminders
+        ]
         lines += [
             f"escalate {format_people(later.who)}, from {format_time(later.at)}" for later in ask.policy.escalations
         ]
@@ -177,29 +181,36 @@ def _describe_operation(operation: Operation, labels: list[str] | None) -> str:
 
     match operation:
         case Choose(index=index, reason=reason):
-            return f"chose {format_option(index)}" + ("" if reason is None else f": “{to_terminal_text(reason)}”")
+            return _add_reason(f"chose {format_option(index)}", reason)
         case Select(chosen=chosen):
             return f"ticked {', '.join(map(format_option, chosen)) or 'nothing'}"
         case SubmitText(text=text):
             return f"wrote “{to_terminal_text(text)}”"
         case GoTo(index=index):
             return f"went to question {index + 1}"
-        case Decline(reason=reason):
-            return "declined" if reason is None else f"declined: “{to_terminal_text(reason)}”"
+        case Decline(reason=reason, discuss=discuss):
+            return _add_reason("wants to discuss it" if discuss else "declined", reason)
+        case Cancel(reason=reason):
+            return _add_reason("cancelled", reason)
+        case Remind(moment=moment, reason=reason):
+            return _add_reason(f"asked for a reminder at {format_time(moment)}", reason)
         case _:
             return _OPERATIONS.get(operation.kind, operation.kind)
+
+
+def _add_reason(done: str, reason: str | None) -> str:
+    return done if reason is None else f"{done}: “{to_terminal_text(reason)}”"
 
 
 _OPERATIONS = {
     "erase": "deleted the written text",
     "open": "opened the text field",
     "look": "opened the details",
-    "postpone": "opened the field for a reason not to answer now",
+    "postpone": "opened “Not now…”",
     "next": "went to the next question",
     "back": "went to the previous question",
     "review": "went to the review",
     "submit": "submitted the answers",
-    "cancel": "cancelled",
     "undo": "undid their vote",
 }
 

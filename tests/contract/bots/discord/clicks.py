@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Literal
 
 from askback_discord import control_ids
@@ -121,14 +122,23 @@ class Clicks(View):
             placeholder=as_text(entry.get("placeholder")),
             value=as_text(entry.get("value")),
             errors=self._errors.get(person, ()),
+            ways=tuple(
+                as_text(option.get("label"))
+                for one in components
+                if one.get("type") == Kind.RADIO_GROUP
+                for option in objects(one.get("options"))
+            ),
         )
 
-    async def submit(self, person: str, text: str) -> tuple[str, ...]:
+    async def submit(
+        self, person: str, text: str, *, way: str | None = None, when: datetime | None = None
+    ) -> tuple[str, ...]:
         """Submit the text. A field of Discord's closes in any case; if a notice offers it again, it is reopened."""
         if self.field(person) is None:
             await self.press_on_notice(person, TRY_AGAIN)
+        assert when is None, "Discord's modals have no field for a time"
         before = self._told(person)
-        done = await self.submit_once(person, text)
+        done = await self.submit_once(person, text, way=way)
         checked(_clicked(done))
         self._errors.pop(person, None)
         new = [post for post in self._told(person) if post not in before]
@@ -141,10 +151,15 @@ class Clicks(View):
             self._errors[person] = (reason,)
         return (reason,)
 
-    async def submit_once(self, person: str, text: str) -> Done:
+    async def submit_once(self, person: str, text: str, *, way: str | None = None) -> Done:
         """Send the open text field; any outcome is accepted."""
         opened = self.guild.modals[self._person(person).id]
-        return await self.services.discord.clicks.submit(person, opened.custom_id, {control_ids.TEXT: text}, Delivery())
+        values: JsonObject = {control_ids.TEXT: text}
+        for one, _ in each_component(opened.modal.get("components")):
+            if one.get("type") == Kind.RADIO_GROUP and way is not None:
+                options = objects(one.get("options"))
+                values[as_text(one.get("custom_id"))] = next(o["value"] for o in options if o["label"] == way)
+        return await self.services.discord.clicks.submit(person, opened.custom_id, values, Delivery())
 
     async def press_on_notice(self, person: str, label: str) -> Done:
         """Press a button on the newest ephemeral notice."""

@@ -15,6 +15,10 @@ from .asks import program_asks as program_asks
 from .desk import Desk as Desk
 from .desk import PlatformTests as PlatformTests
 from .journal import Journal as Journal
+from .not_now import CANCEL as CANCEL
+from .not_now import NOT_NOW as NOT_NOW
+from .not_now import cancel as cancel
+from .not_now import leave as leave
 from .requests import Told as Told
 from .requests import told as told
 from .requests import turn_of as turn_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -159,8 +160,13 @@ class Desk(Protocol):
         """Return the open text field; None if there is none."""
         ...
 
-    async def submit(self, person: str, text: str) -> tuple[str, ...]:
-        """Send the open text field; return the reasons if it stays open."""
+    async def submit(
+        self, person: str, text: str, *, way: str | None = None, when: datetime | None = None
+    ) -> tuple[str, ...]:
+        """Send the open text field; return the reasons if it stays open.
+
+        `way` is one of the ways to leave a question for now, and `when` the time of a reminder.
+        """
         ...
 
     def kept(self, person: str) -> str:

@@ -114,6 +114,8 @@ class TextField:
     placeholder: str
     value: str
     errors: tuple[str, ...]
+    ways: tuple[str, ...] = ()
+    """The labels of the ways to leave the question for now."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from typing import Literal
 
 from askback_sandbox.json_values import JsonObject, as_object, copied, objects
@@ -15,6 +16,7 @@ from askback_sandbox.slack.modals import REQUIRED
 from askback_sandbox.slack.socket import Ack
 from askback_sandbox.slack.values import Interaction
 from askback_sandbox.slack.workspace import scope_of
+from askback_slack.not_now_modal import WHEN
 from contract.bots.driver import Card, Clicked, Control, Talk, TextField, checked, is_label, until
 
 from .view import View
@@ -93,7 +95,7 @@ class Clicks(View):
             return None
         blocks = objects(stack[-1].view.get("blocks"))
         (entry,) = (one for one in controls(blocks) if one.kind == "field")
-        asking = next(block for block in blocks if block.get("type") == "input")
+        asking = next(block for block in blocks if block.get("block_id") == entry.handle["block_id"])
         element = as_object(asking.get("element"))
         values = self.services.workspace.element_states.values(stack[-1].person, stack[-1].id, blocks)
         typed = as_object(as_object(values.get(entry.handle["block_id"])).get(entry.handle["action_id"])).get("value")
@@ -102,14 +104,25 @@ class Clicks(View):
             placeholder=words(element.get("placeholder")),
             value=str(typed or ""),
             errors=tuple(text for _, text in stack[-1].errors),
+            ways=tuple(
+                choice.label for one in controls(blocks) if one.kind == "radio buttons" for choice in one.choices
+            ),
         )
 
-    async def submit(self, person: str, text: str) -> tuple[str, ...]:
+    async def submit(
+        self, person: str, text: str, *, way: str | None = None, when: datetime | None = None
+    ) -> tuple[str, ...]:
         view = self.workspace.stack(self._person(person).id)[-1]
-        (entry,) = (one for one in controls(objects(view.view.get("blocks"))) if one.kind == "field")
-        done = await self.services.modals.submit(
-            person, view.id, {entry.handle["block_id"]: {entry.handle["action_id"]: text}}
-        )
+        drawn = controls(objects(view.view.get("blocks")))
+        (entry,) = (one for one in drawn if one.kind == "field")
+        values: JsonObject = {entry.handle["block_id"]: {entry.handle["action_id"]: text}}
+        if way is not None:
+            ways = next(one for one in drawn if one.kind == "radio buttons")
+            chosen = next(choice.value for choice in ways.choices if choice.label == way)
+            values[ways.handle["block_id"]] = {ways.handle["action_id"]: chosen}
+        if when is not None:
+            values[WHEN] = {WHEN: f"{when.timestamp():.0f}"}
+        done = await self.services.modals.submit(person, view.id, values)
         if done.interaction is not None:
             checked(_clicked(done.interaction))
         else:

@@ -1,0 +1,78 @@
+"""The modal behind "Not now…": the ways to leave a question for now."""
+
+from __future__ import annotations
+
+__all__ = ["build_modal", "parse_way"]
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final, cast
+
+from askback.domain.not_now import HINT, WAYS, WayName, list_ways
+from askback.domain.text_field import TextField
+from askback_discord import control_ids, limits
+from askback_discord.components import Component, option
+from askback_discord.text_modal import PARAGRAPH, build_prompt, find_value
+
+WAY: Final = "askback:way"
+"""The custom_id of the group with the ways."""
+# Discord says nobody's time zone, and its modals have no field for a time.
+_OFFERED: Final[tuple[WayName, ...]] = ("discuss", "hour", "hours", "day", "week", "cancel")
+
+
+def build_modal(field: TextField, now: datetime) -> Component:
+    """Return the data of a callback that opens the modal (type 9)."""
+    # A person who may only cancel has no choice, and Discord refuses a group of one.
+    choice = [] if field.only_cancels else [_build_ways(list_ways(_OFFERED, now=now, deadline=field.deadline))]
+    control = control_ids.Control(
+        kind="decline", ask_id=field.ask_id, step=field.step, arg=1 if field.only_cancels else None
+    )
+    made: Component = {
+        "custom_id": control_ids.to_custom_id(control),
+        "title": "Cancel this question" if field.only_cancels else "Not now",
+        "components": [build_prompt(field.prompt), *choice, _build_note(field)],
+    }
+    limits.check_modal(made)
+    return made
+
+
+def parse_way(control: control_ids.Control, data: Mapping[str, object]) -> WayName | None:
+    """Return the way that a submitted modal (the interaction's `data`) chose. Never raises.
+
+    None means that the modal is of a release that had no ways.
+    """
+    if control.arg is not None:
+        return "cancel"
+    name = find_value(data, WAY)
+    return cast("WayName", name) if name in WAYS else None
+
+
+def _build_ways(ways: Sequence[WayName]) -> Component:
+    options = [_build_option(name, chosen=name == ways[0]) for name in ways]
+    return {
+        "type": limits.LABELLED,
+        "label": "What would you like instead?",
+        "description": HINT,
+        "component": {"type": limits.RADIO, "custom_id": WAY, "options": [*options]},
+    }
+
+
+def _build_option(name: WayName, *, chosen: bool) -> Component:
+    way = WAYS[name]
+    return option(way.label, name, description=way.description, chosen=chosen)
+
+
+def _build_note(field: TextField) -> Component:
+    return {
+        "type": limits.LABELLED,
+        "label": "Your note (optional)",
+        "description": f"The card shows it, and the asker gets it. {field.hint}",
+        "component": {
+            "type": limits.INPUT,
+            "custom_id": control_ids.TEXT,
+            "style": PARAGRAPH,
+            "required": False,
+            "max_length": field.longest,
+            "placeholder": field.placeholder,
+        },
+    }

@@ -1,0 +1,113 @@
+"""The modal behind "Not now…": the ways to leave a question for now."""
+
+from __future__ import annotations
+
+__all__ = ["WAY", "WHEN", "Sent", "build_view", "parse_sent"]
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final, cast
+
+from pydantic import JsonValue
+
+from askback.domain.not_now import HINT, WAYS, WayName, list_ways
+from askback.domain.text_field import TextField
+from askback.internal.values import Value
+from askback_slack import limits
+from askback_slack.blocks import Block, plain, rich_text, runs, section
+from askback_slack.json_access import get_text, get_value
+from askback_slack.text_modal import ANSWER, CALLBACK, TEXT, FieldRef, read_text
+
+WAY: Final = "askback:way"
+"""The block with the ways."""
+WHEN: Final = "askback:when"
+"""The block with the time of a reminder."""
+_OFFERED: Final[tuple[WayName, ...]] = ("discuss", "hour", "tomorrow", "time", "cancel")
+
+
+class Sent(Value):
+    """The content of a submitted modal."""
+
+    way: WayName | None
+    """The chosen way. None if the modal is of a release that had none."""
+    note: str
+    when: datetime | None
+    """The time that the person chose."""
+
+
+def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
+    """Return the modal for `views.open`."""
+    ways = ("cancel",) if field.only_cancels else list_ways(_OFFERED, now=now, deadline=field.deadline)
+    options = [_build_option(name) for name in ways]
+    choice: Block = {
+        "type": "input",
+        "block_id": WAY,
+        "label": plain("What would you like instead?"),
+        "hint": plain(HINT),
+        "element": {"type": "radio_buttons", "action_id": WAY, "options": [*options], "initial_option": options[0]},
+    }
+    blocks: list[JsonValue] = [rich_text([section([run])]) for run in runs(field.prompt)]
+    blocks += [choice, _build_note(field)]
+    if "time" in ways:
+        blocks.append(
+            {
+                "type": "input",
+                "block_id": WHEN,
+                "optional": True,
+                "label": plain("When?"),
+                "hint": plain(f"For “{WAYS['time'].label}”, in your time zone."),
+                "element": {"type": "datetimepicker", "action_id": WHEN},
+            }
+        )
+    made: Block = {
+        "type": "modal",
+        "callback_id": CALLBACK,
+        "private_metadata": ref.model_dump_json(exclude_none=True),
+        "title": plain("Cancel this question" if field.only_cancels else "Not now"),
+        "submit": plain("Send"),
+        "close": plain("Back to the options"),
+        "notify_on_close": True,
+        "blocks": blocks,
+    }
+    limits.check_view(made)
+    return made
+
+
+def parse_sent(payload: Mapping[str, object]) -> Sent:
+    """Return the content of a submitted modal (the payload's `view`). Never raises."""
+    values = ("state", "values")
+    name = get_text(payload, *values, WAY, WAY, "selected_option", "value") or ""
+    when = _parse_time(get_value(payload, *values, WHEN, WHEN, "selected_date_time"))
+    return Sent(way=cast("WayName", name) if name in WAYS else None, note=read_text(payload), when=when)
+
+
+def _parse_time(seconds: object) -> datetime | None:
+    if not isinstance(seconds, int) or isinstance(seconds, bool):
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _build_option(name: WayName) -> Block:
+    way = WAYS[name]
+    made: Block = {"text": plain(way.label), "value": name}
+    return made if way.description is None else {**made, "description": plain(way.description)}
+
+
+def _build_note(field: TextField) -> Block:
+    return {
+        "type": "input",
+        "block_id": ANSWER,
+        "optional": True,
+        "label": plain("Your note"),
+        "hint": plain(f"The card shows it, and the asker gets it. {field.hint}"),
+        "element": {
+            "type": "plain_text_input",
+            "action_id": TEXT,
+            "multiline": True,
+            "max_length": field.longest,
+            "placeholder": plain(field.placeholder),
+        },
+    }

@@ -1,0 +1,125 @@
+"""The ways to leave a question for now: discuss it, be reminded of it, or cancel it. No I/O."""
+
+from __future__ import annotations
+
+__all__ = [
+    "HINT",
+    "WAYS",
+    "Way",
+    "WayName",
+    "add_reminder",
+    "build_operation",
+    "find_next_morning",
+    "list_ways",
+]
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from types import MappingProxyType
+from typing import Final, Literal
+
+from askback.domain.actions import Action, Cancel, Decline, Operation, Remind
+from askback.domain.apply_action import (
+    Closed,
+    NotPossible,
+    check_reason,
+    is_click_recorded,
+    record_click,
+)
+from askback.domain.ask import Ask
+from askback.domain.ask_policy import PersonalReminder
+from askback.internal.values import Value
+
+WayName = Literal["discuss", "hour", "hours", "day", "tomorrow", "week", "time", "cancel"]
+
+
+class Way(Value):
+    """One way to leave a question for now."""
+
+    label: str
+    description: str | None = None
+    delay: timedelta | None = None
+    """The time until the reminder, if the way has one that does not depend on a clock."""
+
+
+WAYS: Final[Mapping[WayName, Way]] = MappingProxyType(
+    {
+        "discuss": Way(label="Discuss it first", description="The asker reads your note, and can ask again."),
+        "hour": Way(label="Remind me in an hour", delay=timedelta(hours=1)),
+        "hours": Way(label="Remind me in four hours", delay=timedelta(hours=4)),
+        "day": Way(label="Remind me in a day", delay=timedelta(days=1)),
+        "tomorrow": Way(label="Remind me tomorrow at 9:00"),
+        "week": Way(label="Remind me in a week", delay=timedelta(days=7)),
+        "time": Way(label="Remind me at another time", description="Choose it below."),
+        "cancel": Way(label="Cancel it", description="The question ends without an answer."),
+    }
+)
+"""Every way, by its name. A platform offers those that it can: see `list_ways`."""
+MORNING = time(9)
+"""The time of day of "tomorrow"."""
+HINT = "After “Remind me”, the question stays open."
+"""The sentence below the ways."""
+MOST_REMINDERS = 20
+"""Maximum number of people who have a reminder of one question."""
+LONGEST_DELAY = timedelta(days=366)
+"""Longest time until a reminder that a person asks for."""
+PAST = "That time has passed. Please choose a later one."
+TOO_LATE = "The question ends before that. Please choose an earlier time."
+TOO_FAR = "That is more than a year away. Please choose an earlier time."
+TOO_MANY = f"{MOST_REMINDERS} people have a reminder of this question already, which is the most."
+NO_REMINDERS = "Nobody can be reminded of a decision of several people. Please vote, or leave the card as it is."
+
+
+def list_ways(offered: Sequence[WayName], *, now: datetime, deadline: datetime | None) -> tuple[WayName, ...]:
+    """Return those of the offered ways whose reminder comes before the deadline. None means no deadline."""
+    return tuple(name for name in offered if deadline is None or now + (WAYS[name].delay or timedelta()) < deadline)
+
+
+def build_operation(name: WayName, reason: str, *, now: datetime, at: datetime | None = None) -> Operation | None:
+    """Return the operation of a chosen way, with the person's note as its reason.
+
+    `at` is the time of a reminder that the platform had to find out. None means a way that needs it has none, and then
+    the result is None.
+    """
+    note = reason or None
+    if name == "discuss":
+        return Decline(reason=note, discuss=True)
+    if name == "cancel":
+        return Cancel(reason=note)
+    delay = WAYS[name].delay
+    moment = at if delay is None else now + delay
+    return None if moment is None else Remind(moment=moment.astimezone(UTC), reason=note)
+
+
+def find_next_morning(now: datetime, zone: tzinfo) -> datetime:
+    """Return nine o'clock of the next day in a time zone."""
+    return datetime.combine(now.astimezone(zone).date() + timedelta(days=1), MORNING, zone)
+
+
+def add_reminder(ask: Ask, action: Action, operation: Remind) -> Ask:
+    """Return the ask with a reminder for the person who acted. It replaces an earlier one of theirs.
+
+    Raises `Closed` if the ask has ended, and `NotPossible` if the reminder is.
+    """
+    interview, policy = ask.interview, ask.policy
+    if is_click_recorded(interview, action):
+        return ask
+    if interview.phase == "closed":
+        raise Closed("This question is already closed. Your click changed nothing.")
+    if policy.approval is not None:
+        raise NotPossible(NO_REMINDERS)
+    reason = check_reason(operation.reason)
+    if operation.moment <= action.at:
+        raise NotPossible(PAST)
+    if operation.moment > action.at + LONGEST_DELAY:
+        raise NotPossible(TOO_FAR)
+    if policy.deadline is not None and operation.moment >= policy.deadline:
+        raise NotPossible(TOO_LATE)
+    others = tuple(one for one in policy.personal_reminders if not one.who.is_same_account(action.actor))
+    if len(others) >= MOST_REMINDERS:
+        raise NotPossible(TOO_MANY)
+    own = PersonalReminder(who=action.actor, at=operation.moment, reason=reason)
+    return ask.evolve(
+        policy=policy.evolve(personal_reminders=(*others, own)),
+        interview=record_click(interview.evolve(revision=interview.revision + 1), action),
+    )
