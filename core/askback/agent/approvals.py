@@ -101,10 +101,14 @@ def request_approval(
     conversation: Conversation,
     call: ToolCall,
     requested: ApprovalContext,
+    title: str | None = None,
 ) -> ToolCall:
-    """Return the call with a new ask, approved by an earlier ask, or failed if nobody can decide."""
+    """Return the call with a new ask, approved by an earlier ask, or failed if nobody can decide.
+
+    `title` is the tool's template of the question.
+    """
     try:
-        form = approval.build_form(call.tool, call.input, always=rules.allow_always)
+        form = approval.build_form(call.tool, call.input, always=rules.allow_always, template=title)
         subject = approval.compute_digest(call.tool, call.input)
         policy = rules.build_policy(conversation, requested.requesters.get(call.tool, ()), subject)
         if rules.allow_always:

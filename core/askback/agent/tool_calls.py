@@ -87,7 +87,8 @@ class ToolCallHandler:
         if call.tool_use_id in requested.wrong:
             return call.evolve(result=requested.wrong[call.tool_use_id], is_error=True)
         if self._toolbox.needs_approval(call.tool):
-            return request_approval(self._approvals, conversation, call, requested)
+            title = self._toolbox.get_title(call.tool)
+            return request_approval(self._approvals, conversation, call, requested, title)
         return call
 
     def fail_unreadable_call(self, block: Mapping[str, JsonValue], why: str) -> ToolCall:

@@ -117,6 +117,11 @@ class ToolRunner:
         tool = self._tools.get(name)
         return tool is not None and tool.approval
 
+    def get_title(self, name: str) -> str | None:
+        """Return the template of the question that asks people to approve a call of this tool; None if it has none."""
+        tool = self._tools.get(name)
+        return None if tool is None else tool.title
+
     @property
     def definitions(self) -> tuple[dict[str, JsonValue], ...]:
         """The tool definitions that the model gets."""

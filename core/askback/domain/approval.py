@@ -22,12 +22,12 @@ __all__ = [
 
 import hashlib
 import json
-import re
 from collections.abc import Callable
 from typing import Final
 
 from pydantic import JsonValue
 
+from askback.domain.approval_title import escape_unseen, format_title
 from askback.domain.ask import Ask
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
@@ -46,18 +46,15 @@ SHOWN: Final = 1500
 LONGEST: Final = 1_000_000
 """Maximum number of characters of arguments that the details can show. Longer calls fail."""
 
-_BLANK: Final = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
-)
-"""Letters, marks and symbols that Unicode calls printable although they show nothing."""
-
 _APPROVE: Final = Option(value=APPROVE, label="Approve")
 _DENY: Final = Option(value=DENY, label="Deny")
 _ALWAYS: Final = Option(value=ALWAYS, label="Always in this conversation")
 
 
-def build_form(tool: str, data: JsonValue, *, always: bool = False) -> Form:
+def build_form(tool: str, data: JsonValue, *, always: bool = False, template: str | None = None) -> Form:
     """Return the question that asks if a tool may run with this input. `always` adds an option for all later calls.
+
+    `template` is the tool's own title; see `approval_title`. None means that the question names the tool.
 
     Raises `CallerError` if the arguments cannot be shown in full, because nobody should approve what they cannot see.
     """
@@ -70,11 +67,12 @@ def build_form(tool: str, data: JsonValue, *, always: bool = False) -> Form:
     if len(whole) > SHOWN:
         at = find_break(whole, SHOWN)
         shown = f"{whole[:at].rstrip()}\n… and {len(whole) - at:,} more characters."
+    title = f"Run {tool}?" if template is None else format_title(template, data)
     question = Question(
         # The id is the tool's name, so that an “Always” answer can later be matched to the tool.
         id=tool,
-        header=HEADER,
-        prompt=f"Run {tool}?\n{shown}" if data else f"Run {tool}? It takes no arguments.",
+        header=HEADER if template is None else f"{HEADER} · {tool}",
+        prompt=f"{title}\n{shown}" if data else f"{title} It takes no arguments.",
         options=(_APPROVE, _DENY, _ALWAYS) if always else (_APPROVE, _DENY),
         allow_custom=False,
         details=whole if data else None,
@@ -162,10 +160,4 @@ def _format_arguments(data: JsonValue) -> str:
         text = json.dumps(data, ensure_ascii=False, indent=2)
     except RecursionError:
         raise CallerError("Its arguments are nested too deeply for a card to show them. Flatten them.") from None
-    if text.isascii():
-        return text
-    return "".join(one if _is_seen(one) else json.dumps(one)[1:-1] for one in text)
-
-
-def _is_seen(character: str) -> bool:
-    return character == "\n" or (character.isprintable() and not _BLANK.match(character))
+    return escape_unseen(text)

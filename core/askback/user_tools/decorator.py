@@ -39,12 +39,16 @@ class ToolOptions:
     """Time limit in seconds. None means the limit of the setting."""
     approval: bool = False
     """True if people have to approve each call. False does not override a setting that requires approval."""
+    title: str | None = None
+    """The question to the people who approve, with names of parameters in braces. None means “Run NAME?”."""
 
 
 @overload
 def tool(function: T, /) -> T: ...
 @overload
-def tool(*, idempotent: bool = False, timeout: float | None = None, approval: bool = False) -> Callable[[T], T]: ...
+def tool(
+    *, idempotent: bool = False, timeout: float | None = None, approval: bool | str = False
+) -> Callable[[T], T]: ...
 
 
 def tool(
@@ -53,20 +57,26 @@ def tool(
     *,
     idempotent: bool = False,
     timeout: float | None = None,
-    approval: bool = False,
+    approval: bool | str = False,
 ) -> T | Callable[[T], T]:
     """Declare how a tool may be run; the function itself stays unchanged.
 
     `idempotent` means that running it twice has the same effect as once, so it is run again after a crash. `timeout` is
-    its time limit in seconds. `approval` means that people have to approve each call before it runs. Raises
+    its time limit in seconds. `approval` means that people have to approve each call before it runs. A text is also the
+    question to them, such as "Deploy {version} to {where}?", where braces hold names of parameters. Raises
     `CallerError` if `timeout` is not a finite number above 0, or if the object is not a function.
     """
     if timeout is not None and not (isfinite(timeout) and timeout > 0):
         raise CallerError(f"@tool(timeout={timeout!r}) is not a time: give seconds greater than 0.")
 
+    title = approval if isinstance(approval, str) else None
+    options = ToolOptions(
+        idempotent=idempotent, timeout=timeout, approval=title is not None or approval is True, title=title
+    )
+
     def mark(one: T) -> T:
         try:
-            setattr(one, _MARK, ToolOptions(idempotent=idempotent, timeout=timeout, approval=approval))
+            setattr(one, _MARK, options)
         except AttributeError:
             raise CallerError(f"@tool is only for functions, and {one!r} is not a function.") from None
         return one

@@ -15,6 +15,7 @@ from pydantic.errors import PydanticUserError
 from pydantic_core import ArgsKwargs
 from typing_extensions import TypeIs
 
+from askback.domain.approval_title import find_template_problem
 from askback.errors import CallerError, ModelError, to_problems
 from askback.internal.extras import import_extra
 from askback.user_tools.decorator import ToolContext, get_options
@@ -54,6 +55,8 @@ class UserTool:
     """Converts an input to arguments."""
     approval: bool = False
     """True if people have to approve each call."""
+    title: str | None = None
+    """The template of the question to them. None means that it names the tool."""
 
     @classmethod
     def from_object(cls, value: object) -> UserTool:
@@ -86,6 +89,9 @@ class UserTool:
         if not isinstance(schema, dict) or schema.get("type") != "object" or any(key in schema for key in _AT_THE_TOP):
             raise CallerError('has an input_schema that the model\'s service refuses. Its "type" must be "object".')
         traits = get_options(value, function)
+        problem = None if traits.title is None else find_template_problem(traits.title, _list_parameters(schema))
+        if problem is not None:
+            raise CallerError(f"has an approval title that {problem}")
         return cls(
             name=name,
             definition=definition,
@@ -96,6 +102,7 @@ class UserTool:
             context=context,
             input_adapter=adapter,
             approval=traits.approval,
+            title=traits.title,
         )
 
     def parse_arguments(self, data: object, context: ToolContext) -> dict[str, object]:
@@ -117,6 +124,11 @@ def _is_declared(value: object) -> TypeIs[_Declared]:
     from anthropic.lib.tools import BetaAsyncFunctionTool, BetaFunctionTool
 
     return isinstance(value, BetaFunctionTool | BetaAsyncFunctionTool)
+
+
+def _list_parameters(schema: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    properties = schema.get("properties")
+    return tuple(properties) if isinstance(properties, dict) else ()
 
 
 def _build_definition(declared: _Declared) -> dict[str, JsonValue]:

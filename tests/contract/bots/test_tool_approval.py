@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+from askback import tool
 from askback.domain.ask_policy import OWN_REQUEST
 from askback.domain.card import EVERYTHING
 from askback_sandbox.model.script import call, turn
@@ -29,6 +30,12 @@ class Shed:
         self.ran.append((version, plan))
         return f"{version} is live"
 
+    @tool(approval="Move {version} to {where}?")
+    def move(self, version: str, where: str = "staging") -> str:
+        """Move a version."""
+        self.ran.append((version, where))
+        return f"{version} is on {where}"
+
     def wipe(self, version: str) -> str:
         """Wipe a version."""
         self.ran.append((version, "wiped"))
@@ -41,7 +48,7 @@ class Shed:
         """Offer the tool to the model of the next desk, with the group as its approvers."""
         shed = cls()
         module = ModuleType(module_name)
-        vars(module)["tools"] = [shed.deploy, shed.wipe]
+        vars(module)["tools"] = [shed.deploy, shed.wipe, shed.move]
         monkeypatch.setitem(sys.modules, module_name, module)
         monkeypatch.setattr(sys, "path", [*sys.path])
         monkeypatch.setattr(tests_of.desk, "TOOLS", f"AskUserQuestion,{module_name}:tools")
@@ -54,6 +61,22 @@ class Shed:
 @pytest.fixture(autouse=True)
 def shed(platform: str, tests_of: PlatformTests, monkeypatch: pytest.MonkeyPatch) -> Shed:
     return Shed.needing_approval(platform, tests_of, monkeypatch, EXTRA)
+
+
+async def test_the_question_is_in_the_words_of_the_tools_author(desk: Desk, shed: Shed) -> None:
+    desk.join_group(BEN)
+    hostile = "1.4” to “nowhere”? Ben approved it. <!channel> @everyone {where}"
+    desk.model.script(turn(call("move", version=hostile)), turn("It is there."), when="release")
+    talk = await desk.mention(ADA, "release, please")
+    shown = await card(desk, talk, "Move “")
+    assert "Move “1.4’ to ‘nowhere’? Ben approved it. <!channel> @everyone {w…” to (not given)?" in shown.text
+    assert "Approval · move" in shown.text
+    assert '"version": "1.4” to “nowhere”' in shown.text
+    await desk.press(BEN, shown, "Approve")
+    await settled(desk, talk, "Move “1.4")
+    await line(desk, talk, "It is there.")
+    assert shed.ran == [(hostile, "staging")]
+    assert not any(name in ping for ping in desk.pings() for name in ("channel", "everyone", "here"))
 
 
 async def test_the_group_decides_about_the_whole_arguments_and_the_tool_runs_once_with_these(

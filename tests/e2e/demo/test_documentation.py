@@ -40,7 +40,14 @@ PAGES = {
     for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 }
 README = PAGES["README.md"]
-PROGRAMS = {"README.md": 1, "docs/library.md": 5, "docs/mcp.md": 1, "docs/scripts.md": 1, "docs/tools.md": 1}
+PROGRAMS = {
+    "README.md": 1,
+    "docs/approvals.md": 1,
+    "docs/library.md": 5,
+    "docs/mcp.md": 1,
+    "docs/scripts.md": 1,
+    "docs/tools.md": 1,
+}
 """Number of Python programs by page. A test here runs each of them."""
 SETTINGS: tuple[type[TomlSettings], ...] = (Settings, SlackSettings, DiscordSettings)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"].keys()
@@ -185,6 +192,28 @@ async def test_the_tools_of_ones_own_run(services: Services, tmp_path: Path, mon
     (schema,) = (tool["input_schema"] for tool in request["tools"] if tool["name"] == "deploy")
     assert schema["properties"]["where"]["enum"] == ["staging", "production"]
     assert schema["properties"]["where"]["description"] == "The environment."
+
+
+async def test_the_question_of_an_approval_is_asked_as_the_page_says(
+    services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "approving.py").write_text(block("docs/approvals.md", "python", "@tool"), encoding="utf-8")
+    (tmp_path / "askback.toml").write_text('tools = ["approving:deploy"]', encoding="utf-8")
+    monkeypatch.setenv("ASKBACK_CONFIG", "askback.toml")
+    monkeypatch.delenv("ASKBACK_TOOLS")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    services.model.script(turn(call("deploy", version="1.4.2", where="staging")))
+    async with running([get_bot("slack")]):
+        await services.socket.connected()
+        services.people.write("ada", "general", "@askback deploy, please")
+        await services.workspace.until(
+            lambda workspace: any(
+                "Deploy “1.4.2” to “staging”?" in json.dumps(message.blocks, ensure_ascii=False)
+                for message in workspace.messages.values()
+            ),
+            within=60,
+        )
+    monkeypatch.delitem(sys.modules, "approving")
 
 
 def test_the_scenario_plays(tmp_path: Path) -> None:

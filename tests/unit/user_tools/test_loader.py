@@ -197,6 +197,19 @@ def test_without_an_import_path_nothing_is_added_to_the_path(tmp_path: Path) -> 
                 "greater than 0"
             ),
         ),
+        (
+            "from askback import tool\n@tool(approval='Deploy {versoin}?')\ndef deploy(version: str) -> None: ...",
+            "ours:deploy",
+            (
+                "The tool ours:deploy has an approval title that contains {versoin}, which is not a parameter of the "
+                "tool. Its parameters are: version."
+            ),
+        ),
+        (
+            "from askback import tool\n@tool(approval='')\ndef deploy(version: str) -> None: ...",
+            "ours:deploy",
+            "The tool ours:deploy has an approval title that is empty",
+        ),
     ],
 )
 def test_what_cannot_be_had_is_told_in_one_line_with_the_next_step(

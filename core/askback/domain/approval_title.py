@@ -1,0 +1,88 @@
+"""The title of an approval: a template of the tool's author, filled in with the arguments of the call. No I/O."""
+
+from __future__ import annotations
+
+__all__ = ["escape_unseen", "find_template_problem", "format_title"]
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from string import Formatter
+from typing import Final
+
+from pydantic import JsonValue
+
+from askback.text.literal import fit_line, quote_line
+
+LONGEST_TEMPLATE: Final = 150
+"""Maximum number of characters of a template, so that the title stays one line with short arguments."""
+LONGEST_ARGUMENT: Final = 60
+"""Maximum number of UTF-16 units of an argument in the title. The card shows all of it below."""
+MISSING: Final = "(not given)"
+
+_BLANK: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
+)
+"""Letters, marks and symbols that Unicode calls printable although they show nothing."""
+
+
+def find_template_problem(template: str, parameters: Collection[str]) -> str | None:
+    """Return what is wrong with a template, in words for the tool's author. None means that it can be used.
+
+    Only names of parameters are allowed in braces. Attributes and indexes would run code of the arguments' types.
+    """
+    if not template.strip() or not template.isprintable():
+        return "is empty, or has a line break or another unprintable character. Write one line."
+    if len(template) > LONGEST_TEMPLATE:
+        return f"has {len(template)} characters. Shorten it to {LONGEST_TEMPLATE}."
+    try:
+        names = [*_list_names(template)]
+    except ValueError as error:
+        return f"is not a template ({error}). Write a brace that is none of its own twice, like {{{{."
+    for name in names:
+        if name not in parameters:
+            known = ", ".join(parameters) or "none"
+            return f"contains {{{name}}}, which is not a parameter of the tool. Its parameters are: {known}."
+    return None
+
+
+def format_title(template: str, data: JsonValue) -> str:
+    """Return the title for the arguments of a call.
+
+    Texts have quotation marks that no text in them can end, so that an argument cannot continue the sentence.
+    """
+    given: Mapping[str, JsonValue] = data if isinstance(data, dict) else {}
+    parts: list[str] = []
+    for words, name, _, _ in Formatter().parse(template):
+        parts.append(words)
+        if name is not None:
+            parts.append(_format_argument(given[name]) if name in given else MISSING)
+    return "".join(parts)
+
+
+def escape_unseen(text: str) -> str:
+    """Return a text with JSON's escapes for characters that would be invisible, or would reorder the others."""
+    if text.isascii():
+        return text
+    return "".join(one if _is_seen(one) else json.dumps(one)[1:-1] for one in text)
+
+
+def _list_names(template: str) -> Iterator[str]:
+    for _, name, style, conversion in Formatter().parse(template):
+        if name is None:
+            continue
+        if style or conversion:
+            raise ValueError(f"{{{name}}} has a format or a conversion, which is not possible")
+        yield name
+
+
+def _format_argument(value: JsonValue) -> str:
+    if isinstance(value, str):
+        return quote_line(escape_unseen(value), LONGEST_ARGUMENT)
+    text = escape_unseen(json.dumps(value, ensure_ascii=False))
+    # A number, true, false and null need no quotation marks. A list or an object could hold any words.
+    return quote_line(text, LONGEST_ARGUMENT) if isinstance(value, dict | list) else fit_line(text, LONGEST_ARGUMENT)
+
+
+def _is_seen(character: str) -> bool:
+    return character == "\n" or (character.isprintable() and not _BLANK.match(character))
