@@ -9,17 +9,21 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from askback.domain.identity import MessageRef
-from askback.domain.outgoing_message import Offer
+from askback.domain.outgoing_message import OFFER_LABELS, Offer
 from askback_discord import control_ids
 from askback_discord.components import Component, button, row
 
-USE, KEEP = "Use this as your answer", "Just a message"
-
 
 def build_row(offer: Offer) -> Component:
-    """The row with the two buttons of an offer."""
-    use = button(USE, control_ids.Control(kind="use", ask_id=offer.id, step=0), "primary")
-    return row([use, button(KEEP, control_ids.Control(kind="keep", ask_id=offer.id, step=0))])
+    """The row with the buttons of an offer."""
+    return row(
+        button(
+            label,
+            control_ids.Control(kind=choice, ask_id=offer.id, step=0),
+            "primary" if choice == "use" else "secondary",
+        )
+        for choice, label in OFFER_LABELS.items()
+    )
 
 
 def reply_to(message: MessageRef | None, channel: str) -> Mapping[str, JsonValue]:

@@ -106,8 +106,8 @@ class Clicks:
             ask = await self._manager.get(control.ask_id)
             known = () if ask is None else ask.messages
             pressed = replace(pressed, message=next((one for one in known if one.id == pressed.unplaced), None))
-        if control is not None and control.kind in {"use", "keep"}:
-            chosen = await self._choose(control.ask_id, pressed.actor, use=control.kind == "use")
+        if control is not None and (control.kind == "use" or control.kind == "keep" or control.kind == "discuss"):
+            chosen = await self._choose(control.ask_id, pressed.actor, control.kind)
             if not chosen.known:
                 await reply.wait_for_other_process()
             # The outbox deletes the offer, and the card shows the result.

@@ -6,22 +6,23 @@ __all__ = ["to_blocks"]
 
 from typing import Final
 
-from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.outgoing_message import OFFER_LABELS, OutgoingMessage
 from askback.text.literal import fit_line
 from askback_slack import control_ids
 from askback_slack.blocks import Block, actions, button, quote, rich_text, runs, section
 
 QUOTED: Final = 200
 """Maximum number of quoted characters of the message. The quote helps because others may have written in between."""
-USE, KEEP = "Use this as your answer", "Just a message"
 
 
 def to_blocks(outgoing: OutgoingMessage) -> list[Block] | None:
-    """Return the question with its two buttons, or None without an offer."""
+    """Return the question with its buttons, or None without an offer."""
     offer = outgoing.offer
     if offer is None:
         return None
     sentence = rich_text([section(runs(outgoing.text)), quote(runs(fit_line(offer.text, QUOTED)))])
-    use = button(USE, control_ids.Control(kind="use", ask_id=offer.id, step=0), primary=True)
-    keep = button(KEEP, control_ids.Control(kind="keep", ask_id=offer.id, step=0))
-    return [sentence, actions(control_ids.block(offer.id, 0, 1), [use, keep])]
+    buttons = [
+        button(label, control_ids.Control(kind=choice, ask_id=offer.id, step=0), primary=choice == "use")
+        for choice, label in OFFER_LABELS.items()
+    ]
+    return [sentence, actions(control_ids.block(offer.id, 0, 1), buttons)]

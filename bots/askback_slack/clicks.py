@@ -116,8 +116,8 @@ class Clicks:
 
     async def _commit_click(self, pressed: Click) -> None:
         control = pressed.control
-        if control is not None and control.kind in {"use", "keep"}:
-            chosen = await self._choose(control.ask_id, pressed.actor, use=control.kind == "use")
+        if control is not None and (control.kind == "use" or control.kind == "keep" or control.kind == "discuss"):
+            chosen = await self._choose(control.ask_id, pressed.actor, control.kind)
             if chosen.notice is not None and not self._notices.try_allow((pressed.actor.id, control.ask_id)):
                 return
             self._behind.start_soon(self._show_choice(pressed, chosen), "click")

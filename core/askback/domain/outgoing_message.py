@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-__all__ = ["OFFER", "REMINDER", "TURN_TEXT", "Offer", "OfferResult", "OutgoingMessage"]
+__all__ = [
+    "OFFER",
+    "OFFER_LABELS",
+    "REMINDER",
+    "TURN_TEXT",
+    "Offer",
+    "OfferChoice",
+    "OfferResult",
+    "OutgoingMessage",
+]
 
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -35,7 +47,7 @@ class OutgoingMessage(Value):
     only_for: Actor | None = None
     """The only person who sees it, as an ephemeral message. Platforms without these reply to this person instead."""
     offer: Offer | None = None
-    """The offer whose two buttons follow the text. Only the person in `only_for` can use them."""
+    """The offer whose buttons follow the text. Only the person in `only_for` can use them."""
     reply_to: MessageRef | None = None
     """The message that it is about."""
     until: datetime | None = None
@@ -50,8 +62,15 @@ class OutgoingMessage(Value):
     """True if the text is withdrawn and its messages must be deleted."""
 
 
+OfferChoice = Literal["use", "keep", "discuss"]
+OFFER_LABELS: Final[Mapping[OfferChoice, str]] = MappingProxyType(
+    {"use": "Use this as your answer", "keep": "Just a message", "discuss": "Discuss it first"}
+)
+"""The labels of an offer's buttons, in their order."""
+
+
 class Offer(Value):
-    """A message that may be an answer. Its author chooses "Use this as your answer" or "Just a message"."""
+    """A message that may be an answer. Its author chooses one of `OFFER_LABELS`."""
 
     id: str
     """A random id, part of the ids of its buttons."""

@@ -8,7 +8,7 @@ import logging
 import secrets
 from typing import Literal
 
-from askback.domain.actions import Action, Choose, Operation
+from askback.domain.actions import Action, Choose, Decline, Operation
 from askback.domain.ask import Admits, Ask
 from askback.domain.click_response import FieldErrors, Notice, Redraw
 from askback.domain.decision import decide
@@ -23,7 +23,7 @@ from askback.domain.incoming_message import (
     TextReading,
 )
 from askback.domain.interview import Interview
-from askback.domain.outgoing_message import OFFER, Offer, OfferResult, OutgoingMessage
+from askback.domain.outgoing_message import OFFER, Offer, OfferChoice, OfferResult, OutgoingMessage
 from askback.inbound import answer_parser
 from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.quoting import quote_question
@@ -84,13 +84,13 @@ class TextAnswers:
             _log_answer(revised.ask)
         return revised
 
-    async def choose(self, offer_id: str, by: Actor, *, use: bool) -> OfferResult:
-        """Apply a person's choice on an offer: use their message as the answer, or leave it a message.
+    async def choose(self, offer_id: str, by: Actor, choice: OfferChoice) -> OfferResult:
+        """Apply a person's choice on an offer: use their message as the answer, leave it a message, or discuss first.
 
         The choice is committed when this returns. Raises `StoreBusy` if it cannot be committed within 2 s.
         """
         answer, ask = await self._store.choose(
-            offer_id, lambda offered, ask: decide_offer(offered, ask, by, self._access.admits, use=use)
+            offer_id, lambda offered, ask: decide_offer(offered, ask, by, self._access.admits, choice)
         )
         if ask is not None:
             _log_answer(ask)
@@ -160,7 +160,7 @@ def classify_text(incoming: IncomingMessage, asks: tuple[Ask, ...], mode: TypedR
 
 
 def decide_offer(
-    offered: StoredOffer | None, ask: Ask | None, by: Actor, admits: Admits, *, use: bool
+    offered: StoredOffer | None, ask: Ask | None, by: Actor, admits: Admits, choice: OfferChoice
 ) -> tuple[OfferResult, Kind | None, tuple[Step, ...]]:
     """Return the response to a choice on an offer, the message's kind from then on, and the steps of an answer.
 
@@ -170,7 +170,7 @@ def decide_offer(
         return OfferResult(over=False, notice=UNKNOWN, known=False), None, ()
     if not offered.author.is_same_person(by):
         return OfferResult(over=False, notice=NOT_YOURS.format(name=offered.author.display_name)), None, ()
-    if not use or offered.state == "answer":
+    if choice == "keep" or offered.state == "answer":
         return OfferResult(over=True), "message", ()
     problem: str | None = None
     if ask is None or ask.outcome is not None:
@@ -180,7 +180,11 @@ def decide_offer(
     elif offered.taken and ask.conversation_id == offered.conversation_id:
         problem = TAKEN
     else:
-        steps = _find_steps(ask, offered.text, by, admits)
+        steps = (
+            _find_steps(ask, offered.text, by, admits)
+            if choice == "use"
+            else _build_steps(ask, (Decline(reason=offered.text, discuss=True),), by, admits)
+        )
         if isinstance(steps, tuple):
             return OfferResult(over=True), "answer", steps
         problem = steps

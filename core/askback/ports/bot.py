@@ -28,7 +28,7 @@ from askback.domain.card import Card
 from askback.domain.conversation import RecentConversation, StopRefusal
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import DeletedMessages, EditedMessage, IncomingMessage, MessageResult
-from askback.domain.outgoing_message import OfferResult
+from askback.domain.outgoing_message import OfferChoice, OfferResult
 from askback.ports.directory import Directory
 from askback.ports.findings import Finding, Scene
 from askback.ports.membership import Membership
@@ -84,7 +84,7 @@ class EditHandler(Protocol):
 class OfferHandler(Protocol):
     """Takes the choice of any person on an offer; see `TextAnswers.choose`."""
 
-    def __call__(self, offer_id: str, by: Actor, *, use: bool) -> Awaitable[OfferResult]: ...
+    def __call__(self, offer_id: str, by: Actor, choice: OfferChoice, /) -> Awaitable[OfferResult]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from askback.domain.ask_limits import Limits
 from askback.domain.conversation import RECENT, RecentConversation, StopRefusal
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import IncomingMessage, MessageResult
-from askback.domain.outgoing_message import OfferResult
+from askback.domain.outgoing_message import OfferChoice, OfferResult
 from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.card_replies import CardTextAnswers
 from askback.inbound.edits import EditRouter
@@ -188,11 +188,11 @@ async def _run_bots(
                 return NOT_HERE
             return await reception.stop(place, await manager.access.identify_author(by, place), key=key)
 
-        async def choose(offer_id: str, by: Actor, *, use: bool) -> OfferResult:
+        async def choose(offer_id: str, by: Actor, choice: OfferChoice, /) -> OfferResult:
             if reception is None:
                 return OfferResult(over=False, notice=UNKNOWN, known=False)
             sender = await manager.access.identify(by, offer_id)
-            return await reception.replies.choose(offer_id, sender.people[0], use=use)
+            return await reception.replies.choose(offer_id, sender.people[0], choice)
 
         async def list_recent(name: str) -> tuple[RecentConversation, ...]:
             return () if reception is None else await store.list_recent(name, utc_now() - RECENT)

@@ -12,7 +12,7 @@ from . import discord, slack
 from .discord.view import controls, is_card, read_text
 from .driver import WITHIN, Card, Desk, Talk, transcript, until
 
-USE, KEEP = "Use this as your answer", "Just a message"
+USE, KEEP, DISCUSS = "Use this as your answer", "Just a message", "Discuss it first"
 
 
 def offers(desk: Desk, talk: Talk) -> tuple[Card, ...]:

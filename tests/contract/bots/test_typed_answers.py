@@ -31,7 +31,7 @@ from .driver import (
 from .driver import (
     told as requests,
 )
-from .offers import KEEP, USE, known, no_offer, notices, offer, offers, press_anyhow, readers, told
+from .offers import DISCUSS, KEEP, USE, known, no_offer, notices, offer, offers, press_anyhow, readers, told
 
 WAITING = "I will continue once"
 GOING_ON = "So be it, then."
@@ -119,7 +119,7 @@ async def test_of_another_text_its_author_is_asked_and_it_becomes_the_answer(des
     await desk.say(ADA, "mango @channel <!here> *ripe*", talk)
     seen = await offer(desk, talk)
     assert "Is this your answer to “Which fruit?”" in seen.text
-    assert seen.buttons == (USE, KEEP)
+    assert seen.buttons == (USE, KEEP, DISCUSS)
     assert ADA in readers(desk, seen)
     if desk.platform == "slack":
         assert readers(desk, seen) == (ADA,)
@@ -132,6 +132,21 @@ async def test_of_another_text_its_author_is_asked_and_it_becomes_the_answer(des
     await no_offer(desk, talk)
     await went_on(desk, talk)
     assert set(desk.pings()) == set(pings)
+    assert not notices(desk, ADA)
+
+
+async def test_a_question_back_can_open_the_discussion(desk: Desk) -> None:
+    talk, _ = await fruit(desk)
+    await desk.say(ADA, "Which of them is in season, @channel?", talk)
+    await desk.press(ADA, await offer(desk, talk), DISCUSS)
+    over = await settled(desk, talk, "To be discussed first")
+    assert "Which of them is in season" in over.text
+    heard = await turn_of(desk, "fruit", 2)
+    assert "wants to discuss this" in heard.result
+    assert "in season" in heard.result
+    assert not heard.texts, "it does not reach the model twice"
+    await no_offer(desk, talk)
+    await went_on(desk, talk)
     assert not notices(desk, ADA)
 
 

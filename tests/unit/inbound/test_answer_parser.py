@@ -14,6 +14,7 @@ from askback.domain.form import Form, Option, Question, TextRules
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import IncomingMessage
 from askback.domain.interview import Interview, start_interview
+from askback.domain.outgoing_message import OfferChoice
 from askback.errors import PersonError
 from askback.inbound import answer_parser
 from askback.inbound.text_answers import classify_text, decide_offer
@@ -336,28 +337,31 @@ def test_while_a_card_moves_on_what_could_be_meant_for_the_question_before_is_as
 
 
 @pytest.mark.parametrize(
-    ("changes", "use", "kind", "notice"),
+    ("changes", "choice", "kind", "notice"),
     [
-        ({}, True, "answer", None),
-        ({}, False, "message", None),
-        ({"author": BEN}, True, None, "Only Ben"),
-        ({"state": "answer"}, True, "message", None),
-        ({"state": "message"}, True, "message", "moved on"),
-        ({"turn": 7}, True, "message", "moved on"),
-        ({"taken": True}, True, "message", "already read that as a message"),
-        ({"taken": True, "conversation_id": "another"}, True, "answer", None),
-        ({"text": "x" * 1001}, True, "message", "Please shorten it"),
+        ({}, "use", "answer", None),
+        ({}, "keep", "message", None),
+        ({"author": BEN}, "use", None, "Only Ben"),
+        ({"state": "answer"}, "use", "message", None),
+        ({"state": "message"}, "use", "message", "moved on"),
+        ({"turn": 7}, "use", "message", "moved on"),
+        ({"taken": True}, "use", "message", "already read that as a message"),
+        ({"taken": True, "conversation_id": "another"}, "use", "answer", None),
+        ({"text": "x" * 1001}, "use", "message", "Please shorten it"),
+        ({}, "discuss", "answer", None),
+        ({"text": "x" * 1001}, "discuss", "message", "Please shorten it"),
+        ({"taken": True}, "discuss", "message", "already read that as a message"),
     ],
 )
 def test_a_choice_on_an_offer_counts_once_and_while_it_can(
-    changes: dict[str, object], use: bool, kind: str | None, notice: str | None
+    changes: dict[str, object], choice: OfferChoice, kind: str | None, notice: str | None
 ) -> None:
     ask = open_ask(asking("Apple", "Pear"))
     offered = StoredOffer(
         id="o", ask_id=ask.id, conversation_id="c", inbox_id=1, turn=0, state="open", author=ANN, text="mango",
         taken=False, message=None,
     ).evolve(**changes)  # fmt: skip
-    said, became, steps = decide_offer(offered, ask, ANN, everybody, use=use)
+    said, became, steps = decide_offer(offered, ask, ANN, everybody, choice)
     assert (became, bool(steps)) == (kind, kind == "answer")
     assert (notice is None) == (said.notice is None)
     assert notice is None or notice in (said.notice or "")
@@ -365,7 +369,7 @@ def test_a_choice_on_an_offer_counts_once_and_while_it_can(
 
 
 def test_an_offer_of_nothing_or_of_what_is_over_says_so() -> None:
-    assert not decide_offer(None, None, ANN, everybody, use=True)[0].known
+    assert not decide_offer(None, None, ANN, everybody, "use")[0].known
 
 
 def _done(at: Interview, operation: Operation) -> Interview:
