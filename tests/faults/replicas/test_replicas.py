@@ -181,11 +181,10 @@ async def test_whoever_waits_in_one_process_hears_of_the_answer_in_another(repli
     async with replicas.store() as store:
         (ask,) = await eventually(store.list_open)
     if deaf:
-        listening = """
-            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-            WHERE datname = current_database() AND query ILIKE 'LISTEN askback'
-        """
-        assert len(replicas.execute(listening)) == 2
+        listening = "FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE 'LISTEN askback'"
+        # A process is ready before it listens: until then, it polls.
+        await replicas.until(lambda: len(replicas.execute(f"SELECT pid {listening}")) == 2)
+        assert len(replicas.execute(f"SELECT pg_terminate_backend(pid) {listening}")) == 2
     won = await second.order("answer", ids=[ask.id], by="Ben", index=1)
     answered = time.time()
     assert won["won"] == [ask.id]
