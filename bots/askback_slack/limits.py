@@ -69,6 +69,7 @@ RICH_TEXT: Final = 3_000  # one run of rich text; undocumented, so the limit of 
 
 # elements
 BUTTON_TEXT: Final = 75  # [ref button-element]
+DATE_TIME: Final = (1_000_000_000, 9_999_999_999)  # seconds of ten digits [ref datetime-picker-element]
 PLACEHOLDER: Final = 150  # [ref select-menu-element, plain-text-input-element]
 OPTION_TEXT: Final = 75  # and its description [ref option-object]
 OPTION_VALUE: Final = 75  # 150 [ref option-object], 75 in Slack's older libraries

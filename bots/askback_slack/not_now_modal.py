@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["WAY", "WHEN", "Sent", "build_view", "parse_sent"]
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, cast
 
 from pydantic import JsonValue
@@ -16,7 +16,7 @@ from askback.internal.values import Value
 from askback_slack import limits
 from askback_slack.blocks import Block, plain, rich_text, runs, section
 from askback_slack.json_access import get_text, get_value
-from askback_slack.text_modal import ANSWER, CALLBACK, TEXT, FieldRef, read_text
+from askback_slack.text_modal import ANSWER, CALLBACK, TEXT, FieldRef, parse_time, read_text
 
 WAY: Final = "askback:way"
 """The block with the ways."""
@@ -77,17 +77,8 @@ def parse_sent(payload: Mapping[str, object]) -> Sent:
     """Return the content of a submitted modal (the payload's `view`). Never raises."""
     values = ("state", "values")
     name = get_text(payload, *values, WAY, WAY, "selected_option", "value") or ""
-    when = _parse_time(get_value(payload, *values, WHEN, WHEN, "selected_date_time"))
+    when = parse_time(get_value(payload, *values, WHEN, WHEN, "selected_date_time"))
     return Sent(way=cast("WayName", name) if name in WAYS else None, note=read_text(payload), when=when)
-
-
-def _parse_time(seconds: object) -> datetime | None:
-    if not isinstance(seconds, int) or isinstance(seconds, bool):
-        return None
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def _build_option(name: WayName) -> Block:

@@ -163,6 +163,9 @@ _KIT: dict[str, Any] = {
     "plain_text_input": blockkit.PlainTextInput,
     "radio_buttons": blockkit.RadioButtons,
     "datetimepicker": blockkit.DatetimePicker,
+    "datepicker": blockkit.DatePicker,
+    "number_input": blockkit.NumberInput,
+    "email_text_input": blockkit.EmailInput,
     "plain_text": blockkit.Text,
 }
 
@@ -181,4 +184,6 @@ def kit(value: Any) -> Any:
     known = dict(inspect.signature(make.__init__).parameters)
     if value.get("min_query_length") == 0:
         del known["min_query_length"]  # Slack accepts it, blockkit does not know it
+    if kind == "number_input":  # Slack takes numbers as texts, blockkit as numbers
+        value = {name: float(entry) if name.endswith("_value") else entry for name, entry in value.items()}
     return make(**{name: kit(entry) for name, entry in value.items() if name in known})

@@ -270,6 +270,21 @@ function timePicker(el, block, ctx) {
   return node;
 }
 
+const LINES = { number_input: "number", email_text_input: "email", url_text_input: "url", datepicker: "date" };
+
+/** A number, an address of mail, a URL or a date: one line with the browser's own help. */
+function lineInput(el, block, ctx) {
+  const field = h("input", { type: LINES[el.type], class: "field", autocomplete: "off", placeholder: plain(el.placeholder),
+    value: el.initial_value ?? el.initial_date ?? "", min: el.min_value, max: el.max_value,
+    step: el.type === "number_input" ? (el.is_decimal_allowed ? "any" : "1") : null,
+    onchange: () => block.dispatch_action || send(field, el, block, ctx, field.value ? [field.value] : []) });
+  const node = h("div", { class: "written" }, field);
+  node.read = () => field.value || null;
+  node.keep = () => (el.type === "datepicker" ? { initial_date: field.value } : { initial_value: field.value });
+  node.control = field;
+  return node;
+}
+
 const image = (el) => picture(el, "thumb");
 
 /** An image, or its words where it cannot be shown. */
@@ -293,6 +308,7 @@ function checkbox(el) {
 const KINDS = {
   button, image, discord_checkbox: checkbox, checkboxes: boxes, radio_buttons: boxes, overflow: menu, static_select: menu, multi_static_select: menu,
   external_select: menu, multi_external_select: menu, plain_text_input: textInput, datetimepicker: timePicker,
+  number_input: lineInput, email_text_input: lineInput, url_text_input: lineInput, datepicker: lineInput,
 };
 
 /** The node of one element. */

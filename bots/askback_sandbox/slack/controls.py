@@ -34,6 +34,7 @@ _KINDS: Mapping[str, Kind] = {
     "number_input": "field",
     "email_text_input": "field",
     "url_text_input": "field",
+    "datepicker": "field",
 }
 
 

@@ -1,5 +1,7 @@
 """Values that people have set in elements and not sent yet; like Slack's client, it keeps them per person."""
 
+from datetime import date
+
 from askback_sandbox.json_values import JsonObject, as_object, as_text, copied, json_list, objects, texts
 
 from . import limits
@@ -8,6 +10,8 @@ from .elements import all_options
 from .values import Message
 
 STATELESS = ("button", "overflow")
+WRITTEN = ("plain_text_input", "number_input", "email_text_input", "url_text_input")
+"""The elements into which a person writes."""
 
 
 class ChoiceError(ValueError):
@@ -26,8 +30,10 @@ def initial_state(element: JsonObject) -> JsonObject:
         state["selected_user"] = element.get("initial_user")
     elif kind == "multi_users_select":
         state["selected_users"] = [*texts(element.get("initial_users"))]
-    elif kind == "plain_text_input":
+    elif kind in WRITTEN:
         state["value"] = element.get("initial_value") or None
+    elif kind == "datepicker":
+        state["selected_date"] = element.get("initial_date")
     elif kind == "datetimepicker":
         state["selected_date_time"] = element.get("initial_date_time")
     return state
@@ -45,7 +51,7 @@ def chosen_state(element: JsonObject, selected: list[str], offered: list[JsonObj
     most = element.get("max_selected_items")
     if isinstance(most, int) and len(selected) > most:
         raise ChoiceError(f"no more than {most} can be selected")
-    if kind in ("users_select", "multi_users_select", "plain_text_input", "datetimepicker"):
+    if kind in ("users_select", "multi_users_select", "datepicker", "datetimepicker", *WRITTEN):
         options: list[JsonObject] = []
     elif unknown := [value for value in selected if value not in known]:
         raise ChoiceError(f"the element does not offer {', '.join(unknown)}")
@@ -61,11 +67,22 @@ def chosen_state(element: JsonObject, selected: list[str], offered: list[JsonObj
         state["selected_user"] = selected[0] if selected else None
     elif kind == "multi_users_select":
         state["selected_users"] = [*selected]
-    elif kind == "plain_text_input":
+    elif kind in WRITTEN:
         state["value"] = selected[0] if selected and selected[0] else None
+    elif kind == "datepicker":
+        state["selected_date"] = _parse_date(selected[0] if selected else "")
     elif kind == "datetimepicker":
         state["selected_date_time"] = _parse_seconds(selected[0] if selected else "")
     return state
+
+
+def _parse_date(text: str) -> str | None:
+    if not text:
+        return None
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError as error:
+        raise ChoiceError(f"a date is given as YYYY-MM-DD: {error}") from error
 
 
 def _parse_seconds(text: str) -> int | None:

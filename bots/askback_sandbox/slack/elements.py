@@ -109,6 +109,13 @@ _query = integer(0, 1_000)
 _choices: dict[str, Rule] = {"action_id": identifier, "confirm": _confirm, "focus_on_load": boolean}
 _dispatch = shape({"trigger_actions_on": array(one_of("on_enter_pressed", "on_character_entered"), most=2)}, {})
 
+_line: dict[str, Rule] = {
+    "action_id": identifier,
+    "placeholder": plain_text(limits.PLACEHOLDER),
+    "dispatch_action_config": _dispatch,
+    "focus_on_load": boolean,
+}
+
 image_element = shape(
     {"type": anything, "alt_text": string(limits.ALT_TEXT, 0)},
     {"image_url": web_address(limits.IMAGE_URL), "slack_file": anything},
@@ -164,6 +171,15 @@ ELEMENTS: dict[str, Rule] = {
         _own_options,
     ),
     "datetimepicker": shape(_type, {**_choices, "initial_date_time": integer(*limits.DATE_TIME)}),
+    "datepicker": shape(
+        _type, {**_choices, "placeholder": plain_text(limits.PLACEHOLDER), "initial_date": string(limits.DATE)}
+    ),
+    "number_input": shape(
+        {**_type, "is_decimal_allowed": boolean},
+        {**_line, **{name: string(limits.NUMBER) for name in ("initial_value", "min_value", "max_value")}},
+    ),
+    "email_text_input": shape(_type, {**_line, "initial_value": string(limits.INPUT_TEXT)}),
+    "url_text_input": shape(_type, {**_line, "initial_value": string(limits.INPUT_TEXT)}),
     "plain_text_input": both(
         shape(
             _type,
@@ -191,6 +207,7 @@ IN_ACTIONS = (
     "users_select",
     "radio_buttons",
     "checkboxes",
+    "datepicker",
     "datetimepicker",
 )
 # A section holds no time picker [ref datetime-picker-element].
@@ -199,6 +216,10 @@ IN_SECTION = (*_ANYWHERE, "image", "multi_static_select", "multi_external_select
 # An input block holds no button, no overflow menu and no image [ref input-block].
 IN_INPUT = (
     "plain_text_input",
+    "number_input",
+    "email_text_input",
+    "url_text_input",
+    "datepicker",
     "static_select",
     "multi_static_select",
     "external_select",

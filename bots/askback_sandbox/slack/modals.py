@@ -1,6 +1,8 @@
 """The acts of people in a modal: submit it, or close it."""
 
+import re
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 
 from askback_sandbox.json_values import JsonObject, as_object, as_text, objects, texts
 
@@ -124,6 +126,8 @@ class Modals:
                 errors[placed.block_id] = f"Must be at least {least} characters"
             elif isinstance(most, int) and len(text) > most:
                 errors[placed.block_id] = f"Must be less than {most + 1} characters"
+            elif (wrong := _find_wrong(placed.element, text)) is not None:
+                errors[placed.block_id] = wrong
         return errors
 
     @staticmethod
@@ -165,3 +169,32 @@ class Modals:
             raise SlackRefusalError("invalid_errors")
         self._workspace.put_view(replace(view, errors=tuple(errors.items())))
         return errors
+
+
+def _find_wrong(element: JsonObject, text: str) -> str | None:
+    """Return the error that Slack's client shows for a text that is no number, e-mail address or URL."""
+    match element.get("type"):
+        case "number_input":
+            return _find_wrong_number(element, text)
+        case "email_text_input":
+            return None if re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", text) else "Enter a valid email address."
+        case "url_text_input":
+            return None if re.match(r"https?://[^/\s]", text) else "Enter a valid URL."
+        case _:
+            return None
+
+
+def _find_wrong_number(element: JsonObject, text: str) -> str | None:
+    whole = element.get("is_decimal_allowed") is not True
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        value = Decimal("NaN")
+    if not value.is_finite() or (whole and value != value.to_integral_value()):
+        return "Enter a whole number." if whole else "Enter a number."
+    least, most = element.get("min_value"), element.get("max_value")
+    if isinstance(least, str) and value < Decimal(least):
+        return f"Must be {least} or more."
+    if isinstance(most, str) and value > Decimal(most):
+        return f"Must be {most} or less."
+    return None

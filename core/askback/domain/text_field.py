@@ -35,6 +35,8 @@ class TextField(Value):
     """True if the text is added to the chosen options rather than replacing them."""
     is_line: bool = False
     """True if one line is enough, as for a number or a date."""
+    rules: TextRules = TextRules()
+    """The rules of the answer. A platform may have a field of its own for its kind."""
     declines: bool = False
     """True if it leaves the question for now, in one of several ways. The text is the reason, which may be empty."""
     deadline: AwareDatetime | None = None
@@ -63,6 +65,7 @@ def build_text_field(ask_id: str, interview: Interview) -> TextField:
         multi=question.multi_select and bool(question.options),
         # A rejected text may have more lines. A field of one line would lose them.
         is_line=is_checked(question.rules.kind) and to_single_line(value) == value,
+        rules=question.rules,
     )
 
 

@@ -32,11 +32,13 @@ async def test_a_form_of_the_model_is_answered_and_comes_back_by_id(desk: Desk) 
     field = await desk.open_field(ADA, await card(desk, talk, "On how many machines?"), WRITE)
     assert "9." in field.text, "it says what can be written"
     (refused,) = await desk.submit(ADA, "12")
-    assert "at most 9" in refused
+    # Slack's own field for numbers refuses it before the bot does.
+    assert ("Must be 9 or less" if desk.platform == "slack" else "at most 9") in refused
     assert await desk.submit(ADA, "3") == ()
     await desk.open_field(ADA, await card(desk, talk, "On which day?"), WRITE)
-    (refused,) = await desk.submit(ADA, "Monday")
-    assert "2026-11-24" in refused
+    if desk.platform == "discord":  # Slack's calendar takes nothing but a date
+        (refused,) = await desk.submit(ADA, "Monday")
+        assert "2026-11-24" in refused
     assert await desk.submit(ADA, "2026-11-30") == ()
     checks = await card(desk, talk, "Which checks run before?")
     assert "Choose at least 2 options." in checks.text

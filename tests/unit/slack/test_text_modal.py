@@ -112,6 +112,73 @@ def test_errors_point_at_the_field() -> None:
     assert text_modal.build_errors("Please write an answer.") == {block_id: "Please write an answer."}
 
 
+@pytest.mark.parametrize(
+    ("rules", "value", "made"),
+    [
+        (TextRules(kind="integer"), "", {"type": "number_input", "is_decimal_allowed": False}),
+        (
+            TextRules(kind="number", minimum=0.5, maximum=9),
+            "4.2",
+            {
+                "type": "number_input",
+                "is_decimal_allowed": True,
+                "min_value": "0.5",
+                "max_value": "9",
+                "initial_value": "4.2",
+            },
+        ),
+        (TextRules(kind="email"), "ada@example.com", {"type": "email_text_input", "initial_value": "ada@example.com"}),
+        (TextRules(kind="date"), "2026-11-24", {"type": "datepicker", "initial_date": "2026-11-24"}),
+        (TextRules(kind="date"), "", {"type": "datepicker"}),
+        (
+            TextRules(kind="date-time"),
+            "2026-11-24T16:30:00+01:00",
+            {"type": "datetimepicker", "initial_date_time": 1_795_534_200},
+        ),
+        (TextRules(kind="date-time"), "1970-01-01T00:00:00Z", {"type": "datetimepicker"}),
+    ],
+)
+def test_a_number_an_address_and_a_date_have_slacks_own_fields(
+    rules: TextRules, value: str, made: dict[str, Any]
+) -> None:
+    view = shown(FIELD.evolve(rules=rules, value=value))
+    assert {name: one for name, one in entry(view).items() if name not in ("action_id", "focus_on_load")} == made
+
+
+@pytest.mark.parametrize(
+    ("rules", "value"),
+    [
+        (TextRules(kind="integer"), "seven"),
+        (TextRules(kind="number"), "1e3"),
+        (TextRules(kind="date"), "tomorrow"),
+        (TextRules(kind="email"), "ada at example"),
+        (TextRules(kind="uri"), ""),
+        (TextRules(), ""),
+    ],
+)
+def test_a_text_that_such_a_field_cannot_hold_is_kept(rules: TextRules, value: str) -> None:
+    made = entry(shown(FIELD.evolve(rules=rules, value=value)))
+    assert made["type"] == "plain_text_input"
+    assert made.get("initial_value", "") == value
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        ({"type": "number_input", "value": "4.2"}, "4.2"),
+        ({"type": "email_text_input", "value": "ada@example.com"}, "ada@example.com"),
+        ({"type": "datepicker", "selected_date": "2026-11-24"}, "2026-11-24"),
+        ({"type": "datepicker", "selected_date": None}, ""),
+        ({"type": "datetimepicker", "selected_date_time": 1_795_534_200}, "2026-11-24T15:30:00Z"),
+        ({"type": "datetimepicker", "selected_date_time": None}, ""),
+        ({"type": "datetimepicker", "selected_date_time": 10**20}, ""),
+        ({"type": "datetimepicker", "selected_date_time": True}, ""),
+    ],
+)
+def test_what_such_a_field_holds_is_read_as_a_text(state: dict[str, Any], text: str) -> None:
+    assert text_modal.read_text({"state": {"values": {"askback:answer": {"askback:text": state}}}}) == text
+
+
 def test_a_number_or_a_date_is_one_line_unless_a_rejected_text_has_more() -> None:
     assert entry(shown(FIELD.evolve(is_line=True)))["multiline"] is False
     assert entry(shown(FIELD))["multiline"] is True
