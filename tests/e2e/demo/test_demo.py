@@ -280,7 +280,10 @@ def test_the_tour_plays_and_prints_what_it_reads_back(tmp_path: Path) -> None:
         "Review your answers",
         "» ada presses [ Edit Time ]",
         '"Who watches the release?"="Ada", "When shall it begin?"="Tonight", "Who is to be told?"="Support, Sales"',
-        "askback ▸ Thank you. The release begins tonight, and Ada watches it.",
+        "» ada picks Remind me in an hour",
+        "Reminder for @ada",
+        "To be discussed first",
+        "askback ▸ Nobody has, since March. The release begins tonight, and Ada watches it.",
     ):
         assert words in text
     assert list(tmp_path.iterdir()) == []

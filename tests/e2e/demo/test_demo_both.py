@@ -25,8 +25,11 @@ TOUR = (
     "Review your answers",
     "» ada presses [ Edit Time ]",
     '"Who watches the release?"="Ada", "When shall it begin?"="Tonight", "Who is to be told?"="Support, Sales"',
-    "askback ▸ Thank you. The release begins tonight, and Ada watches it.",
-    "4 questions of the model, each answered exactly once.",
+    "» ada picks Remind me in an hour",
+    "Reminder for @ada",
+    "To be discussed first",
+    "askback ▸ Nobody has, since March. The release begins tonight, and Ada watches it.",
+    "5 questions of the model, each answered exactly once.",
 )
 
 
