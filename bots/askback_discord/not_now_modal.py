@@ -66,7 +66,7 @@ def _build_note(field: TextField) -> Component:
     return {
         "type": limits.LABELLED,
         "label": "Your note (optional)",
-        "description": f"The card shows it, and the asker gets it. {field.hint}",
+        "description": f"The card shows it. {field.hint}",
         "component": {
             "type": limits.INPUT,
             "custom_id": control_ids.TEXT,

@@ -93,7 +93,7 @@ def _build_note(field: TextField) -> Block:
         "block_id": ANSWER,
         "optional": True,
         "label": plain("Your note"),
-        "hint": plain(f"The card shows it, and the asker gets it. {field.hint}"),
+        "hint": plain(f"The card shows it. {field.hint}"),
         "element": {
             "type": "plain_text_input",
             "action_id": TEXT,

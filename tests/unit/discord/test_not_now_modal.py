@@ -51,6 +51,10 @@ def test_a_reminder_after_the_end_is_not_offered() -> None:
     assert list_ways(shown(deadline=NOW + timedelta(seconds=1))) == ["discuss", "cancel"]
 
 
+def test_after_the_deadline_it_still_opens() -> None:
+    assert {"discuss", "cancel"} <= {*list_ways(shown(deadline=NOW - timedelta(minutes=1)))}
+
+
 def test_who_may_only_cancel_has_no_choice() -> None:
     made = shown(only_cancels=True)
     assert made["title"] == "Cancel this question"

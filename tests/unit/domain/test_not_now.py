@@ -96,6 +96,8 @@ def test_no_reminder_is_offered_that_would_come_after_the_end() -> None:
     soon = list_ways(every, now=NOON, deadline=NOON + HOUR + timedelta(seconds=1))
     assert soon == ("discuss", "hour", "tomorrow", "time", "cancel"), "the day and the time are not known yet"
     assert "hour" not in list_ways(every, now=NOON, deadline=NOON + HOUR)
+    late = list_ways(every, now=NOON, deadline=NOON - HOUR)
+    assert late == ("discuss", "tomorrow", "time", "cancel"), "the question may still be open"
 
 
 def test_a_reminder_leaves_the_question_open_and_changes_the_card() -> None:

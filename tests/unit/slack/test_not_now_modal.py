@@ -47,6 +47,10 @@ def test_a_reminder_after_the_end_is_not_offered() -> None:
     assert "hour" not in list_ways(shown(deadline=NOW + timedelta(minutes=59)))
 
 
+def test_after_the_deadline_it_still_opens() -> None:
+    assert {"discuss", "cancel"} <= {*list_ways(shown(deadline=NOW - timedelta(minutes=1)))}
+
+
 def test_who_may_only_cancel_sees_only_that() -> None:
     view = shown(only_cancels=True)
     assert list_ways(view) == ["cancel"]
