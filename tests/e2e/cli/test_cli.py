@@ -8,7 +8,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 from askback.cli.main import app
 from askback.errors import OperatorError
 from askback.ports.installed_bots import get_bot
+from support.processes import Launcher
 
 ASKBACK = Path(sys.executable).with_name("askback")
 SINGLE = {
@@ -36,14 +37,38 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "COLUMNS": "80", "NO_COLOR": "1", **more}
 
 
-def run(
-    folder: Path, *arguments: str, stdin: str | bytes = "", command: tuple[str, ...] = (str(ASKBACK),), **more: str
-) -> subprocess.CompletedProcess[str]:
-    given = stdin.encode() if isinstance(stdin, str) else stdin
-    done = subprocess.run(
-        [*command, *arguments], input=given, capture_output=True, cwd=folder, env=environment(**more), timeout=60
-    )
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+class Runner(Protocol):
+    """Runs a command, without its import time if nothing is written to it."""
+
+    def __call__(
+        self,
+        folder: Path,
+        *arguments: str,
+        stdin: str | bytes = "",
+        command: tuple[str, ...] | None = None,
+        **more: str,
+    ) -> subprocess.CompletedProcess[str]: ...
+
+
+@pytest.fixture
+def run(launcher: Launcher) -> Runner:
+    def run_in(
+        folder: Path, *arguments: str, stdin: str | bytes = "", command: tuple[str, ...] | None = None, **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        if not stdin and command is None:
+            return launcher.run(*arguments, folder=folder, environment=environment(**more))
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(
+            [*(command or (ASKBACK,)), *arguments],
+            input=given,
+            capture_output=True,
+            cwd=folder,
+            env=environment(**more),
+            timeout=60,
+        )
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run_in
 
 
 def lines(done: subprocess.CompletedProcess[str] | Result) -> list[Any]:
@@ -59,14 +84,16 @@ def lines(done: subprocess.CompletedProcess[str] | Result) -> list[Any]:
         (("slack",), ["askback slack", "askback.toml", "SIGTERM"]),
     ],
 )
-def test_every_help_teaches_within_80_columns(tmp_path: Path, command: tuple[str, ...], words: list[str]) -> None:
+def test_every_help_teaches_within_80_columns(
+    run: Runner, tmp_path: Path, command: tuple[str, ...], words: list[str]
+) -> None:
     done = run(tmp_path, *command, "--help")
     assert done.returncode == 0
     assert all(word in done.stdout for word in words), done.stdout
     assert max(len(line) for line in done.stdout.splitlines()) <= 80
 
 
-def test_help_says_which_options_repeat_and_nothing_about_the_type_of_flags(tmp_path: Path) -> None:
+def test_help_says_which_options_repeat_and_nothing_about_the_type_of_flags(run: Runner, tmp_path: Path) -> None:
     for command in ((), ("ask",), ("mcp",), ("slack",), ("show",)):
         assert "<bool>" not in run(tmp_path, *command, "--help").stdout, command
     asking = " ".join(run(tmp_path, "ask", "--help", COLUMNS="300").stdout.split())
@@ -74,7 +101,7 @@ def test_help_says_which_options_repeat_and_nothing_about_the_type_of_flags(tmp_
     assert asking.count("Can be repeated.") == 7
 
 
-def test_a_value_too_many_is_refused_with_the_way_to_give_several(tmp_path: Path) -> None:
+def test_a_value_too_many_is_refused_with_the_way_to_give_several(run: Runner, tmp_path: Path) -> None:
     done = run(tmp_path, "ask", "Go?", "--to", "slack:#deploys", "--approvers", "@ada", "@release", COLUMNS="300")
     assert done.returncode == 2
     assert "(@release). Each option takes one value: repeat it, as in --option Yes --option No." in done.stderr
@@ -86,26 +113,28 @@ def test_a_value_too_many_is_refused_with_the_way_to_give_several(tmp_path: Path
     ("typed", "found"),
     [("askback as", ["ask"]), ("askback ask --requ", ["--requested-by"]), ("askback ask --reasons y", ["yes"])],
 )
-def test_a_shell_completes_commands_options_and_values(tmp_path: Path, typed: str, found: list[str]) -> None:
+def test_a_shell_completes_commands_options_and_values(
+    run: Runner, tmp_path: Path, typed: str, found: list[str]
+) -> None:
     last = len(typed.split()) - 1
     done = run(tmp_path, _ASKBACK_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(last))
     assert (done.stdout.split(), done.stderr) == (found, "")
 
 
-def test_it_says_its_version_and_runs_as_a_module(tmp_path: Path) -> None:
+def test_it_says_its_version_and_runs_as_a_module(run: Runner, tmp_path: Path) -> None:
     said = f"askback {version('askback')}\n"
     assert run(tmp_path, "--version").stdout == said
     assert run(tmp_path, "--version", command=(sys.executable, "-m", "askback")).stdout == said
 
 
-def test_a_command_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path) -> None:
+def test_a_command_that_is_not_there_is_refused_with_those_that_are(run: Runner, tmp_path: Path) -> None:
     done = run(tmp_path, "slak")
     assert done.returncode == 2
     assert "slack" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_slack_without_settings_says_what_is_missing_and_where_to_get_it(tmp_path: Path) -> None:
+def test_slack_without_settings_says_what_is_missing_and_where_to_get_it(run: Runner, tmp_path: Path) -> None:
     done = run(tmp_path, "slack")
     assert done.returncode == 2
     assert done.stdout == ""
@@ -116,7 +145,7 @@ def test_slack_without_settings_says_what_is_missing_and_where_to_get_it(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_slack_with_wrong_settings_says_so_and_no_secret(tmp_path: Path) -> None:
+def test_slack_with_wrong_settings_says_so_and_no_secret(run: Runner, tmp_path: Path) -> None:
     secret = "xoxp-do-not-show"
     done = run(
         tmp_path, "slack", SLACK_BOT_TOKEN=secret, SLACK_APP_TOKEN=secret, ASKBACK_TIMEOUT="soon",
@@ -145,7 +174,7 @@ TOKENS = {
     [("slack",), ("run",), ("ask", "Go?", "--to", "slack:#x", "--option", "Yes", "--approvers", "anyone"), ("demo",)],
     ids=lambda command: command[0],
 )
-def test_a_misspelt_variable_switches_no_rule_off(tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_a_misspelt_variable_switches_no_rule_off(run: Runner, tmp_path: Path, command: tuple[str, ...]) -> None:
     """Neither the approval of tools, nor its approvers, nor the people who may talk."""
     misspelt = {
         "ASKBACK_APPROVAL_TOOL": "deploy", "ASKBACK_APPROVER": "slack:U0LOCALBEN",
@@ -165,7 +194,9 @@ def test_a_misspelt_variable_switches_no_rule_off(tmp_path: Path, command: tuple
 
 @pytest.mark.parametrize("name", ["ASKBACK_APPROVERS", "ASKBACK_APPROVAL_TOOLS", "ASKBACK_SLACK_ALLOW_PEOPLE"])
 @pytest.mark.parametrize("value", ["", ","])
-def test_a_list_without_an_entry_keeps_the_bot_from_starting(tmp_path: Path, name: str, value: str) -> None:
+def test_a_list_without_an_entry_keeps_the_bot_from_starting(
+    run: Runner, tmp_path: Path, name: str, value: str
+) -> None:
     done = run(tmp_path, "slack", **TOKENS, **{name: value})
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
@@ -173,7 +204,7 @@ def test_a_list_without_an_entry_keeps_the_bot_from_starting(tmp_path: Path, nam
     assert "fill it in, or leave it out." in line
 
 
-def test_slack_that_cannot_be_reached_is_one_sentence(tmp_path: Path) -> None:
+def test_slack_that_cannot_be_reached_is_one_sentence(run: Runner, tmp_path: Path) -> None:
     tokens = {"SLACK_BOT_TOKEN": "xoxb-s3cret", "SLACK_APP_TOKEN": "xapp-s3cret", "ANTHROPIC_API_KEY": "sk-s3cret"}
     done = run(tmp_path, "slack", ASKBACK_SLACK_API_URL="http://127.0.0.1:9/api/", **tokens)
     assert done.returncode == 2
@@ -183,7 +214,7 @@ def test_slack_that_cannot_be_reached_is_one_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_database_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
+def test_a_database_that_cannot_be_used_is_one_sentence(run: Runner, tmp_path: Path) -> None:
     tokens = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "ANTHROPIC_API_KEY": "sk-1"}
     password = "postgres://me:s3cret@db/askback"
     (tmp_path / "file").touch()
@@ -195,7 +226,7 @@ def test_a_database_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
         assert "s3cret" not in done.stderr
 
 
-def test_a_terminal_obeys_nothing_that_an_error_quotes(tmp_path: Path) -> None:
+def test_a_terminal_obeys_nothing_that_an_error_quotes(run: Runner, tmp_path: Path) -> None:
     by_main = run(tmp_path, "pending", ASKBACK_CONFIG="nowhere\x1b[31m\u202e.toml")
     by_ask = run(tmp_path, "ask", "Go?", "--to", "slack:#x", "--option", "Yes", "--escalate", "leads\x1b[31m\u202e")
     for done in (by_main, by_ask):
@@ -286,7 +317,7 @@ def test_preview_refuses_what_is_no_file_of_text(tmp_path: Path) -> None:
         assert words in " ".join(done.stderr.replace("│", "").split())
 
 
-def test_preview_names_the_tools_and_the_platforms_that_there_are(tmp_path: Path) -> None:
+def test_preview_names_the_tools_and_the_platforms_that_there_are(run: Runner, tmp_path: Path) -> None:
     for arguments, words in (
         (("--tool", "asks"), "askback: There is no question tool 'asks'. The tools are AskUserQuestion"),
         (("--platform", "irc"), "askback: There is no bot for 'irc'. The bots are: "),
@@ -297,7 +328,7 @@ def test_preview_names_the_tools_and_the_platforms_that_there_are(tmp_path: Path
         assert len(done.stderr.splitlines()) == 1
 
 
-def test_preview_writes_utf8_whatever_the_locale_is(tmp_path: Path) -> None:
+def test_preview_writes_utf8_whatever_the_locale_is(run: Runner, tmp_path: Path) -> None:
     text = json.dumps({"questions": [{**SINGLE["questions"][0], "question": "Wo ⚡ \ud83d\ude00? \ud800"}]})
     done = run(tmp_path, "preview", stdin=text, PYTHONIOENCODING="ascii", LC_ALL="C")
     assert (done.returncode, done.stderr) == (0, "")
@@ -326,7 +357,9 @@ def test_preview_ends_quietly_when_its_reader_goes_away(tmp_path: Path) -> None:
     [(">&-", 0, ""), ("<&-", 2, "Name a FILE"), (">/dev/full", 1, "Could not write to standard output")],
     ids=["output", "input", "disk"],
 )
-def test_what_is_closed_or_full_is_said_in_a_sentence(tmp_path: Path, closed: str, code: int, words: str) -> None:
+def test_what_is_closed_or_full_is_said_in_a_sentence(
+    run: Runner, tmp_path: Path, closed: str, code: int, words: str
+) -> None:
     (tmp_path / "call.json").write_text(json.dumps(SINGLE))
     file = "" if closed.startswith("<") else "call.json"
     done = run(tmp_path, command=("sh", "-c", f"{ASKBACK} preview {file} {closed}"))
@@ -335,13 +368,13 @@ def test_what_is_closed_or_full_is_said_in_a_sentence(tmp_path: Path, closed: st
 
 
 @pytest.mark.parametrize("arguments", ["--version", "ask --help", "doctor"])
-def test_what_no_command_can_write_out_is_said_in_a_sentence(tmp_path: Path, arguments: str) -> None:
+def test_what_no_command_can_write_out_is_said_in_a_sentence(run: Runner, tmp_path: Path, arguments: str) -> None:
     done = run(tmp_path, command=("sh", "-c", f"{ASKBACK} {arguments} >/dev/full"))
     assert done.stderr == "askback: Could not write to standard output: No space left on device.\n"
     assert done.returncode == 1
 
 
-def test_a_complaint_that_nobody_hears_is_not_printed_as_a_result(tmp_path: Path) -> None:
+def test_a_complaint_that_nobody_hears_is_not_printed_as_a_result(run: Runner, tmp_path: Path) -> None:
     done = run(tmp_path, command=("sh", "-c", f"{ASKBACK} show x2f 2>&-"))
     assert (done.returncode, done.stdout) == (2, "")
     done = run(tmp_path, command=("sh", "-c", f"{ASKBACK} show x2f 2>/dev/full"))
@@ -369,19 +402,19 @@ def test_an_address_that_is_none_is_noticed(
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_an_address_that_is_none_is_said_in_a_sentence(tmp_path: Path, name: str) -> None:
+def test_an_address_that_is_none_is_said_in_a_sentence(run: Runner, tmp_path: Path, name: str) -> None:
     done = run(tmp_path, "run", **{**TOKENS, name: "://[half"})
     assert done.returncode == 2
     assert f"askback: {name} is not an address" in done.stderr
 
 
-def test_a_platform_without_signed_http_says_so_in_one_sentence(tmp_path: Path) -> None:
+def test_a_platform_without_signed_http_says_so_in_one_sentence(run: Runner, tmp_path: Path) -> None:
     done = run(tmp_path, "discord", "--http", "127.0.0.1:3000")
     assert done.returncode == 2
     assert done.stderr == "askback: Discord sends events only over its gateway: leave out --http.\n"
 
 
-def test_a_platform_without_shards_says_so_in_one_sentence(tmp_path: Path) -> None:
+def test_a_platform_without_shards_says_so_in_one_sentence(run: Runner, tmp_path: Path) -> None:
     done = run(tmp_path, "slack", "--shard", "0/2")
     assert done.returncode == 2
     assert done.stderr.startswith("askback: Slack has no shards: it distributes events")
@@ -389,26 +422,26 @@ def test_a_platform_without_shards_says_so_in_one_sentence(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("shard", ["2/2", "x", "0/0", "1", "-1/2", "½/2"])
-def test_a_shard_that_is_none_is_refused_with_two_that_are(tmp_path: Path, shard: str) -> None:
+def test_a_shard_that_is_none_is_refused_with_two_that_are(run: Runner, tmp_path: Path, shard: str) -> None:
     said = "is not a shard: write NUMBER/COUNT, counted from 0, such as 0/2 and 1/2 for two processes."
     done = run(tmp_path, "discord", f"--shard={shard}")
     assert (done.returncode, done.stderr) == (2, f"askback: --shard {shard} {said}\n")
 
 
-def test_a_shard_in_the_settings_is_checked_as_well(tmp_path: Path) -> None:
+def test_a_shard_in_the_settings_is_checked_as_well(run: Runner, tmp_path: Path) -> None:
     done = run(tmp_path, "discord", **{**TOKENS, "ASKBACK_DISCORD_SHARD": "2/2"})
     assert done.returncode == 2
     assert "askback: ASKBACK_DISCORD_SHARD is not a shard: write NUMBER/COUNT" in done.stderr
 
 
-def test_an_http_address_that_is_none_is_refused_with_one_that_is(tmp_path: Path) -> None:
+def test_an_http_address_that_is_none_is_refused_with_one_that_is(run: Runner, tmp_path: Path) -> None:
     done = run(tmp_path, "slack", "--http", "everywhere")
     assert done.returncode == 2
     assert "127.0.0.1:3000" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_over_http_everything_that_is_missing_is_said_at_once(tmp_path: Path) -> None:
+def test_over_http_everything_that_is_missing_is_said_at_once(run: Runner, tmp_path: Path) -> None:
     done = run(tmp_path, "slack", "--http", "3000")
     assert done.returncode == 2
     assert [line.split(" is missing")[0] for line in done.stderr.splitlines()] == [
