@@ -72,8 +72,11 @@ NO_REMINDERS = "Nobody can be reminded of a decision of several people. Please v
 
 def list_ways(offered: Sequence[WayName], *, now: datetime, deadline: datetime | None) -> tuple[WayName, ...]:
     """Return the offered ways without those whose reminder would come after the deadline. None means no deadline."""
-    delays = {name: WAYS[name].delay for name in offered}
-    return tuple(name for name, delay in delays.items() if deadline is None or delay is None or now + delay < deadline)
+
+    def is_early(delay: timedelta | None) -> bool:
+        return deadline is None or delay is None or now + delay < deadline
+
+    return tuple(name for name in offered if is_early(WAYS[name].delay))
 
 
 def build_operation(name: WayName, reason: str, *, now: datetime, at: datetime | None = None) -> Operation | None:
