@@ -106,7 +106,7 @@ class Clicks:
             ask = await self._manager.get(control.ask_id)
             known = () if ask is None else ask.messages
             pressed = replace(pressed, message=next((one for one in known if one.id == pressed.unplaced), None))
-        if control is not None and (control.kind == "use" or control.kind == "keep" or control.kind == "discuss"):
+        if control is not None and control.kind in ("use", "keep", "discuss"):
             chosen = await self._choose(control.ask_id, pressed.actor, control.kind)
             if not chosen.known:
                 await reply.wait_for_other_process()

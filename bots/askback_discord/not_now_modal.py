@@ -72,7 +72,7 @@ def _build_note(field: TextField) -> Component:
             "custom_id": control_ids.TEXT,
             "style": PARAGRAPH,
             "required": False,
-            "max_length": field.longest,
+            "max_length": field.rules.max_length,
             "placeholder": field.placeholder,
         },
     }

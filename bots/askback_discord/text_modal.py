@@ -30,7 +30,7 @@ def build_modal(field: TextField) -> Component:
         "custom_id": control_ids.TEXT,
         "style": ONE_LINE if field.is_line else PARAGRAPH,
         "required": False,  # the bot then receives an empty text, and explains the problem
-        "max_length": limits.INPUT_VALUE if field.choice is None else field.longest,
+        "max_length": limits.INPUT_VALUE if field.choice is None else field.rules.max_length,
         "placeholder": _get_placeholder(field),
     }
     if kept:

@@ -116,7 +116,7 @@ class Clicks:
 
     async def _commit_click(self, pressed: Click) -> None:
         control = pressed.control
-        if control is not None and (control.kind == "use" or control.kind == "keep" or control.kind == "discuss"):
+        if control is not None and control.kind in ("use", "keep", "discuss"):
             chosen = await self._choose(control.ask_id, pressed.actor, control.kind)
             if chosen.notice is not None and not self._notices.try_allow((pressed.actor.id, control.ask_id)):
                 return

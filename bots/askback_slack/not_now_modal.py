@@ -98,7 +98,7 @@ def _build_note(field: TextField) -> Block:
             "type": "plain_text_input",
             "action_id": TEXT,
             "multiline": True,
-            "max_length": field.longest,
+            "max_length": field.rules.max_length,
             "placeholder": plain(field.placeholder),
         },
     }

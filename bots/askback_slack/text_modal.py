@@ -130,7 +130,7 @@ def _build_text_entry(field: TextField, value: str) -> Block:
     made: Block = {
         "type": "plain_text_input",
         "multiline": not field.is_line,
-        "max_length": limits.INPUT_TEXT if field.choice is None else field.longest,
+        "max_length": limits.INPUT_TEXT if field.choice is None else field.rules.max_length,
         "placeholder": plain(_get_placeholder(field)),
     }
     return {**made, "initial_value": value} if value else made

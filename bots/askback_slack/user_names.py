@@ -18,7 +18,7 @@ from askback.ports.platform import DeliveryError, MessageNotFound, RetryableErro
 from askback.text.literal import to_single_line
 from askback_slack.api_calls import SlackApi
 from askback_slack.installation import Installation, find_tenant
-from askback_slack.json_access import Json, get_text, get_value
+from askback_slack.json_access import get_text, get_value
 
 log = logging.getLogger("askback.slack")
 
@@ -37,7 +37,9 @@ class _Known:
     name: str
     team: str | None
     org: str | None
-    zone: tzinfo | None
+    zone: str | None
+    offset: object
+    """Seconds between UTC and their time, as Slack says it."""
 
 
 class UserNames:
@@ -68,7 +70,8 @@ class UserNames:
             name=to_single_line(name) or user,
             team=get_text(data, "user", "team_id"),
             org=get_text(data, "user", "enterprise_user", "enterprise_id"),
-            zone=_read_zone(data),
+            zone=get_text(data, "user", "tz"),
+            offset=get_value(data, "user", "tz_offset"),
         )
         return self._known[user].name
 
@@ -76,7 +79,7 @@ class UserNames:
         """Return the time zone of a person. None if the lookup fails, or if Slack does not say it. Never raises."""
         await self.fetch_name(user)
         known = self._known.get(user)
-        return None if known is None else known.zone
+        return None if known is None else _build_zone(known.zone, known.offset)
 
     def _get_tenant(self, user: str, home: Installation) -> str | None:
         """Return the tenant of a person whose name was looked up before, or None if it is unknown."""
@@ -99,9 +102,11 @@ class UserNames:
         return text
 
 
-def _read_zone(data: Json) -> tzinfo | None:
-    """Return the time zone in a person's profile: by its name, which knows daylight saving time, or by its offset."""
-    name, seconds = get_text(data, "user", "tz"), get_value(data, "user", "tz_offset")
+def _build_zone(name: str | None, seconds: object) -> tzinfo | None:
+    """Return the time zone of that name, which knows daylight saving time, or else one of that offset.
+
+    None means that neither is known.
+    """
     try:
         if name is not None:
             return ZoneInfo(name)

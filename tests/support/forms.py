@@ -21,9 +21,8 @@ def build_field(ask_id: str) -> TextField:
         prompt="Which one?",
         placeholder="Enter…",
         value="",
-        longest=1000,
+        rules=TextRules(),
         multi=False,
-        hint="Up to 1,000 characters.",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
-    "LONGEST_REASON",
+    "REASON_RULES",
     "Closed",
     "Incomplete",
     "NotPossible",
@@ -13,6 +13,8 @@ __all__ = [
     "is_click_recorded",
     "record_click",
 ]
+
+from typing import Final
 
 from askback.domain.actions import (
     Action,
@@ -34,10 +36,11 @@ from askback.domain.actions import (
 )
 from askback.domain.interview import Draft, Interview, Phase, SelectionSnapshot, settle
 from askback.domain.outcome import Outcome
+from askback.domain.text_rules import TextRules
 from askback.errors import PersonError
 
-LONGEST_REASON = 1000
-"""Maximum number of characters of a reason, after trimming."""
+REASON_RULES: Final = TextRules(max_length=1000)
+"""The rules for a reason, which may also be missing."""
 
 KEPT_DELIVERIES = 20
 """Number of clicks that an interview remembers by the platform's ids, to deduplicate them."""
@@ -55,6 +58,9 @@ class Stale(PersonError):
 
 class Closed(PersonError):
     """Raised for a click on an ask that has ended."""
+
+    def __init__(self) -> None:
+        super().__init__("This question is already closed. Your click changed nothing.")
 
 
 class Incomplete(PersonError):
@@ -96,17 +102,16 @@ def check_reason(reason: str | None) -> str | None:
 
     Raises `NotPossible` if it is too long.
     """
-    reason = reason.strip() if reason else ""
-    _require(
-        len(reason) <= LONGEST_REASON,
-        f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(reason):,}.",
-    )
+    reason = (reason or "").strip()
+    problem = REASON_RULES.find_problem(reason) if reason else None
+    if problem is not None:
+        raise NotPossible(problem)
     return reason or None
 
 
 def _apply_operation(interview: Interview, action: Action) -> Interview:
     if interview.phase == "closed":
-        raise Closed("This question is already closed. Your click changed nothing.")
+        raise Closed
     operation = action.operation
     match operation:
         case Cancel(reason=reason):

@@ -67,6 +67,7 @@ ENDINGS: Final[Mapping[OutcomeStatus, str]] = {
 }
 """First line of a settled card without an answer of one line."""
 DISCUSS = "To be discussed first"
+"""That line if somebody wants to discuss the question before anybody answers it."""
 SHOW_QUESTION = "Show question"
 """Label of the button that shows what a settled card leaves out."""
 SHOW_QUESTIONS = "Show questions"

@@ -109,7 +109,7 @@ def add_reminder(ask: Ask, action: Action, operation: Remind) -> Ask:
     if is_click_recorded(interview, action):
         return ask
     if interview.phase == "closed":
-        raise Closed("This question is already closed. Your click changed nothing.")
+        raise Closed
     if policy.approval is not None:
         raise NotPossible(NO_REMINDERS)
     reason = check_reason(operation.reason)

@@ -6,7 +6,7 @@ __all__ = ["TextField", "build_reason_field", "build_text_field", "build_vote_fi
 
 from pydantic import AwareDatetime
 
-from askback.domain.apply_action import LONGEST_REASON
+from askback.domain.apply_action import REASON_RULES
 from askback.domain.ask import Ask
 from askback.domain.card import LONGEST_NAMED, get_excerpt
 from askback.domain.interview import Interview
@@ -14,8 +14,6 @@ from askback.domain.text_kinds import is_checked
 from askback.domain.text_rules import TextRules
 from askback.internal.values import Value
 from askback.text.literal import fit_line, to_single_line
-
-_REASON_HINT = TextRules(max_length=LONGEST_REASON).describe()
 
 
 class TextField(Value):
@@ -28,15 +26,10 @@ class TextField(Value):
     placeholder: str
     value: str
     """The text in the field when it opens."""
-    longest: int
-    hint: str
-    """What a person can write, in a sentence."""
+    rules: TextRules
+    """The rules of the text. A platform may have a field of its own for its kind."""
     multi: bool
     """True if the text is added to the chosen options rather than replacing them."""
-    is_line: bool = False
-    """True if one line is enough, as for a number or a date."""
-    rules: TextRules = TextRules()
-    """The rules of the answer. A platform may have a field of its own for its kind."""
     declines: bool = False
     """True if it leaves the question for now, in one of several ways. The text is the reason, which may be empty."""
     deadline: AwareDatetime | None = None
@@ -45,6 +38,16 @@ class TextField(Value):
     """True if the person may cancel the question and not answer it."""
     choice: int | None = None
     """The index of the option that sending it chooses, with the text as the reason."""
+
+    @property
+    def hint(self) -> str:
+        """What a person can write, in a sentence."""
+        return self.rules.describe()
+
+    @property
+    def is_line(self) -> bool:
+        """True if one line is enough, as for a number or a date. A rejected text may have more, and would lose them."""
+        return is_checked(self.rules.kind) and to_single_line(self.value) == self.value
 
 
 def build_text_field(ask_id: str, interview: Interview) -> TextField:
@@ -60,12 +63,8 @@ def build_text_field(ask_id: str, interview: Interview) -> TextField:
         prompt=question.prompt,
         placeholder=question.placeholder,
         value=value,
-        longest=question.rules.max_length,
-        hint=question.rules.describe(),
-        multi=question.multi_select and bool(question.options),
-        # A rejected text may have more lines. A field of one line would lose them.
-        is_line=is_checked(question.rules.kind) and to_single_line(value) == value,
         rules=question.rules,
+        multi=question.multi_select and bool(question.options),
     )
 
 
@@ -80,8 +79,7 @@ def build_reason_field(ask: Ask, *, may_answer: bool) -> TextField:
         prompt=interview.question.prompt if single else "You do not answer these questions now.",
         placeholder="For example: which of them is cheaper?",
         value="",
-        longest=LONGEST_REASON,
-        hint=_REASON_HINT,
+        rules=REASON_RULES,
         multi=False,
         declines=True,
         deadline=ask.policy.deadline,
@@ -100,8 +98,7 @@ def build_vote_field(ask_id: str, interview: Interview, index: int, reason: str 
         prompt=question.prompt.partition("\n")[0] if get_excerpt(question) else question.prompt,
         placeholder=f"Why “{fit_line(question.options[index].label, LONGEST_NAMED)}”?",
         value=reason,
-        longest=LONGEST_REASON,
-        hint=_REASON_HINT,
+        rules=REASON_RULES,
         multi=False,
         choice=index,
     )

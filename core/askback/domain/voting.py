@@ -9,7 +9,7 @@ from __future__ import annotations
 __all__ = ["ReasonRequired", "VoteCount", "apply_vote", "count_votes", "find_missing_voters", "list_done"]
 
 from askback.domain.actions import Action, Cancel, Choose, ShowDetails, UndoVote
-from askback.domain.apply_action import LONGEST_REASON, Closed, NotPossible, Stale, is_click_recorded, record_click
+from askback.domain.apply_action import REASON_RULES, Closed, NotPossible, Stale, is_click_recorded, record_click
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.form import Option, Question
 from askback.domain.identity import Actor
@@ -96,7 +96,7 @@ def apply_vote(interview: Interview, approval: Approval, action: Action) -> Inte
     if is_click_recorded(interview, action):
         return interview
     if interview.phase == "closed":
-        raise Closed("This question is already closed. Your click changed nothing.")
+        raise Closed
     match action.operation:
         case ShowDetails():
             return interview
@@ -124,8 +124,9 @@ def _record_vote(interview: Interview, approval: Approval, action: Action, index
     why = (reason or "").strip()
     if approval.requires_reason(option) and not why:
         raise ReasonRequired(index, "" if reason is None else "Please say why: this decision needs a reason.")
-    if len(why) > LONGEST_REASON:
-        raise ReasonRequired(index, f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(why):,}.", why)
+    problem = REASON_RULES.find_problem(why) if why else None
+    if problem is not None:
+        raise ReasonRequired(index, problem, why)
     choice = Choice(index=index, value=option.value, label=option.label)
     mine = Vote(by=action.actor, choice=choice, reason=why or None, at=action.at)
     votes = (*(vote for vote in interview.votes if not vote.by.is_same_account(action.actor)), mine)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from askback.domain.actions import Choose, Decline, Next, Operation, Select, Submit, SubmitText
-from askback.domain.apply_action import LONGEST_REASON
+from askback.domain.apply_action import REASON_RULES
 from askback.domain.form import Option
 from askback.domain.interview import Interview
 from askback.domain.text_kinds import is_checked
@@ -98,7 +98,7 @@ def _parse_postponement(text: str, *, later: bool) -> tuple[Operation, ...]:
         return (Decline(reason=text.strip()),)
     match = _NOT_NOW.fullmatch(text)
     reason = "" if match is None else (match["why"] or match["because"]).strip()
-    return (Decline(reason=reason),) if 0 < len(reason) <= LONGEST_REASON else ()
+    return (Decline(reason=reason),) if 0 < len(reason) <= REASON_RULES.max_length else ()
 
 
 @dataclass(frozen=True, slots=True)

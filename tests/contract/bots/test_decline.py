@@ -207,6 +207,17 @@ async def test_the_time_of_a_reminder_can_be_chosen(desk: Desk) -> None:
 
 
 @pytest.mark.only("slack", reason="Discord says nobody's time zone")
+async def test_a_time_zone_that_slack_does_not_say_is_told_where_it_was_chosen(desk: Desk) -> None:
+    assert isinstance(desk, SlackDesk)
+    desk.workspace.faults.fail("users.info", "user_not_found", times=None)
+    talk, shown = await fruit(desk)
+    (why,) = await leave(desk, ADA, shown, "Remind me tomorrow at 9:00", "Then.")
+    assert "time zone" in why
+    assert await desk.submit(ADA, "Then.", way=IN_AN_HOUR) == ()
+    await card(desk, talk, "Reminder for")
+
+
+@pytest.mark.only("slack", reason="Discord says nobody's time zone")
 async def test_tomorrow_is_nine_o_clock_where_the_person_is(desk: Desk) -> None:
     assert isinstance(desk, SlackDesk)
     person = desk.workspace.people[desk.actor(ADA).id]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from askback.domain.actions import Action, Cancel, Choose, Decline, OpenDecline, ShowDetails, SubmitText
+from askback.domain.actions import Action, Cancel, Choose, Decline, OpenDecline, Remind, ShowDetails, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import OWN_REQUEST, Approval, Policy, Who
 from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Redraw
@@ -46,7 +46,7 @@ def board() -> Board:
     return Board()
 
 
-async def asked(one: Engine, approval: Approval = TWO, **more: Any) -> tuple[asyncio.Task[Outcome], Ask]:
+async def asked(one: Engine, approval: Approval | None = TWO, **more: Any) -> tuple[asyncio.Task[Outcome], Ask]:
     asking = asyncio.create_task(
         one.manager.ask(DEPLOY, **{"to": HERE, "who": THREE, "timeout": None, "approval": approval, **more})
     )
@@ -355,6 +355,31 @@ async def test_reminders_that_came_due_while_nothing_ran_are_one_after_the_start
     assert len(board.said) <= said + 1
     assert board.said[-1].mention is not None
     assert board.said[-1].mention.includes(DEE)
+
+
+async def test_a_reminder_that_a_person_asked_for_outlives_the_process(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking, ask = await asked(one, approval=None)
+        remind = Remind(moment=utc_now() + timedelta(hours=1), reason="In a meeting.")
+        assert isinstance(await one.press(ask, remind, BEN), Redraw)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+    async with engine(tmp_path, board, work=False) as nobody:
+        stored = await nobody.manager.get(ask.id)
+        assert stored is not None
+        (own,) = stored.policy.personal_reminders
+        assert (own.who.id, own.at, own.reason) == (BEN.id, remind.moment, "In a meeting.")
+        past = own.evolve(at=utc_now() - timedelta(seconds=1))
+        await nobody.change_policy(ask.id, personal_reminders=(past,))
+    said = len(board.said)
+    async with engine(tmp_path, board) as two:
+        await board.until(lambda: len(board.said) > said)
+        await two.worker.finish(30)
+        kept = await two.manager.get(ask.id)
+        assert kept is not None
+        assert (kept.status, kept.policy.personal_reminders) == ("open", ())
+    assert len(board.said) == said + 1
+    assert board.said[-1].mention == Who.only(own.who)
 
 
 # Stored rows

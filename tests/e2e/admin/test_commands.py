@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from askback.cli.admin.cancel import cancel_from_outside
 from askback.cli.admin.post import post
 from askback.cli.main import app
-from askback.domain.actions import Action, Choose, Submit, SubmitText
+from askback.domain.actions import Action, Cancel, Choose, Decline, Remind, Submit, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Approval, Escalation, Policy, Who
@@ -200,6 +200,21 @@ def test_show_tells_the_form_the_state_and_who_did_what(database: Path) -> None:
     wrote, handed = lines[lines.index("What people did") + 1 :]
     assert wrote.endswith("Ann (U1) wrote “mauve”")
     assert handed.endswith("Ann (U1) submitted the answers (settled the question)")
+
+
+def test_show_tells_who_will_be_reminded_and_how_they_left_it(database: Path) -> None:
+    moment = utc_now() + timedelta(minutes=30)
+    waiting = stored(database, Remind(moment=moment, reason=HOSTILE))
+    lines = askback("show", waiting.id).stdout.splitlines()
+    assert any(line.startswith("remind   ") and line.endswith("Ann asked for it") for line in lines)
+    assert "Ann (U1) asked for a reminder at " in lines[-1]
+    assert "\x1b" not in lines[-1]
+    for operation, words in (
+        (Decline(reason="Why?", discuss=True), "Ann (U1) wants to discuss it: “Why?” (settled the question)"),
+        (Cancel(reason="Enough."), "Ann (U1) cancelled: “Enough.” (settled the question)"),
+    ):
+        ask = stored(database, operation)
+        assert askback("show", ask.id).stdout.splitlines()[-1].endswith(words)
 
 
 def test_show_prints_json(database: Path) -> None:

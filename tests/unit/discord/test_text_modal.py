@@ -174,7 +174,7 @@ def test_a_notice_that_has_served_loses_its_button() -> None:
 
 
 def test_a_number_or_a_date_is_one_line_unless_a_rejected_text_has_more() -> None:
-    assert entry(shown(FIELD.evolve(is_line=True)))["style"] == 1
+    assert entry(shown(FIELD.evolve(rules=TextRules(kind="uri"))))["style"] == 1
     assert entry(shown(FIELD))["style"] == 2
     date = question(rules=TextRules(kind="date"))
     assert build_text_field(ASK, interview(date)).is_line

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from askback.domain.actions import Action, Cancel, Choose
-from askback.domain.apply_action import LONGEST_REASON
+from askback.domain.apply_action import REASON_RULES
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.card import WITHDRAW
 from askback.domain.click_response import Details
@@ -196,7 +196,8 @@ def test_any_decision_is_whole(data: st.DataObject, count: int, quorum: int, nam
     reasons = data.draw(st.lists(TEXT, min_size=1, max_size=5))
     for number, by in enumerate(everybody[:count]):
         if at.phase != "closed":
-            at = voted(at, approval, (by, number % 3, reasons[number % len(reasons)][:LONGEST_REASON].strip() or "x"))
+            reason = reasons[number % len(reasons)][: REASON_RULES.max_length].strip() or "x"
+            at = voted(at, approval, (by, number % 3, reason))
     made = shown(at, approval, Who(people=everybody[:-1], groups=(RELEASE,)))
     text = squeezed(said(made).replace(CONTINUED.removeprefix("-# "), "").replace(GOES_ON.removeprefix("-# "), ""))
     for given_by in at.votes:

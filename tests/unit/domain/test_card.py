@@ -265,7 +265,7 @@ def test_the_text_field_holds_what_was_written_before():
     story = Story(asked)
     field = build_text_field("ask", story.now)
     assert (field.ask_id, field.step, field.prompt, field.header) == ("ask", 0, asked.prompt, "")
-    assert (field.placeholder, field.value, field.longest, field.multi) == ("Say it", "", 40, True)
+    assert (field.placeholder, field.value, field.rules.max_length, field.multi) == ("Say it", "", 40, True)
     story.does(SubmitText(text="Basil"))
     assert build_text_field("ask", story.now).value == "Basil"
     story.does(SubmitText(text="x" * 41))

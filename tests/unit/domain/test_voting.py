@@ -24,7 +24,7 @@ from askback.domain.actions import (
     SubmitText,
     UndoVote,
 )
-from askback.domain.apply_action import LONGEST_REASON, Closed, NotPossible, Stale
+from askback.domain.apply_action import REASON_RULES, Closed, NotPossible, Stale
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, start_interview
@@ -308,10 +308,10 @@ def test_a_blank_reason_is_none(blank: str):
 def test_a_reason_that_is_too_long_is_given_back_to_be_shortened():
     ballot = Ballot(reasons="no")
     with pytest.raises(ReasonRequired, match=r"Please shorten it to 1,000 characters; it has 1,001\.") as refusal:
-        ballot.votes(ANN, NO, why="x" * (LONGEST_REASON + 1))
-    assert refusal.value.reason == "x" * (LONGEST_REASON + 1)
-    ballot.votes(ANN, NO, why=" " + "x" * LONGEST_REASON + " ")
-    assert ballot.ended.reason == "x" * LONGEST_REASON
+        ballot.votes(ANN, NO, why="x" * (REASON_RULES.max_length + 1))
+    assert refusal.value.reason == "x" * (REASON_RULES.max_length + 1)
+    ballot.votes(ANN, NO, why=" " + "x" * REASON_RULES.max_length + " ")
+    assert ballot.ended.reason == "x" * REASON_RULES.max_length
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)

@@ -180,7 +180,7 @@ def test_what_such_a_field_holds_is_read_as_a_text(state: dict[str, Any], text: 
 
 
 def test_a_number_or_a_date_is_one_line_unless_a_rejected_text_has_more() -> None:
-    assert entry(shown(FIELD.evolve(is_line=True)))["multiline"] is False
+    assert entry(shown(FIELD.evolve(rules=TextRules(kind="uri"))))["multiline"] is False
     assert entry(shown(FIELD))["multiline"] is True
     date = question(rules=TextRules(kind="date"))
     assert build_text_field(ASK, interview(date)).is_line

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.domain.actions import Action, Choose
-from askback.domain.apply_action import LONGEST_REASON
+from askback.domain.apply_action import REASON_RULES
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.card import EVERYTHING, WITHDRAW, Card
 from askback.domain.click_response import Details
@@ -81,7 +81,7 @@ def test_of_many_requesters_some_are_named_and_the_others_counted(count: int, na
 def test_every_vote_stands_there_with_its_whole_reason_however_many_there_are() -> None:
     people = crowd(60)
     rules = Approval(quorum=60, refusing=("no",), refusals=60)
-    reasons = [f"{n} ".ljust(LONGEST_REASON - 1, "x") + "!" for n in range(59)]
+    reasons = [f"{n} ".ljust(REASON_RULES.max_length - 1, "x") + "!" for n in range(59)]
     shown = decided(*((who, 0, why) for who, why in zip(people, reasons, strict=False)), rules=rules, people=people)
     messages = render.render_messages(shown)
     accepted(messages)
@@ -92,7 +92,7 @@ def test_every_vote_stands_there_with_its_whole_reason_however_many_there_are() 
     assert "more votes on the card" in messages[0].text, "what does not fit into the notification is counted"
 
 
-@given(st.text(max_size=300), st.text(min_size=1, max_size=LONGEST_REASON), st.booleans())
+@given(st.text(max_size=300), st.text(min_size=1, max_size=REASON_RULES.max_length), st.booleans())
 def test_any_name_and_any_reason_are_literal(name: str, reason: str, agrees: bool) -> None:
     who = ADA.evolve(name=name)
     rules = RULES.evolve(requesters=(CY.evolve(name=name),))
