@@ -112,7 +112,8 @@ class DiscordTextStream:
                 await self._find_existing()
             self._messages = await self._platform.write_text(self._place, text, self._messages, self._name)
             self._platform.search.remember_text(self._place, self._name, self._messages)
-            await self._remove_stray()
+            if await self._remove_stray():
+                self._messages = await self._platform.write_text(self._place, text, self._messages, self._name)
         return self._messages
 
     async def abandon(self, keep: Remainder = "text") -> None:
@@ -174,15 +175,21 @@ class DiscordTextStream:
                 self._platform.stop_typing(self._place)
         return self._resumed
 
-    async def _remove_stray(self) -> None:
-        """Delete further messages with the button, once the text itself has none."""
+    async def _remove_stray(self) -> bool:
+        """Delete further messages with the button. Return True if the text itself has the button again.
+
+        Then a process that lost the turn has just written a part of the text over the whole one.
+        """
         if not self._has_stray and not self._has_foreign_stray:
-            return
+            return False
+        found: Messages = ()
         try:
-            await self._platform.remove(await self._platform.find_posted(self._place, self._name))
+            found = await self._platform.find_posted(self._place, self._name)
+            await self._platform.remove(tuple(message for message in found if message not in self._messages))
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("Could not check for leftover Stop buttons: %s", error, extra={"action": "button_stays"})
         self._has_stray = self._has_foreign_stray = False
+        return any(message in self._messages for message in found)
 
     async def _find_existing(self) -> None:
         """Find a message whose posting was not confirmed, by its button."""

@@ -59,17 +59,25 @@ class OutboxTransactions(Transactions):
     async def delete_text(
         self, target: str, conversation_id: str | None = None, messages: tuple[MessageRef, ...] = ()
     ) -> None:
-        """Delete the row of a text that was delivered in these messages, or can never be."""
-        await self._run(lambda connection: _delete(connection, target, conversation_id, messages))
+        """Delete the row of a text that this process posted in these messages when its turn ended.
+
+        If another process may have overwritten the text meanwhile, the row stays and is due at once.
+        """
+        await self._run(lambda connection: _delete_text(connection, target, conversation_id, messages, 0))
 
     async def delete_item(self, item: OutboxItem, messages: tuple[MessageRef, ...] = ()) -> None:
         """Delete a row that was delivered or can never be, unless it has changed since it was leased.
 
         `messages` are those of a delivered text.
         """
-        await self._run(
-            lambda connection: _delete(connection, item.target, item.conversation_id, messages, item.revision)
-        )
+
+        def work(connection: Connection) -> None:
+            if item.kind == "card":
+                outbox.delete(connection, item.target, revision=item.revision)
+            else:
+                _delete_text(connection, item.target, item.conversation_id, messages, item.revision)
+
+        await self._run(work)
 
     async def give_up_text(self, item: OutboxItem, unshown: UnshownText, notice: OutgoingMessage) -> None:
         """Delete a text of the model that can never be shown. The model learns of it, and people by the notice."""
@@ -120,14 +128,15 @@ class OutboxTransactions(Transactions):
         await self._run(work)
 
 
-def _delete(
+def _delete_text(
     connection: Connection,
     target: str,
     conversation_id: str | None,
     messages: tuple[MessageRef, ...],
-    revision: int | None = None,
+    revision: int,
 ) -> None:
     if messages and conversation_id is not None:
         locks.lock_conversation(connection, conversation_id)
         conversations.set_last_text(connection, conversation_id, messages[-1])
     outbox.delete(connection, target, revision=revision)
+    outbox_leases.release_lease(connection, target, only_own=True)  # a row that is to be posted again is still there

@@ -258,7 +258,7 @@ def _restore_text(connection: Connection, conversation_id: str, after: int, outg
         return
     text = get_text(ended.content)
     if text:
-        outbox.enqueue_message(connection, outgoing.evolve(text=text), conversation_id, tried=True)
+        outbox.enqueue_message_again(connection, outgoing.evolve(text=text), conversation_id)
 
 
 def _find_last_exchange(connection: Connection, end: TurnEnd, last: Message) -> int:

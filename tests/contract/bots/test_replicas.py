@@ -305,6 +305,41 @@ async def test_a_part_that_arrives_after_the_whole_text_does_not_stay(
     assert not desk.can_stop(talk)
 
 
+@pytest.mark.only("discord", reason="on Slack, a process that ends a text leaves its message alone")
+async def test_a_part_that_arrives_while_the_other_process_looks_for_beginnings_does_not_stay(
+    office: Office, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The part has a button, as a beginning that was left behind has. The first process gives its turn up before the
+    second one has recorded the whole text.
+    """
+    office.may_fail = True
+    clock = office.services.discord.guild.clock
+    sleep, held = clock.sleep, {HELD: asyncio.Event(), HELD + 1: asyncio.Event()}
+    monkeypatch.setattr(clock, "sleep", lambda seconds: held[seconds].wait() if seconds in held else sleep(seconds))
+    faults = office.services.discord.guild.faults
+    first = await office.start()
+    desk.model.delay = 0.4
+    desk.model.script(turn(STORY), when="story")
+    talk = await desk.mention(ADA, "story")
+    await line(desk, talk, "It begins")
+    edit = hold_edit(office, desk)
+    await until(lambda: edit not in faults.active, "the first process writes a part")
+    first.suspend()
+    await office.start()
+    await until(lambda: desk.model._numbers > 1, "the second process asks the model", within=30)
+    look = faults.add(DiscordFault(kind="delay", operation="list_messages", seconds=HELD + 1))
+    await line(desk, talk, "Here it ends.")
+    await until(lambda: look not in faults.active, "the second process looks for beginnings")
+    held[HELD].set()
+    await until(lambda: "Here it ends." not in desk.lines(talk)[-1].text, "the part is written over the whole text")
+    first.resume()
+    await until(lambda: any("Dropped a turn" in one.said for one in office.replicas), "the first process drops its turn")
+    held[HELD + 1].set()
+    await until(lambda: "Here it ends." in desk.lines(talk)[-1].text, "the whole text is back", within=30)
+    assert len([one for one in desk.lines(talk) if one.bot]) == 1
+    await until(lambda: not desk.can_stop(talk), "the button goes")
+
+
 @pytest.mark.only("slack", reason="on Discord, any turn finds what is being written by its button")
 @pytest.mark.parametrize("by", ["chat.startStream", "chat.postMessage"])
 @pytest.mark.parametrize("falls", ["while it deletes its beginning", "before it hears of it"])

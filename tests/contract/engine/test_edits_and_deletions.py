@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from askback.domain.bot_access import Access
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.incoming_message import DeletedMessages, EditedMessage, IncomingMessage, MessageResult
+from askback.inbound.card_recovery import CardRecovery
 from askback.internal.clock import utc_now
 from askback.ports.platform import Messages
 from askback_sandbox.model.script import turn
@@ -239,6 +240,23 @@ async def test_who_deletes_a_card_again_and_again_waits_longer_each_time(tmp_pat
         assert await one.store.enqueue_redraw(ask.id)
         one.worker.wake()
         await stands_alone(one, ask, without=message)
+
+
+async def test_a_slow_look_that_finds_an_earlier_deletion_does_not_end_the_pause(tmp_path: Path, board: Board) -> None:
+    """As after a new connection, when all cards are looked at while people go on deleting."""
+    async with engine(tmp_path, board) as one, tea(one) as (ask, first):
+        board.holds["missing"] = asyncio.Event()
+        cards = CardRecovery(one.store, one.manager, {board.name: board})
+        async with asyncio.TaskGroup() as tasks:
+            looking = tasks.create_task(cards.check_card(ask))
+            await board.until(lambda: "missing" in board.calls)
+            await one.changes.handle_deletion(taken_away(board, first))
+            second = await stands_alone(one, ask, without=first)
+            await one.changes.handle_deletion(taken_away(board, second))
+            board.holds["missing"].set()
+        assert (await looking).posted_again
+        assert await one.store.get_time_until_due(board.name) > timedelta(seconds=5)
+        assert not board.open()
 
 
 # Edits

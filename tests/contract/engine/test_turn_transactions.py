@@ -506,6 +506,29 @@ async def test_a_part_that_a_slower_process_wrote_over_the_whole_is_replaced(thr
     assert item.attempts > 1, "part of it may stand there"
 
 
+@pytest.mark.parametrize("by", ["the process of the turn", "a worker"])
+async def test_a_part_that_a_slower_process_writes_while_the_whole_is_posted_is_replaced(
+    thread: Thread, by: str
+) -> None:
+    turn = await thread.begun()
+    text = OutgoingMessage(target=turn.text_target, text="The whole.", markdown=True, messages=(PART,))
+    assert await thread.ends(turn, content=({"type": "text", "text": "The whole."},), outgoing=text) is not None
+    if by == "a worker":
+        await thread.store.release_lease(text.target)
+        (item,) = await thread.store.lease(10, HERE.platform)
+        await thread.store.restore_text(turn, (PART,))
+        await thread.store.delete_item(item, (PART,))
+    else:
+        await thread.store.restore_text(turn, (PART,))
+        await thread.store.delete_text(text.target)
+    (item,) = await thread.store.lease(10, HERE.platform)
+    assert item.outgoing == text
+    assert item.attempts > 1, "part of it may stand there"
+    await thread.store.delete_item(item)
+    assert await thread.due() == []
+    assert await thread.store.get_time_until_due() is None
+
+
 async def test_what_a_person_wrote_is_not_posted_as_the_text_of_a_slower_process(thread: Thread) -> None:
     turn = await thread.begun()
     assert await thread.ends(await thread.begun(), "") == ()

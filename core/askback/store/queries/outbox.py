@@ -10,6 +10,7 @@ __all__ = [
     "delete",
     "enqueue_card",
     "enqueue_message",
+    "enqueue_message_again",
     "has_earlier_text",
     "list_asks_being_posted",
     "withdraw_message",
@@ -141,6 +142,13 @@ def enqueue_message(
         record_event(WorkEnqueued())
 
 
+def enqueue_message_again(connection: Connection, outgoing: OutgoingMessage, conversation_id: str) -> None:
+    """Queue a text that was posted and may have been overwritten. If it is being posted, it is posted once more."""
+    chosen = outbox.c.target == outgoing.target
+    if connection.execute(update(outbox).where(chosen).values(revision=outbox.c.revision + 1)).rowcount == 0:
+        enqueue_message(connection, outgoing, conversation_id, tried=True)
+
+
 def _to_times(
     connection: Connection, not_before: datetime | None, lease: timedelta | None
 ) -> dict[str, int | str | None]:
@@ -170,7 +178,7 @@ def list_asks_being_posted(connection: Connection) -> tuple[str, ...]:
 
 
 def delete(connection: Connection, target: str, *, revision: int | None = None) -> None:
-    """Delete a row that is done. With `revision`, keep a card that must be drawn in a newer revision.
+    """Delete a row that is done. With `revision`, keep a row that must be delivered in a newer revision.
 
     A contested card is postponed instead, and drawn once more, since the process that drew an older revision may have
     died before it could record that.

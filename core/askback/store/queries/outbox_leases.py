@@ -229,11 +229,12 @@ def undo_lease(connection: Connection, item: OutboxItem) -> None:
 def release_lease(connection: Connection, target: str, *, only_own: bool = False) -> None:
     """End the lease of a row that its holder could not deliver, and make it due at once.
 
-    With `only_own`, another process that has leased the row meanwhile keeps it.
+    A row without a lease keeps its due time, since it may be postponed for a reason. With `only_own`, another process
+    that has leased the row meanwhile keeps it.
     """
-    chosen = outbox.c.target == target
+    chosen = and_(outbox.c.target == target, outbox.c.leased_until.is_not(None))
     if only_own:
-        chosen = and_(chosen, outbox.c.leased_until.is_not(None), outbox.c.leased_by == get_holder())
+        chosen = and_(chosen, outbox.c.leased_by == get_holder())
     freed = update(outbox).where(chosen).values(leased_until=None, due_at=NOW, noted_at=NOW)
     connection.execute(freed, {"now": get_now_parameter(connection)})
     record_event(WorkEnqueued())
