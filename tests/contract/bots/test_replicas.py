@@ -333,7 +333,9 @@ async def test_a_part_that_arrives_while_the_other_process_looks_for_beginnings_
     held[HELD].set()
     await until(lambda: "Here it ends." not in desk.lines(talk)[-1].text, "the part is written over the whole text")
     first.resume()
-    await until(lambda: any("Dropped a turn" in one.said for one in office.replicas), "the first process drops its turn")
+    await until(
+        lambda: any("Dropped a turn" in one.said for one in office.replicas), "the first process drops its turn"
+    )
     held[HELD + 1].set()
     await until(lambda: "Here it ends." in desk.lines(talk)[-1].text, "the whole text is back", within=30)
     assert len([one for one in desk.lines(talk) if one.bot]) == 1

@@ -133,7 +133,8 @@ class Office:
         await self.answer(await self.ask())
         logged, minutes = self.lines() - lines, max(1.0, (now() - began) / 60)
         print(f"served again after {seconds:.1f} s; {logged} lines in {now() - began:.0f} s")
-        assert seconds - usual < SERVES_WITHIN, self.rig.log()
+        # The click that waits and the turn after it each take the machine's own time.
+        assert seconds - 2 * usual < SERVES_WITHIN, self.rig.log()
         assert logged <= LINES_A_MINUTE * minutes, self.rig.log()
         if alive:
             assert await self.status("/healthz") == (200, "ok\n")
