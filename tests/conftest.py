@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import ssl
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +112,8 @@ def no_applications_left() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def launcher() -> Iterator[Launcher]:
-    launcher = Launcher()
-    yield launcher
-    launcher.close()
+def launcher(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Launcher]:
+    """Start processes quickly. With `-n`, all test processes share one launcher: its start takes four seconds."""
+    base = tmp_path_factory.getbasetemp()
+    with closing(Launcher((base if worker_id == "master" else base.parent) / "launcher")) as launcher:
+        yield launcher

@@ -11,6 +11,9 @@ import json
 import logging
 import signal
 import sys
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from support.processes import Launcher
@@ -47,13 +50,10 @@ async def work() -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     orders = asyncio.StreamReader(limit=LARGEST)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
-    launcher = Launcher()
-    try:
+    with TemporaryDirectory() as folder, closing(Launcher(Path(folder) / "launcher")) as launcher:
         while line := await orders.readline():
             order: dict[str, Any] = json.loads(line)
             await obey(launcher, Order(**{**order, "points": tuple(order["points"]), "kinds": tuple(order["kinds"])}))
-    finally:
-        launcher.close()
 
 
 def main() -> None:

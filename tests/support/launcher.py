@@ -1,10 +1,11 @@
 """Run `askback`, or a program of the tests, in separate processes that start within milliseconds.
 
-It imports the program once, since that is most of a start's time, and forks a process for each order. Orders are JSON
-on the socket whose descriptor is its argument: order, program (a file to run; null means `askback`), arguments, folder,
-environment. With each order come three descriptors, which become the process's 0, 1 and 2. It answers with a JSON of
-the order, a word and a number: `runs` and the process id, `halted` (the process has stopped itself), `ended` and its
-code. When the other end closes, it kills all remaining processes.
+It imports the program once, since that is most of a start's time, and forks a process for each order. Its arguments are
+the address of a socket and the descriptor that listens there. A client sends orders as JSON: order, program (a file to
+run; null means `askback`), arguments, folder, environment. With each order come three descriptors, which become the
+process's 0, 1 and 2. It answers with a JSON of the order, a word and a number: `runs` and the process id, `halted` (the
+process has stopped itself), `ended` and its code. When a client closes, it kills the client's remaining processes. It
+ends after the last client.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import selectors
 import signal
 import socket
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -36,6 +38,7 @@ import askback_sandbox
 import askback_slack
 from askback.cli import main as cli
 from askback.ports.installed_bots import list_entries
+from support.file_lock import lock
 
 LARGEST = 2**17
 MANY = 1024
@@ -43,16 +46,54 @@ MANY = 1024
 
 
 class Launcher:
-    """The processes that were forked."""
+    """The processes that were forked, and the clients that ordered them."""
 
-    def __init__(self, orders: socket.socket) -> None:
-        self._orders = orders
-        self._running: dict[int, int] = {}
-        """The order of each process that was forked and has not ended."""
+    def __init__(self, address: Path, listener: socket.socket) -> None:
+        self._address = address
+        self._listener = listener
+        self._waiting = selectors.DefaultSelector()
+        self._running: dict[int, tuple[socket.socket, int]] = {}
+        """The client and the order of each process that was forked and has not ended."""
+        self._clients: set[socket.socket] = set()
+        self._gone: set[socket.socket] = set()
+        """Clients that have closed, until their processes have ended."""
 
-    def obey(self) -> bool:
-        """Take one order; return False if the other end has closed."""
-        data, streams, _, _ = socket.recv_fds(self._orders, LARGEST, 3)
+    def serve(self, woken: int) -> None:
+        """Take orders until the last client has left. `woken` becomes readable when a process changes its state."""
+        self._waiting.register(self._listener, selectors.EVENT_READ)
+        self._waiting.register(woken, selectors.EVENT_READ)
+        while True:
+            for key, _ in self._waiting.select():
+                if key.fileobj == woken:
+                    os.read(woken, 4096)
+                elif isinstance(key.fileobj, socket.socket):
+                    self._read(key.fileobj)
+            self._look()
+            for client in [client for client in self._gone if not self._has_processes(client)]:
+                self._gone.remove(client)
+                client.close()
+            if not self._clients and not self._gone and self._end():
+                return
+
+    def _read(self, ready: socket.socket) -> None:
+        if ready is self._listener:
+            self._accept()
+        elif not self._obey(ready):
+            self._waiting.unregister(ready)
+            self._clients.remove(ready)
+            self._gone.add(ready)
+            for process, (client, _) in self._running.items():
+                if client is ready:
+                    os.kill(process, signal.SIGKILL)
+
+    def _accept(self) -> None:
+        client, _ = self._listener.accept()
+        self._clients.add(client)
+        self._waiting.register(client, selectors.EVENT_READ)
+
+    def _obey(self, client: socket.socket) -> bool:
+        """Take one order; return False if the client has closed."""
+        data, streams, _, _ = socket.recv_fds(client, LARGEST, 3)
         if not data:
             return False
         order = json.loads(data)
@@ -61,27 +102,41 @@ class Launcher:
             become(order, streams)
         for stream in streams:
             os.close(stream)
-        self._running[process] = order["order"]
-        self._say(order["order"], "runs", process)
+        self._running[process] = client, order["order"]
+        self._say(process, "runs", process)
         return True
 
-    def look(self) -> None:
+    def _look(self) -> None:
         """Report the changed states of the processes."""
         while self._running:
             process, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
             if process == 0:
                 return
             if os.WIFSTOPPED(status):
-                self._say(self._running[process], "halted", 0)
+                self._say(process, "halted", 0)
             else:
-                self._say(self._running.pop(process), "ended", os.waitstatus_to_exitcode(status))
+                self._say(process, "ended", os.waitstatus_to_exitcode(status))
+                del self._running[process]
 
-    def kill(self) -> None:
-        for process in self._running:
-            os.kill(process, signal.SIGKILL)
+    def _say(self, process: int, word: str, value: int) -> None:
+        client, order = self._running[process]
+        with suppress(ConnectionError):  # it may be gone
+            client.send(json.dumps([order, word, value]).encode())
 
-    def _say(self, order: int, word: str, value: int) -> None:
-        self._orders.send(json.dumps([order, word, value]).encode())
+    def _has_processes(self, client: socket.socket) -> bool:
+        return any(owner is client for owner, _ in self._running.values())
+
+    def _end(self) -> bool:
+        """Give the address up. Return False if a client has connected meanwhile."""
+        with lock(self._address.with_suffix(".lock")):
+            self._listener.setblocking(False)
+            try:
+                self._accept()
+            except BlockingIOError:
+                self._address.unlink()
+                return True
+            self._listener.setblocking(True)
+            return False
 
 
 def become(order: dict[str, Any], streams: list[int]) -> None:
@@ -154,25 +209,15 @@ def warm() -> None:
 
 
 def main() -> None:
+    if os.fork():
+        os._exit(0)  # whoever started it need not outlive it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     woken, wakes = os.pipe()
     os.set_blocking(wakes, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     warm()
-    orders = socket.socket(fileno=int(sys.argv[1]))
-    launcher = Launcher(orders)
-    waiting = selectors.DefaultSelector()
-    waiting.register(orders, selectors.EVENT_READ)
-    waiting.register(woken, selectors.EVENT_READ)
-    while True:
-        for key, _ in waiting.select():
-            if key.fileobj == woken:
-                os.read(woken, 4096)
-            elif not launcher.obey():
-                launcher.kill()
-                return
-        launcher.look()
+    Launcher(Path(sys.argv[1]), socket.socket(fileno=int(sys.argv[2]))).serve(woken)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from support.file_lock import lock
+
 LAUNCHER = Path(__file__).with_name("launcher.py")
 ROOT = Path(__file__).parents[2]
 END_SECONDS = 30.0
@@ -80,20 +82,10 @@ class Launched:
 
 
 class Launcher:
-    """Starts processes quickly."""
+    """Starts processes quickly. Launchers with the same address share one process, which lives until all are closed."""
 
-    def __init__(self) -> None:
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        paths = os.pathsep.join(
-            [*(str(ROOT / name) for name in ("core", "bots", "tests")), os.environ.get("PYTHONPATH", "")]
-        )
-        with theirs:
-            self._popen = subprocess.Popen(
-                [sys.executable, str(LAUNCHER), str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                env=os.environ | {"PYTHONPATH": paths},
-            )
+    def __init__(self, address: Path) -> None:
+        self._socket = _connect(address)
         self._orders = count(1)
         self._launched: dict[int, Launched] = {}
         self._reader = threading.Thread(target=self._read, name="launcher", daemon=True)
@@ -168,17 +160,47 @@ class Launcher:
         return subprocess.CompletedProcess(arguments, code, *said)
 
     def _read(self) -> None:
-        while data := self._socket.recv(4096):
-            order, word, value = json.loads(data)
-            self._launched[order].hear(word, value)
-            if word == "ended":
-                del self._launched[order]
+        with suppress(ConnectionResetError):  # the launcher has ended before it accepted this client
+            while data := self._socket.recv(4096):
+                order, word, value = json.loads(data)
+                self._launched[order].hear(word, value)
+                if word == "ended":
+                    del self._launched[order]
         for launched in self._launched.values():
             launched.hear("ended", -signal.SIGKILL)
 
     def close(self) -> None:
         """Kill all remaining processes."""
         self._socket.shutdown(socket.SHUT_WR)
-        self._popen.wait(END_SECONDS)
         self._reader.join(END_SECONDS)
         self._socket.close()
+
+
+def _connect(address: Path) -> socket.socket:
+    """Connect to the launcher at an address. Start it if there is none."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with lock(address.with_suffix(".lock")):
+        try:
+            connection.connect(str(address))
+        except (FileNotFoundError, ConnectionRefusedError):
+            address.unlink(missing_ok=True)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+                listener.bind(str(address))
+                listener.listen()
+                _start(address, listener.fileno())
+            connection.connect(str(address))
+    return connection
+
+
+def _start(address: Path, listener: int) -> None:
+    paths = os.pathsep.join(
+        [*(str(ROOT / name) for name in ("core", "bots", "tests")), os.environ.get("PYTHONPATH", "")]
+    )
+    subprocess.run(
+        [sys.executable, str(LAUNCHER), str(address), str(listener)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        pass_fds=[listener],
+        env=os.environ | {"PYTHONPATH": paths},
+        check=True,
+    )
