@@ -10,6 +10,7 @@ code. When the other end closes, it kills all remaining processes.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import gc
 import inspect
 import json
@@ -20,6 +21,7 @@ import selectors
 import signal
 import socket
 import sys
+import termios
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -92,6 +94,10 @@ def become(order: dict[str, Any], streams: list[int]) -> None:
     for descriptor, stream in enumerate(streams):
         os.dup2(stream, descriptor)
     os.closerange(3, MANY)
+    if os.isatty(0):
+        # Its own terminal, so that Ctrl-C there reaches it, and so that it asks nowhere else.
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.environ.clear()
     os.environ.update(order["environment"])
     os.chdir(order["folder"])

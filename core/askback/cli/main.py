@@ -18,6 +18,7 @@ import typer
 from askback.cli.admin.cli import commands
 from askback.cli.ask import commands as asking
 from askback.cli.command import Command, Group
+from askback.cli.init.cli import commands as setting_up
 from askback.cli.mcp import commands as serving_mcp
 from askback.errors import AskbackError, CallerError
 from askback.internal.collector import pause_collector
@@ -247,6 +248,7 @@ async def _print_invitation(name: str) -> int:
     return 0
 
 
+app.add_typer(setting_up)
 app.add_typer(asking)
 app.add_typer(serving_mcp)
 app.add_typer(commands)
