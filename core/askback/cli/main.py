@@ -20,7 +20,7 @@ from askback.cli.ask import commands as asking
 from askback.cli.command import Command, Group
 from askback.cli.init.cli import commands as setting_up
 from askback.cli.mcp import commands as serving_mcp
-from askback.errors import AskbackError, CallerError
+from askback.errors import AskbackError, CallerError, OperatorError
 from askback.internal.collector import pause_collector
 from askback.ports.installed_bots import list_bot_names
 from askback.runtime.process import end_quietly_on_interrupt, run_to_end
@@ -73,7 +73,21 @@ def _main_options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
-) -> None: ...
+    env_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--env-file",
+            metavar="FILE",
+            help="Set the variables of this file, such as .env, except those that are set already. Default: "
+            "ASKBACK_ENV_FILE. No .env is read unless you name it.",
+        ),
+    ] = None,
+) -> None:
+    from askback.settings.env_file import VARIABLE, load_env_file
+
+    if env_file is not None:
+        os.environ[VARIABLE] = str(env_file)  # read here, and by programs that this one starts
+    load_env_file()
 
 
 @app.command(
@@ -212,10 +226,15 @@ def run(config: Config = None) -> None:
     """
     from askback.ports.installed_bots import load_configured_bots
     from askback.runtime.serve import serve
+    from askback.settings.env_file import describe_unread_env_file
     from askback.settings.working_directory import check_file
 
     check_file("askback run")
-    raise typer.Exit(run_to_end(serve(load_configured_bots())))
+    try:
+        bots = load_configured_bots()
+    except OperatorError as error:
+        raise OperatorError("\n".join(filter(None, (str(error), describe_unread_env_file("run"))))) from None
+    raise typer.Exit(run_to_end(serve(bots)))
 
 
 def _get_bot(name: str, http: str | None, shard: str | None) -> Bot:

@@ -19,10 +19,11 @@ from importlib.util import find_spec
 from askback.errors import OperatorError
 from askback.ports.installed_bots import describe_missing, list_entries
 from askback.settings.core import Settings
+from askback.settings.env_file import VARIABLE, load_env_file
 from askback.settings.loader import TomlSettings, list_environment_variables, load, register_set_secrets
 
 PREFIX = "ASKBACK_"
-OTHERS = frozenset({"ASKBACK_CONFIG"})
+OTHERS = frozenset({"ASKBACK_CONFIG", VARIABLE})
 """Variables that are not a field of any settings."""
 TESTS = "ASKBACK_TEST_"
 """The beginning of variables that only the tests read."""
@@ -35,6 +36,7 @@ def load_settings() -> Settings:
 
     Raises one `OperatorError` for all that are wrong, missing or unknown.
     """
+    load_env_file()
     register_secrets_of_bots()
     problems = describe_unknown_variables()
     try:

@@ -161,6 +161,24 @@ def test_slack_with_wrong_settings_says_so_and_no_secret(run: Runner, tmp_path: 
     assert secret not in done.stderr
 
 
+def test_an_env_file_is_read_where_it_is_named_and_pointed_out_where_it_is_not(run: Runner, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("SLACK_BOT_TOKEN=xoxp-s3cret\nANTHROPIC_API_KEY=sk-s3cret\n")
+    for command in ("slack", "run"):
+        done = run(tmp_path, command)
+        assert done.returncode == 2
+        assert done.stderr.endswith(f"If it is yours, name it: askback --env-file .env {command}\n")
+    for arguments, variables in ((("--env-file", ".env"), {}), ((), {"ASKBACK_ENV_FILE": ".env"})):
+        done = run(tmp_path, *arguments, "slack", **variables)
+        assert done.returncode == 2
+        bot, app = done.stderr.splitlines()
+        assert bot.startswith("askback: SLACK_BOT_TOKEN is not a bot token")
+        assert app.startswith("askback: SLACK_APP_TOKEN is missing")
+        assert "s3cret" not in done.stderr
+    done = run(tmp_path, "slack", "--env-file", ".env", COLUMNS="300")
+    assert done.returncode == 2
+    assert "--env-file belongs before the command: askback --env-file … slack" in done.stderr
+
+
 TOKENS = {
     "SLACK_BOT_TOKEN": "xoxb-s3cret",
     "SLACK_APP_TOKEN": "xapp-s3cret",
