@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -64,9 +64,13 @@ def _print_version(wanted: bool) -> None:
         "Try it, without any account:",
         "  [bold]askback demo[/]",
         "",
-        "Run the bot in Slack:",
-        "  [bold]export SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… ANTHROPIC_API_KEY=…[/]",
+        "Set a bot up, and run it:",
+        "  [bold]askback init slack[/]",
         "  [bold]askback slack[/]",
+        "",
+        "Exit codes: 0: success; 1: the command ran, but found something wrong;",
+        "2: wrong arguments or settings, or anything else that you have to fix;",
+        "130 and 143: interrupted. `askback ask` has more.",
     )
 )
 def _main_options(
@@ -282,7 +286,7 @@ def build_command_line() -> typer.Typer:
             continue
         title = name.title()
         app.command(
-            cls=Command,
+            cls=_build_command_class(name),
             name=name,
             help=f"Run the bot in {title}: an agent that people talk to, and that can ask them questions.\n\n"
             "Settings come from the environment and from the settings file. If one is missing, the command says where "
@@ -329,6 +333,26 @@ def _complain(*lines: str) -> None:
 def _write_no_more() -> None:
     """Discard the remaining output: flushing it at exit would only fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _build_command_class(name: str) -> type[Command]:
+    """Return a class of commands whose help leaves out what the platform does not have, such as its shards.
+
+    The bot's command refuses such an option in a sentence, so it stays known.
+    """
+
+    class BotCommand(Command):
+        def get_params(self, ctx: Any) -> list[Any]:
+            from askback.settings.environment import list_setting_names
+
+            params = super().get_params(ctx)
+            names = list_setting_names(name)
+            for param in params:
+                if param.name in ("http", "shard") and names is not None:
+                    param.hidden = param.name not in names
+            return params
+
+    return BotCommand
 
 
 def _build_command(name: str) -> Callable[[bool, bool, str | None, str | None, Path | None], None]:
