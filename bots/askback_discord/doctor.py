@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["examine"]
+__all__ = ["examine", "examine_token"]
 
 import asyncio
 import json
@@ -13,6 +13,7 @@ from typing import cast
 
 import aiohttp
 import discord
+from pydantic import SecretStr
 
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
@@ -92,6 +93,20 @@ async def examine(scene: Scene) -> Sequence[Finding]:
         found.append(_examine_access(settings, application.json, guilds))
         about = _examine_guilds(settings, application.json, scene, guilds) if isinstance(there, list) else [there]
         return [*found, *gateway, *shards, *about, *clock]
+
+
+async def examine_token(token: SecretStr, seconds: float) -> Sequence[Finding]:
+    """Check one bot token and its application, before the token is in the settings. Opens no gateway session."""
+    settings = load(DiscordSettings, token=token.get_secret_value())
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=seconds)) as session:
+        try:
+            application = await _get(session, settings, "/applications/@me", seconds)
+        except _Unreachable as error:
+            return [broken("token", str(error), NETWORK)]
+    if (refused := _find_refusal(application)) is not None:
+        return [refused]
+    _, found = _examine_application(application.json)
+    return [*found, _examine_access(settings, application.json, [])]
 
 
 async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: str, seconds: float) -> _Answer:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 __all__ = ["NOBODY", "DiscordSetup"]
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 import discord
-from pydantic import JsonValue
+from pydantic import JsonValue, SecretStr
 
 from askback.domain.card import Card
 from askback.errors import OperatorError
 from askback.ports.bot import Invitation
 from askback.ports.findings import Finding, Scene
+from askback.ports.setup_guide import SetupGuide
+from askback.settings.credentials import build_credential, examine_form
 from askback.settings.loader import load
 from askback_discord import doctor, render
 from askback_discord.answer_check import build_answer_check
@@ -25,11 +27,34 @@ NOBODY = "1000000000000000000"
 """Replaces the id of a person in a preview; it has the length of a real id."""
 
 
+PORTAL = "https://discord.com/developers/applications"
+"""The page where one creates an application, and with it the bot."""
+_TOKEN = build_credential(DiscordSettings, "token", "bot token")
+
+
 class DiscordSetup:
     """See `BotSetup`."""
 
     def get_manifest(self) -> str:
         return (files("askback_discord") / "manifest.json").read_text()
+
+    def get_guide(self) -> SetupGuide:
+        return SetupGuide(
+            page=PORTAL,
+            steps=(
+                "Choose New Application, and give it a name.",
+                "On the page Installation, set Install Link to None.",
+                "On the page Bot, turn Public Bot off and Message Content Intent on, and save.",
+                "On the same page, choose Reset Token, and copy the token.",
+            ),
+            credentials=(_TOKEN,),
+            needs_invitation=True,
+            first_message="In Discord, mention the bot in a channel.",
+        )
+
+    async def examine_credential(self, key: str, given: Mapping[str, SecretStr], seconds: float) -> Sequence[Finding]:
+        malformed = examine_form(DiscordSettings, "token", given[key])
+        return [malformed] if malformed is not None else await doctor.examine_token(given[key], seconds)
 
     async def get_invitation(self) -> Invitation:
         settings = load(DiscordSettings)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["examine"]
+__all__ = ["examine", "examine_app_token", "examine_bot_token", "examine_signing_secret"]
 
 import asyncio
 import json
 import re
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import cast
 
@@ -20,9 +21,10 @@ from askback.internal.clock import utc_now
 from askback.ports.clock_check import check_clock
 from askback.ports.findings import Finding, Scene, broken, findings_from_error, good, warning
 from askback.settings.address import Address
+from askback.settings.loader import load
 from askback_slack.install import ASKING, SCOPES
 from askback_slack.json_access import get_object, get_text
-from askback_slack.settings import SlackSettings, load_settings
+from askback_slack.settings import SlackCalls, SlackSettings, load_settings
 
 NETWORK = "Check the network, any proxy, and ASKBACK_SLACK_API_URL if it is set."
 BOT_TOKEN = "Copy the Bot User OAuth Token (xoxb-…) from OAuth & Permissions, and set SLACK_BOT_TOKEN."  # noqa: S105
@@ -105,9 +107,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
         settings = load_settings()
     except OperatorError as error:
         return findings_from_error("settings", error, "Fix the setting there.")
-    timeout = aiohttp.ClientTimeout(total=scene.seconds)
-    async with aiohttp.ClientSession(timeout=timeout) as session:
-        slack = _Slack(session, settings, scene.seconds)
+    async with _open_slack(settings, scene.seconds) as slack:
         if settings.http is not None:
             return [
                 *(await _examine_bot_token(slack, settings, scene))[0],
@@ -123,6 +123,30 @@ async def examine(scene: Scene) -> Sequence[Finding]:
             )
             found = [*found, broken("app token", summary, APP_TOKEN)]
         return [*about_bot, *found]
+
+
+@asynccontextmanager
+async def _open_slack(settings: SlackSettings, seconds: float) -> AsyncGenerator[_Slack]:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=seconds)) as session:
+        yield _Slack(session, settings, seconds)
+
+
+async def examine_bot_token(token: SecretStr, seconds: float) -> Sequence[Finding]:
+    """Check one bot token, before it is in the settings."""
+    settings = load(SlackCalls, bot_token=token.get_secret_value())
+    async with _open_slack(settings, seconds) as slack:
+        return (await _examine_bot_token(slack, settings, Scene(seconds=seconds)))[0]
+
+
+async def examine_app_token(token: SecretStr, bot_token: SecretStr, seconds: float) -> Sequence[Finding]:
+    """Check one app-level token, before it is in the settings. Opens no socket: it could take clicks from a bot."""
+    settings = load(SlackCalls, bot_token=bot_token.get_secret_value(), app_token=token.get_secret_value())
+    async with _open_slack(settings, seconds) as slack:
+        try:
+            answer = await slack.call("apps.connections.open", token)
+        except _Unreachable as error:
+            return [broken("app token", str(error), NETWORK)]
+    return [_judge_socket_address(answer)]
 
 
 # The bot's token
@@ -200,10 +224,9 @@ async def _examine_socket(slack: _Slack, settings: SlackSettings, scene: Scene) 
         answer = await slack.call("apps.connections.open", settings.app_token)
     except _Unreachable as error:
         return [broken("app token", str(error), NETWORK)], None
-    address = get_text(answer.data, "url")
-    if answer.error is not None or address is None:
-        return [_explain_no_socket(answer.error or "no_url")], None
-    accepted = good("app token", "Slack accepts it for opening sockets.")
+    accepted, address = _judge_socket_address(answer), get_text(answer.data, "url")
+    if accepted.grade != "good" or address is None:
+        return [accepted], None
     if scene.worker is not None:
         return [accepted, good("socket", "The running bot has a socket, so the check did not open another.")], None
     try:
@@ -229,6 +252,13 @@ async def _examine_socket(slack: _Slack, settings: SlackSettings, scene: Scene) 
     return found, get_text(hello, "connection_info", "app_id")
 
 
+def _judge_socket_address(answer: _Answer) -> Finding:
+    """Judge Slack's answer to the request for a socket's address."""
+    if answer.error is not None or get_text(answer.data, "url") is None:
+        return _explain_no_socket(answer.error or "no_url")
+    return good("app token", "Slack accepts it for opening sockets.")
+
+
 def _explain_no_socket(code: str) -> Finding:
     if code in _LATER:
         return warning("app token", f"Slack cannot open a socket at the moment ({code}).", AGAIN)
@@ -248,11 +278,8 @@ def _examine_http(settings: SlackSettings, http: str, scene: Scene) -> list[Find
     found: list[Finding] = []
     if secret is None:
         found.append(broken("signing secret", "SLACK_SIGNING_SECRET is missing.", SIGNING))
-    elif not _SECRET.fullmatch(secret.get_secret_value()):
-        summary = "SLACK_SIGNING_SECRET does not look like a signing secret, which has 32 hexadecimal digits."
-        found.append(warning("signing secret", summary, SIGNING))
     else:
-        found.append(good("signing secret", "It is set. Only Slack's first request shows if it is the right one."))
+        found.append(examine_signing_secret(secret))
     if scene.worker is not None:
         return [*found, good("address", f"The running bot uses {http}, so the check did not try it.")]
     address = Address.read(http)
@@ -265,3 +292,11 @@ def _examine_http(settings: SlackSettings, http: str, scene: Scene) -> list[Find
         cure = "Stop the program that listens there, or set ASKBACK_SLACK_HTTP to another address."
         return [*found, broken("address", summary, cure)]
     return [*found, good("address", f"{http} is free for Slack's requests.")]
+
+
+def examine_signing_secret(secret: SecretStr) -> Finding:
+    """Check the form of the secret that signs Slack's requests."""
+    if _SECRET.fullmatch(secret.get_secret_value()):
+        return good("signing secret", "It is set. Only Slack's first request shows if it is the right one.")
+    summary = "SLACK_SIGNING_SECRET does not look like a signing secret, which has 32 hexadecimal digits."
+    return warning("signing secret", summary, SIGNING)

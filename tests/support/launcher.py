@@ -11,6 +11,7 @@ ends after the last client.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import gc
 import inspect
 import json
@@ -21,6 +22,7 @@ import selectors
 import signal
 import socket
 import sys
+import termios
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -147,6 +149,10 @@ def become(order: dict[str, Any], streams: list[int]) -> None:
     for descriptor, stream in enumerate(streams):
         os.dup2(stream, descriptor)
     os.closerange(3, MANY)
+    if os.isatty(0):
+        # Its own terminal, so that Ctrl-C there reaches it, and so that it asks nowhere else.
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.environ.clear()
     os.environ.update(order["environment"])
     os.chdir(order["folder"])

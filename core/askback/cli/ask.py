@@ -55,8 +55,10 @@ def _join_lines(*lines: str) -> str:
         "Exit codes: 0: answered (with a “yes”, if any option is one); 6: answered",
         "with an option that is neither a “yes” nor a “no”; 3: refused (a “no”,",
         "declined or cancelled); 4: nobody answered in time; 5: could not be",
-        "delivered; 2: wrong arguments; 1: any other error; 130 and 143:",
-        "interrupted by Ctrl-C or SIGTERM. The question then stays open.",
+        "delivered; 2: wrong arguments or settings, such as a missing token, or",
+        "anything else that you have to fix; 1: a bug, or the output cannot be",
+        "written; 130 and 143: interrupted by Ctrl-C or SIGTERM. The question",
+        "then stays open.",
     ),
 )
 def ask(
@@ -211,12 +213,9 @@ def _write_line(sentence: str) -> None:
 
 
 def _get_error_exit_code(error: AskbackError) -> int:
-    from askback.ports.directory import UnknownName
     from askback.ports.platform import DeliveryError, RetryableError
 
-    if isinstance(error, CallerError | UnknownName):
-        return 2
-    return 5 if isinstance(error, RetryableError | DeliveryError) else 1
+    return 5 if isinstance(error, RetryableError | DeliveryError) else 2
 
 
 def _parse_escalations(given: Sequence[str]) -> dict[str | float, list[str]]:

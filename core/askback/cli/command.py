@@ -34,6 +34,9 @@ class Command(TyperCommand):
             # Only arguments that nothing takes raise this class itself: the other errors have classes of their own.
             if type(error) is _UsageError and any(_is_repeated(param) for param in self.params):
                 ctx.fail(f"{error}. Each option takes one value: repeat it, as in --option Yes --option No.")
+            name = getattr(error, "option_name", None)
+            if ctx.parent is not None and any(name in param.opts for param in ctx.parent.command.params):
+                ctx.fail(f"{name} belongs before the command: askback {name} … {ctx.info_name}")
             raise
 
 

@@ -11,15 +11,16 @@ import sys
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from askback.cli.admin.cli import commands
 from askback.cli.ask import commands as asking
 from askback.cli.command import Command, Group
+from askback.cli.init.cli import commands as setting_up
 from askback.cli.mcp import commands as serving_mcp
-from askback.errors import AskbackError, CallerError
+from askback.errors import AskbackError, CallerError, OperatorError
 from askback.internal.collector import pause_collector
 from askback.ports.installed_bots import list_bot_names
 from askback.runtime.process import end_quietly_on_interrupt, run_to_end
@@ -63,16 +64,34 @@ def _print_version(wanted: bool) -> None:
         "Try it, without any account:",
         "  [bold]askback demo[/]",
         "",
-        "Run the bot in Slack:",
-        "  [bold]export SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… ANTHROPIC_API_KEY=…[/]",
+        "Set a bot up, and run it:",
+        "  [bold]askback init slack[/]",
         "  [bold]askback slack[/]",
+        "",
+        "Exit codes: 0: success; 1: the command ran, but found something wrong;",
+        "2: wrong arguments or settings, or anything else that you have to fix;",
+        "130 and 143: interrupted. `askback ask` has more.",
     )
 )
 def _main_options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
-) -> None: ...
+    env_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--env-file",
+            metavar="FILE",
+            help="Set the variables of this file, such as .env, except those that are set already. Default: "
+            "ASKBACK_ENV_FILE. No .env is read unless you name it.",
+        ),
+    ] = None,
+) -> None:
+    from askback.settings.env_file import VARIABLE, load_env_file
+
+    if env_file is not None:
+        os.environ[VARIABLE] = str(env_file)  # read here, and by programs that this one starts
+    load_env_file()
 
 
 @app.command(
@@ -211,10 +230,15 @@ def run(config: Config = None) -> None:
     """
     from askback.ports.installed_bots import load_configured_bots
     from askback.runtime.serve import serve
+    from askback.settings.env_file import describe_unread_env_file
     from askback.settings.working_directory import check_file
 
     check_file("askback run")
-    raise typer.Exit(run_to_end(serve(load_configured_bots())))
+    try:
+        bots = load_configured_bots()
+    except OperatorError as error:
+        raise OperatorError("\n".join(filter(None, (str(error), describe_unread_env_file("run"))))) from None
+    raise typer.Exit(run_to_end(serve(bots)))
 
 
 def _get_bot(name: str, http: str | None, shard: str | None) -> Bot:
@@ -247,6 +271,7 @@ async def _print_invitation(name: str) -> int:
     return 0
 
 
+app.add_typer(setting_up)
 app.add_typer(asking)
 app.add_typer(serving_mcp)
 app.add_typer(commands)
@@ -261,7 +286,7 @@ def build_command_line() -> typer.Typer:
             continue
         title = name.title()
         app.command(
-            cls=Command,
+            cls=_build_command_class(name),
             name=name,
             help=f"Run the bot in {title}: an agent that people talk to, and that can ask them questions.\n\n"
             "Settings come from the environment and from the settings file. If one is missing, the command says where "
@@ -308,6 +333,26 @@ def _complain(*lines: str) -> None:
 def _write_no_more() -> None:
     """Discard the remaining output: flushing it at exit would only fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _build_command_class(name: str) -> type[Command]:
+    """Return a class of commands whose help leaves out what the platform does not have, such as its shards.
+
+    The bot's command refuses such an option in a sentence, so it stays known.
+    """
+
+    class BotCommand(Command):
+        def get_params(self, ctx: Any) -> list[Any]:
+            from askback.settings.environment import list_setting_names
+
+            params = super().get_params(ctx)
+            names = list_setting_names(name)
+            for param in params:
+                if param.name in ("http", "shard") and names is not None:
+                    param.hidden = param.name not in names
+            return params
+
+    return BotCommand
 
 
 def _build_command(name: str) -> Callable[[bool, bool, str | None, str | None, Path | None], None]:

@@ -16,12 +16,12 @@ __all__ = [
     "StopHandler",
 ]  # fmt: skip
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from pydantic import JsonValue
+from pydantic import JsonValue, SecretStr
 
 from askback.domain.bot_access import Access
 from askback.domain.card import Card
@@ -33,6 +33,7 @@ from askback.ports.directory import Directory
 from askback.ports.findings import Finding, Scene
 from askback.ports.membership import Membership
 from askback.ports.platform import HistoryReader, Platform
+from askback.ports.setup_guide import SetupGuide
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -150,6 +151,18 @@ class BotSetup(Protocol):
 
     def get_manifest(self) -> str:
         """Return the JSON manifest with which the bot is created or configured on its platform."""
+        ...
+
+    def get_guide(self) -> SetupGuide:
+        """Return the steps for somebody who creates the bot for the first time."""
+        ...
+
+    async def examine_credential(self, key: str, given: Mapping[str, SecretStr], seconds: float) -> Sequence[Finding]:
+        """Check one credential of the guide: its form, and then whether the platform accepts it.
+
+        `given` has the credentials that are known so far, by their keys. The first finding is about the credential
+        itself. A finding never contains a secret. Open no connection that a running bot may hold.
+        """
         ...
 
     async def get_invitation(self) -> Invitation:

@@ -14,6 +14,7 @@ from askback.ports.bot import Bot
 from askback.runtime.app import running
 from askback.runtime.shutdown import ShutdownHandler
 from askback.settings.core import Settings
+from askback.settings.env_file import describe_unread_env_file
 from askback.settings.environment import describe_unknown_variables, register_secrets_of_bots
 from askback.settings.loader import load
 from askback.settings.working_directory import check_database
@@ -39,6 +40,8 @@ async def serve(bots: Sequence[Bot]) -> int:
             check()
         except OperatorError as error:
             problems.append(str(error))
+    if not all(bot.is_configured() for bot in bots):
+        problems += filter(None, [describe_unread_env_file(bots[0].name)])
     if settings is None or problems:
         raise OperatorError("\n".join(dict.fromkeys(problems)))
     configure_logging(settings.log_level, settings.log_format)

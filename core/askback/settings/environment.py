@@ -6,7 +6,13 @@ names for the same reason.
 
 from __future__ import annotations
 
-__all__ = ["check_environment", "describe_unknown_variables", "load_settings", "register_secrets_of_bots"]
+__all__ = [
+    "check_environment",
+    "describe_unknown_variables",
+    "list_setting_names",
+    "load_settings",
+    "register_secrets_of_bots",
+]
 
 import difflib
 import os
@@ -19,10 +25,11 @@ from importlib.util import find_spec
 from askback.errors import OperatorError
 from askback.ports.installed_bots import describe_missing, list_entries
 from askback.settings.core import Settings
+from askback.settings.env_file import VARIABLE, load_env_file
 from askback.settings.loader import TomlSettings, list_environment_variables, load, register_set_secrets
 
 PREFIX = "ASKBACK_"
-OTHERS = frozenset({"ASKBACK_CONFIG"})
+OTHERS = frozenset({"ASKBACK_CONFIG", VARIABLE})
 """Variables that are not a field of any settings."""
 TESTS = "ASKBACK_TEST_"
 """The beginning of variables that only the tests read."""
@@ -35,6 +42,7 @@ def load_settings() -> Settings:
 
     Raises one `OperatorError` for all that are wrong, missing or unknown.
     """
+    load_env_file()
     register_secrets_of_bots()
     problems = describe_unknown_variables()
     try:
@@ -85,6 +93,14 @@ def register_secrets_of_bots() -> None:
     for entry in list_entries():
         for kind in _load_kinds(entry) or ():
             register_set_secrets(kind)
+
+
+def list_setting_names(bot: str) -> frozenset[str] | None:
+    """Return the names of a bot's settings. None if its package does not tell them, or there is no such bot."""
+    for entry in list_entries():
+        if entry.name == bot and (kinds := _load_kinds(entry)) is not None:
+            return frozenset[str]().union(*(kind.model_fields for kind in kinds))
+    return None
 
 
 def _load_kinds(entry: EntryPoint) -> list[type[TomlSettings]] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = [
     "TomlSettings",
+    "describe_value",
     "find_file",
     "get_environment_variable",
     "get_file_key",
@@ -119,6 +120,21 @@ def load(kind: type[S], **fixed: str | None) -> S:
     except ValidationError as error:
         lines = [_describe_problem(kind, entry["loc"], entry["type"], entry["msg"]) for entry in error.errors()]
         raise OperatorError("\n".join(dict.fromkeys(lines))) from None
+
+
+def describe_value(kind: type[TomlSettings], name: str, value: str) -> str | None:
+    """Say what is wrong with a value for one field, whatever the other fields have. None means nothing.
+
+    The sentence has no subject, and never contains the value.
+    """
+    try:
+        kind.model_validate({name: value})
+    except ValidationError as error:
+        names = {name, *_list_aliases(kind.model_fields[name])}
+        for entry in error.errors(include_input=False, include_url=False):
+            if entry["loc"] and entry["loc"][0] in names:
+                return _describe_type(entry["type"], entry["msg"])
+    return None
 
 
 def find_file() -> Path | None:
@@ -239,5 +255,8 @@ def _describe_problem(kind: type[TomlSettings], loc: tuple[int | str, ...], prob
         shown = variable
     else:
         shown = f"{get_file_key(kind, name, field)} in {find_file()}"
-    what = _WORDS.get(problem) or message.removeprefix("Value error, ").replace("Input should", "must")
-    return f"{shown} {what}. {field.description or ''}".rstrip()
+    return f"{shown} {_describe_type(problem, message)}. {field.description or ''}".rstrip()
+
+
+def _describe_type(problem: str, message: str) -> str:
+    return _WORDS.get(problem) or message.removeprefix("Value error, ").replace("Input should", "must")

@@ -296,7 +296,7 @@ async def test_on_a_database_of_before_an_upgrade_a_key_alone_says_so_and_with_i
     with closing(sqlite3.connect(office.database)) as database:
         database.executescript(BEFORE)
     alone = await office.start("ask", "--key", "k")
-    assert "An older askback wrote this database (version 0003_several_machines)" in await alone.refused(1)
+    assert "An older askback wrote this database (version 0003_several_machines)" in await alone.refused()
     again = await office.ask("--key", "k")
     await again.said("This question was asked before")
     await office.click("ada", "Yes")
@@ -403,7 +403,7 @@ async def test_beside_a_bot_of_another_platform_on_one_file_it_says_what_to_do(
     there = OFFICES[other](office.services, office.folder, launcher)
     bot = await there.bot()
     asked = await office.ask()
-    said = await asked.refused(1)
+    said = await asked.refused()
     assert f"serves {other}, not {office.platform}" in said
     assert "`askback run`" in said
     assert not bot.is_over
@@ -416,5 +416,5 @@ async def test_beside_a_program_that_runs_no_bot_on_one_file_it_waits_for_nobody
         asked = await office.ask()
         assert (
             f"Another process uses this SQLite database and runs no bot. Let that process run the {office.platform}"
-            in await asked.refused(1)
+            in await asked.refused()
         )

@@ -321,6 +321,6 @@ async def test_no_link_is_followed_where_the_database_is_named(
     if end == ".sock":
         assert code == 4, asked.err
     else:
-        assert (code, out) == (1, ""), asked.err
+        assert (code, out) == (2, ""), asked.err
         assert "link" in asked.err
         assert str(planted) in asked.err

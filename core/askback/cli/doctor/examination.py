@@ -16,13 +16,14 @@ from sqlalchemy import Connection
 
 from askback.cli.doctor.database import examine_database
 from askback.cli.doctor.report import Section, exit_code, report
-from askback.cli.doctor.settings import examine_file, examine_settings
+from askback.cli.doctor.settings import examine_file, examine_settings, parse_warning
 from askback.errors import OperatorError
 from askback.internal.extras import import_extra
 from askback.ports.bot import Bot
 from askback.ports.findings import Finding, Scene, broken, findings_from_error, warning
 from askback.ports.installed_bots import get_bot, load_bots
 from askback.settings.core import Settings
+from askback.settings.env_file import describe_unread_env_file
 from askback.store.external_access import DatabaseLocation, find_worker_pid, list_worker_platforms, read_snapshot
 from askback.store.postgres.address import PostgresAddress
 from askback.store.queries import asks
@@ -93,6 +94,7 @@ def _select_bots(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
         names = ", ".join(f"askback doctor --platform {name}" for name in sorted(load_bots()))
         summary = "No platform has a token, so there is no bot to run."
         found.append(broken("platforms", summary, f"To see what each one needs, run: {names}"))
+        found += parse_warning("settings", describe_unread_env_file("doctor"))
     return chosen, found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Section", "exit_code", "report"]
+__all__ = ["Section", "exit_code", "print_finding", "report"]
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ def report(sections: Sequence[Section], console: Console) -> None:
     for section in sections:
         console.print(Text(section.title, "bold"))
         for finding in section.findings:
-            _print(finding, console)
+            print_finding(finding, console)
         console.print()
     grades = [finding.grade for section in sections for finding in section.findings]
     broken, warnings = grades.count("broken"), grades.count("warning")
@@ -57,7 +57,8 @@ def _format_count(number: int, one: str, many: str, *, n: bool = False) -> str:
     return f"{number} {word}" if n else word
 
 
-def _print(finding: Finding, console: Console) -> None:
+def print_finding(finding: Finding, console: Console) -> None:
+    """Print one finding: its grade, its summary, and the next step."""
     width = max(min(console.width, WIDEST) - MARGIN, 20)
     grade = Text(f"  {finding.grade:<9}", COLOURS[finding.grade])
     text = Text(f"{finding.about}: {to_terminal_text(finding.summary)}")

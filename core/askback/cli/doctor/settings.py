@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["examine_file", "examine_settings"]
+__all__ = ["examine_file", "examine_settings", "parse_warning"]
 
+import os
 import stat
 from pathlib import Path
 from shlex import quote
@@ -11,6 +12,7 @@ from shlex import quote
 from askback.errors import OperatorError
 from askback.ports.findings import Finding, findings_from_error, good, warning
 from askback.settings.core import Settings
+from askback.settings.env_file import VARIABLE
 from askback.settings.environment import describe_unknown_variables
 from askback.settings.loader import find_file, load, read_file
 from askback.settings.working_directory import describe_unread_database, describe_unread_file
@@ -35,7 +37,7 @@ def examine_settings() -> tuple[Settings | None, list[Finding]]:
     named = "the environment" if path is None else str(path)
     unknown = OperatorError("\n".join(describe_unknown_variables()))
     found = findings_from_error("settings", unknown, "Unset it.")
-    found += _parse_warning("settings", describe_unread_file("askback doctor"))
+    found += parse_warning("settings", describe_unread_file("askback doctor"))
     settings: Settings | None = None
     try:
         settings = load(Settings)
@@ -46,10 +48,10 @@ def examine_settings() -> tuple[Settings | None, list[Finding]]:
             load_tools(settings.tools, settings.folder, settings.approval_tools)
         except OperatorError as error:
             found += findings_from_error("tools", error, f"Fix it in {named}.")
-    if path is not None:
-        found += _open_to_others(path)
+    for file in filter(None, (path, os.environ.get(VARIABLE))):
+        found += _open_to_others(Path(file))
     if settings is not None:
-        found += _parse_warning("database", describe_unread_database(settings))
+        found += parse_warning("database", describe_unread_database(settings))
     if settings is not None and not found:
         both = path is not None and path.exists()
         sources = f"{path} and the environment" if both else "the environment"
@@ -57,7 +59,7 @@ def examine_settings() -> tuple[Settings | None, list[Finding]]:
     return settings, found
 
 
-def _parse_warning(what: str, sentence: str | None) -> list[Finding]:
+def parse_warning(what: str, sentence: str | None) -> list[Finding]:
     """Return a warning about a file in the working directory that is not used."""
     if sentence is None:
         return []

@@ -1,0 +1,1 @@
+"""The command `askback init`, which takes somebody from nothing to a running bot."""
