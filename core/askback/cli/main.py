@@ -176,7 +176,7 @@ def preview(
 ) -> None:
     """Print the messages that a bot would post for a tool's input, one line of JSON for each input.
 
-    Paste them into Slack's Block Kit Builder, or use them in tests. For an invalid input, the line is {"error": …} and the exit code is 1.
+    Use them in tests. Slack's Block Kit Builder takes one of them, as jq '.[0] | {blocks}' prints it. For an invalid input, the line is {"error": …} and the exit code is 1.
     """  # noqa: E501 - typer keeps line breaks
     from askback.cli.preview import format_preview
 

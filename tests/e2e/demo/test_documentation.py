@@ -52,8 +52,8 @@ PROGRAMS = {
 SETTINGS: tuple[type[TomlSettings], ...] = (Settings, SlackSettings, DiscordSettings)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"].keys()
 OTHER_PROGRAMS = {
-    "cd", "chmod", "claude", "createdb", "createuser", "echo", "git", "mv", "opentelemetry-instrument",
-    "pip", "python3", "rm",
+    "cd", "chmod", "claude", "cp", "createdb", "createuser", "docker", "echo", "git", "mv", "opentelemetry-instrument",
+    "pip", "python3", "rm", "systemctl", "touch", "/opt/askback/bin/pip",
     ".ci/run", ".venv/bin/mkdocs", ".venv/bin/pip", ".venv/bin/pyright", ".venv/bin/pytest", ".venv/bin/ruff",
 }  # fmt: skip
 
@@ -261,7 +261,7 @@ def test_every_variable_that_a_page_names_is_a_setting() -> None:
     known = {
         get_environment_variable(kind, name, field) for kind in SETTINGS for name, field in kind.model_fields.items()
     }
-    known |= {"ASKBACK_CONFIG", "ASKBACK_TEST_POSTGRES_URL", "ANTHROPIC_BASE_URL"}
+    known |= {"ASKBACK_CONFIG", "ASKBACK_ENV_FILE", "ASKBACK_TEST_POSTGRES_URL", "ANTHROPIC_BASE_URL"}
     for page, text in PAGES.items():
         named = set(re.findall(r"(?:ASKBACK|SLACK|DISCORD|ANTHROPIC)_[A-Z_]+[A-Z](?!\w*…)", text))
         assert named <= known, f"{page}: {named - known}"

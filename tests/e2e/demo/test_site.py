@@ -59,10 +59,10 @@ def test_each_command_is_there_with_each_option(site: Path) -> None:
     for name, command in group.commands.items():
         said = html.unescape(re.sub(r"<[^>]+>", "", sections[f"askback-{name}"]))
         assert command.help.split("\n")[0] in said
-        for parameter in command.params:
-            assert (
-                parameter.metavar or parameter.name if parameter.param_type_name == "argument" else parameter.opts[0]
-            ) in said
+        for parameter in command.get_params(typer.Context(command, info_name=name)):
+            shown = parameter.metavar or parameter.name
+            given = shown if parameter.param_type_name == "argument" else parameter.opts[0]
+            assert (given in said) != parameter.hidden, given
 
 
 def test_each_public_name_is_there_and_documented(site: Path) -> None:

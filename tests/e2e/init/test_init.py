@@ -102,8 +102,9 @@ async def test_the_page_opens_in_a_browser_unless_somebody_says_no(newcomer: New
     [
         ("xoxp-of-a-person", "SLACK_BOT_TOKEN is not a bot token: those begin with xoxb-."),
         ("xoxb-of-nobody", "Slack does not accept SLACK_BOT_TOKEN (invalid_auth)."),
+        ("xoxb-of-nobody…", "This has characters that no token has."),
     ],
-    ids=["form", "platform"],
+    ids=["form", "platform", "characters"],
 )
 async def test_a_wrong_token_is_refused_at_once_and_the_right_one_taken(
     newcomer: Newcomer, wrong: str, says: str

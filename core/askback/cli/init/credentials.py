@@ -111,6 +111,10 @@ class CredentialReader:
 
     def _is_good(self, value: SecretStr, check: Check) -> bool:
         """Check a value, and show the findings. Return False if anything is broken."""
+        text = value.get_secret_value()
+        if not (text.isascii() and text.isprintable()):
+            say("This has characters that no token has.")
+            return False
 
         async def examine() -> Sequence[Finding]:
             return await check(value)
