@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from tomlkit.exceptions import TOMLKitError
 
 from askback.errors import OperatorError
+from askback.internal.folder import flush_folder
 from askback.settings.loader import find_file
 
 
@@ -72,8 +73,4 @@ def _replace(path: Path, text: str) -> None:
         with suppress(OSError):
             part.unlink()
         raise
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    flush_folder(path.parent)

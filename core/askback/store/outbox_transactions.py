@@ -138,5 +138,5 @@ def _delete_text(
     if messages and conversation_id is not None:
         locks.lock_conversation(connection, conversation_id)
         conversations.set_last_text(connection, conversation_id, messages[-1])
-    outbox.delete(connection, target, revision=revision)
-    outbox_leases.release_lease(connection, target, only_own=True)  # a row that is to be posted again is still there
+    if not outbox.delete(connection, target, revision=revision):
+        outbox_leases.release_lease(connection, target, only_own=True)  # it is to be posted again

@@ -436,7 +436,6 @@ async def test_a_click_in_an_archived_thread_is_acked_and_the_card_settled_once_
         thread = await desk.room(talk)
         # The bot opens archived threads after its start, too.
         closed = desk.guild.faults.fail("update_channel", 503, times=None)
-        desk.journal.announce("delivery_failed", "thread_archived")
         desk.guild.put_place(discord.archived(thread))  # as if the bot had not received the event
         assert (await desk.press(ADA, shown, "Yes")).acked
         assert desk.callbacks() == [LATER]

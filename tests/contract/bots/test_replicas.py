@@ -20,7 +20,7 @@ from askback_sandbox.slack.http import SlackHttp
 from support.processes import Launcher
 
 from .driver import ADA, Desk, Talk, asks, cancel, card, line, one, settled, told, turn_of, until
-from .replicas import Office, open_office
+from .replicas import Office, Replica, open_office
 from .slack import SlackDesk
 from .test_forms import trip
 
@@ -274,18 +274,10 @@ def hold_edit(office: Office, desk: Desk) -> int:
     )
 
 
-async def test_a_part_that_arrives_after_the_whole_text_does_not_stay(
-    office: Office, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first process is suspended while it writes a part. The platform takes that part after the whole text."""
+async def suspend_in_an_edit(office: Office, desk: Desk) -> tuple[Replica, Talk]:
+    """Suspend a process while it writes a part of the story, which `hold_edit` holds."""
     office.may_fail = True
-    released = asyncio.Event()
-    clock = office.services.discord.guild.clock
-    sleep = clock.sleep
-    monkeypatch.setattr(clock, "sleep", lambda seconds: released.wait() if seconds == HELD else sleep(seconds))
     faults = desk.workspace.faults if isinstance(desk, SlackDesk) else office.services.discord.guild.faults
-    if isinstance(desk, SlackDesk):
-        desk.workspace.faults.fail("chat.startStream", "unknown_method", times=None)  # then texts are written by edits
     first = await office.start()
     desk.model.delay = 0.4
     desk.model.script(turn(STORY), when="story")
@@ -294,6 +286,20 @@ async def test_a_part_that_arrives_after_the_whole_text_does_not_stay(
     held = hold_edit(office, desk)
     await until(lambda: held not in faults.active, "the first process writes a part")
     first.suspend()
+    return first, talk
+
+
+async def test_a_part_that_arrives_after_the_whole_text_does_not_stay(
+    office: Office, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first process is suspended while it writes a part. The platform takes that part after the whole text."""
+    released = asyncio.Event()
+    clock = office.services.discord.guild.clock
+    sleep = clock.sleep
+    monkeypatch.setattr(clock, "sleep", lambda seconds: released.wait() if seconds == HELD else sleep(seconds))
+    if isinstance(desk, SlackDesk):
+        desk.workspace.faults.fail("chat.startStream", "unknown_method", times=None)  # then texts are written by edits
+    first, talk = await suspend_in_an_edit(office, desk)
     await office.start()
     await line(desk, talk, "Here it ends.")
     await until(lambda: not desk.can_stop(talk), "the button goes")
@@ -306,25 +312,18 @@ async def test_a_part_that_arrives_after_the_whole_text_does_not_stay(
 
 
 @pytest.mark.only("discord", reason="on Slack, a process that ends a text leaves its message alone")
+@pytest.mark.parametrize("first_one", ["gives its turn up", "dies"])
 async def test_a_part_that_arrives_while_the_other_process_looks_for_beginnings_does_not_stay(
-    office: Office, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    office: Office, desk: Desk, monkeypatch: pytest.MonkeyPatch, first_one: str
 ) -> None:
-    """The part has a button, as a beginning that was left behind has. The first process gives its turn up before the
-    second one has recorded the whole text.
+    """The part has a button, as a beginning that was left behind has. The second process has not recorded the whole
+    text yet.
     """
-    office.may_fail = True
     clock = office.services.discord.guild.clock
     sleep, held = clock.sleep, {HELD: asyncio.Event(), HELD + 1: asyncio.Event()}
     monkeypatch.setattr(clock, "sleep", lambda seconds: held[seconds].wait() if seconds in held else sleep(seconds))
     faults = office.services.discord.guild.faults
-    first = await office.start()
-    desk.model.delay = 0.4
-    desk.model.script(turn(STORY), when="story")
-    talk = await desk.mention(ADA, "story")
-    await line(desk, talk, "It begins")
-    edit = hold_edit(office, desk)
-    await until(lambda: edit not in faults.active, "the first process writes a part")
-    first.suspend()
+    first, talk = await suspend_in_an_edit(office, desk)
     await office.start()
     await until(lambda: desk.model._numbers > 1, "the second process asks the model", within=30)
     look = faults.add(DiscordFault(kind="delay", operation="list_messages", seconds=HELD + 1))
@@ -332,10 +331,11 @@ async def test_a_part_that_arrives_while_the_other_process_looks_for_beginnings_
     await until(lambda: look not in faults.active, "the second process looks for beginnings")
     held[HELD].set()
     await until(lambda: "Here it ends." not in desk.lines(talk)[-1].text, "the part is written over the whole text")
-    first.resume()
-    await until(
-        lambda: any("Dropped a turn" in one.said for one in office.replicas), "the first process drops its turn"
-    )
+    if first_one == "dies":
+        await first.kill()
+    else:
+        first.resume()
+        await until(lambda: "Dropped a turn" in first.said, "the first process drops its turn")
     held[HELD + 1].set()
     await until(lambda: "Here it ends." in desk.lines(talk)[-1].text, "the whole text is back", within=30)
     assert len([one for one in desk.lines(talk) if one.bot]) == 1

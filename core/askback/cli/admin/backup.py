@@ -23,6 +23,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from askback.errors import OperatorError
 from askback.internal.clock import now
+from askback.internal.folder import flush_folder
 from askback.store.external_access import ELSEWHERE, check_version, find_worker_pid, is_older, open_file, read_version
 from askback.store.sqlite.error_mapping import format_reason, get_code
 from askback.text.terminal import to_terminal_text
@@ -212,11 +213,7 @@ def _name(part: Path, target: Path, *, force: bool) -> None:
             ) from None
         except OSError:
             part.rename(target)  # a file system without links
-    directory = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    flush_folder(target.parent)
 
 
 def _remove(part: Path) -> None:

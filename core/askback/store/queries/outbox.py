@@ -177,11 +177,11 @@ def list_asks_being_posted(connection: Connection) -> tuple[str, ...]:
     return tuple(connection.execute(query).scalars())
 
 
-def delete(connection: Connection, target: str, *, revision: int | None = None) -> None:
+def delete(connection: Connection, target: str, *, revision: int | None = None) -> bool:
     """Delete a row that is done. With `revision`, keep a row that must be delivered in a newer revision.
 
-    A contested card is postponed instead, and drawn once more, since the process that drew an older revision may have
-    died before it could record that.
+    Return True if the row was deleted, or postponed: a contested card is drawn once more, since the process that drew
+    an older revision may have died before it could record that.
     """
     now = {"now": get_now_parameter(connection)}
     done = outbox.c.target == target
@@ -190,9 +190,10 @@ def delete(connection: Connection, target: str, *, revision: int | None = None) 
     calm = or_(outbox.c.contested_until.is_(None), outbox.c.contested_until <= NOW)
     if connection.execute(delete_from(outbox).where(done, calm), now).rowcount:
         record_event(WorkEnqueued())  # later rows of its conversation may have waited for it
-        return
+        return True
     put_off = update(outbox).where(done, ~calm)
-    connection.execute(put_off.values(leased_until=None, due_at=outbox.c.contested_until, noted_at=NOW), now)
+    given = put_off.values(leased_until=None, due_at=outbox.c.contested_until, noted_at=NOW)
+    return connection.execute(given, now).rowcount > 0
 
 
 def withdraw_message(connection: Connection, target: str) -> None:
