@@ -27,10 +27,11 @@ __all__ = [
 import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, RowMapping, bindparam, func, or_, select, update
+from sqlalchemy import BigInteger, Connection, RowMapping, Select, and_, bindparam, func, or_, select, update
 from sqlalchemy import insert as insert_into
 
 from askback.domain.actions import Action
@@ -55,6 +56,10 @@ _MESSAGES = TypeAdapter(tuple[MessageRef, ...])
 _GET = Statement(select(asks).where(asks.c.id == bindparam("ask")))
 _SAVE = Statement(update(asks).where(asks.c.id == bindparam("ask")))
 _LOG = Statement(insert_into(actions))
+_OPEN = select(asks).where(asks.c.status == "open").order_by(asks.c.created_at, asks.c.id)
+_OPEN_IN = _OPEN.where(asks.c.place_key == bindparam("place"))
+_IS_READ = asks.c.id.not_in(bindparam("left", expanding=True))
+"""SQL condition that is true unless this process must leave the ask to a newer release."""
 
 # A click does not change these, and most were read before, when the card was posted. Equal texts give equal values, and
 # values are immutable.
@@ -133,10 +138,8 @@ def list_open(connection: Connection, place: Place | None = None, left: SkippedR
 
     Add asks that only a newer release can read to `left`. If `left` is None, raise `UnreadableRow` for such an ask.
     """
-    query = select(asks).where(asks.c.status == "open").order_by(asks.c.created_at, asks.c.id)
-    if place is not None:
-        query = query.where(asks.c.place_key == place.key)
-    return tuple(read_asks(connection.execute(query).mappings(), left))
+    rows = connection.execute(_OPEN) if place is None else connection.execute(_OPEN_IN, {"place": place.key})
+    return tuple(read_asks(rows.mappings(), left))
 
 
 def list_open_with_key(connection: Connection, beginning: str) -> tuple[Ask, ...]:
@@ -220,15 +223,23 @@ def list_due(
 ) -> tuple[str, ...]:
     """Return the ids of open asks on these platforms that are due. Unreadable ones are skipped and added to `left`."""
     left = left or SkippedRows()
-    query = (
-        select(asks)
-        .where(asks.c.status == "open", asks.c.attend_at <= NOW, is_served(asks.c.place_key, served))
-        .where(asks.c.id.not_in(left.ids("ask", str)))
-        .order_by(asks.c.attend_at)
-        .limit(at_most)
-    )
-    rows = connection.execute(query, {"now": get_now_parameter(connection)}).mappings()
+    given = {"now": get_now_parameter(connection), "left": left.ids("ask", str), "at_most": at_most}
+    rows = connection.execute(_select_due(served), given).mappings()
     return tuple(ask.id for ask in read_asks(rows, left))
+
+
+# Every worker asks these after each change, and to build a statement takes longer than to run it.
+@cache
+def _select_due(served: ServedPlatforms) -> Select[*tuple[Any, ...]]:
+    due = and_(asks.c.status == "open", asks.c.attend_at <= NOW, is_served(asks.c.place_key, served), _IS_READ)
+    return select(asks).where(due).order_by(asks.c.attend_at).limit(bindparam("at_most"))
+
+
+@cache
+def _select_time_until_due(served: ServedPlatforms) -> Select[int | None]:
+    soon = asks.c.attend_at <= NOW + bindparam("within", type_=BigInteger())
+    due = and_(asks.c.status == "open", soon, is_served(asks.c.place_key, served), _IS_READ)
+    return select(func.min(asks.c.attend_at) - NOW).where(due)
 
 
 def store_due_time(connection: Connection, ask: Ask) -> None:
@@ -243,13 +254,12 @@ def get_time_until_due(
 
     This does not read asks that are due later, however many there are.
     """
-    until = NOW + within // timedelta(microseconds=1)
-    query = select(func.min(asks.c.attend_at) - NOW).where(
-        asks.c.status == "open", asks.c.attend_at <= until, is_served(asks.c.place_key, served)
-    )
-    if left is not None:
-        query = query.where(asks.c.id.not_in(left.ids("ask", str)))
-    nearest = connection.execute(query, {"now": get_now_parameter(connection)}).scalar_one()
+    given = {
+        "now": get_now_parameter(connection),
+        "left": (left or SkippedRows()).ids("ask", str),
+        "within": within // timedelta(microseconds=1),
+    }
+    nearest = connection.execute(_select_time_until_due(served), given).scalar_one()
     return None if nearest is None else timedelta(microseconds=nearest)
 
 

@@ -27,9 +27,22 @@ __all__ = [
 
 import secrets
 from datetime import datetime, timedelta
+from functools import cache
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, RowMapping, bindparam, func, insert, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Connection,
+    RowMapping,
+    Select,
+    bindparam,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from askback.domain.conversation import Conversation, RecentConversation, StopRecord, UnshownText
 from askback.domain.identity import Actor, MessageRef, Place
@@ -54,6 +67,7 @@ FARTHEST = timedelta(minutes=10)
 # second.
 _GET = Statement(select(conversations).where(conversations.c.id == bindparam("of")))
 _CHANGE = Statement(update(conversations).where(conversations.c.id == bindparam("of")))
+_AT: BindParameter[int] = bindparam("at", type_=BigInteger())
 
 
 def find(connection: Connection, place: Place) -> Conversation | None:
@@ -107,16 +121,29 @@ def wants_turn(connection: Connection, conversation_id: str) -> bool:
 
 def list_runnable(connection: Connection, at: datetime, served: ServedPlatforms = None) -> tuple[str, ...]:
     """Return the ids of conversations on these platforms that have something to do, the longest waiting first."""
+    given = {"at": to_micros(at), "farthest": to_micros(at + FARTHEST)}
+    return tuple(connection.execute(_select_runnable(served), given).scalars())
+
+
+# Every worker asks these after each change, and to build a statement takes longer than to run it.
+@cache
+def _select_runnable(served: ServedPlatforms) -> Select[str]:
     after = conversations.c.turn_after
     # If a turn is postponed for longer than the limit, the clock was set back.
-    untimely = after > to_micros(at + FARTHEST)
-    query = (
+    untimely = after > bindparam("farthest", type_=BigInteger())
+    return (
         select(conversations.c.id)
-        .where(conversations.c.wants_turn, or_(after.is_(None), after <= to_micros(at), untimely))
+        .where(conversations.c.wants_turn, or_(after.is_(None), after <= _AT, untimely))
         .where(is_served(conversations.c.place_key, served))
         .order_by(conversations.c.updated_at)
     )
-    return tuple(connection.execute(query).scalars())
+
+
+@cache
+def _select_next_turn_at(served: ServedPlatforms) -> Select[int | None]:
+    after = conversations.c.turn_after
+    served_here = is_served(conversations.c.place_key, served)
+    return select(func.min(after)).where(conversations.c.wants_turn, after > _AT, served_here)
 
 
 def list_recent(connection: Connection, platform: str, since: datetime, most: int) -> tuple[RecentConversation, ...]:
@@ -147,10 +174,7 @@ def list_recent(connection: Connection, platform: str, since: datetime, most: in
 
 def get_next_turn_at(connection: Connection, at: datetime, served: ServedPlatforms = None) -> datetime | None:
     """Return the earliest time after `at` until which a turn is postponed. None if there is none."""
-    after = conversations.c.turn_after
-    served_here = is_served(conversations.c.place_key, served)
-    query = select(func.min(after)).where(conversations.c.wants_turn, after > to_micros(at), served_here)
-    nearest = connection.execute(query).scalar_one()
+    nearest = connection.execute(_select_next_turn_at(served), {"at": to_micros(at)}).scalar_one()
     return None if nearest is None else from_micros(nearest)
 
 
