@@ -264,7 +264,7 @@ class Scenario(_Value):
 class _Head(_Value):
     title: str = Field(min_length=1)
     tool: str | None = None
-    within: float = Field(default=10.0, gt=0)
+    within: float = Field(default=30.0, gt=0)
     by: str | None = None
     place: str = Field(default="general", alias="in")
     platform: Literal["slack", "discord", "both"] = "both"
