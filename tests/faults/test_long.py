@@ -105,7 +105,7 @@ async def changes(platform: str, launcher: Launcher, spoil: str, *, kind: str) -
 
 async def test_without_the_outbox_cards_are_left_unsettled(platform: str, launcher: Launcher) -> None:
     order = Order(
-        platform, "sqlite", 7, (), spoil="outbox", kinds=("deadline",), talks=1, least=1, deadline=1.0, drain=4.0
+        platform, "sqlite", 7, (), spoil="outbox", kinds=("deadline",), talks=1, least=1, deadline=6.0, drain=4.0
     )
     assert "unsettled" in wrong(await played(launcher, order))
 

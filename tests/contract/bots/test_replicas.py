@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
@@ -49,6 +50,21 @@ def desk(office: Office) -> Desk:
 async def fruit(desk: Desk, *, direct: bool = False) -> Talk:
     desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("Enjoy it."), when="fruit")
     return await (desk.direct(ADA, "fruit, please") if direct else desk.mention(ADA, "fruit, please"))
+
+
+def read_revision(office: Office) -> int:
+    """Return the revision of the one card that waits to be drawn; 0 if none does."""
+    with psycopg.connect(office.database, autocommit=True) as connection:
+        found = connection.execute("SELECT revision FROM outbox WHERE kind = 'card'").fetchone()
+        return 0 if found is None else found[0]
+
+
+def lengthen_lease(office: Office, by: timedelta) -> int:
+    """Lengthen the lease of the one card that waits to be drawn, and return its revision."""
+    microseconds = by // timedelta(microseconds=1)
+    with psycopg.connect(office.database, autocommit=True) as connection:
+        connection.execute("UPDATE outbox SET leased_until = leased_until + %s WHERE kind = 'card'", [microseconds])
+    return read_revision(office)
 
 
 def is_recorded(office: Office) -> bool:
@@ -126,18 +142,23 @@ async def test_an_older_drawing_of_a_process_that_died_does_not_stay(office: Off
 
 
 async def test_a_card_is_posted_once_if_somebody_asks_for_it_while_its_process_stands_still(
-    office: Office, desk: Desk
+    office: Office, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The platform executes the first process's call only after another process has been asked for the card."""
     office.may_fail = True  # the server may close a connection that was suspended within a transaction
+    released = hold(office, monkeypatch)
     posting = await office.start()
     desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("Enjoy it."), when="fruit")
-    is_called = desk.delay("post", seconds=8)  # shorter than a lease
+    is_called = desk.delay("post", seconds=HELD)
     talk = await desk.mention(ADA, "fruit, please")
     await until(is_called, "the card is being posted")
     posting.suspend()
+    # The lease must last until the second process has started, which takes a busy machine some seconds.
+    revision = lengthen_lease(office, timedelta(seconds=20))
     await office.start()
     await desk.say(ADA, "show the question", talk)
+    await until(lambda: read_revision(office) > revision, "the second process has been asked for the card", within=30)
+    released.set()
     await until(lambda: is_recorded(office), "the second process has found the card", within=60)
     posts = [body for name, body in desk.api_calls() if name in {"chat.postMessage", "create_message"}]
     posting.resume()
@@ -265,6 +286,15 @@ async def test_a_text_without_streams_is_said_once_if_its_process_was_suspended(
     await test_a_text_is_said_once_if_its_process_was_suspended(office, desk, "the beginning", wakes)
 
 
+def hold(office: Office, monkeypatch: pytest.MonkeyPatch, seconds: float = HELD) -> asyncio.Event:
+    """Let the platforms' delays of that many seconds end when the event is set."""
+    released = asyncio.Event()
+    clock = office.services.discord.guild.clock
+    sleep = clock.sleep
+    monkeypatch.setattr(clock, "sleep", lambda length: released.wait() if length == seconds else sleep(length))
+    return released
+
+
 def hold_edit(office: Office, desk: Desk) -> int:
     """Let the platform take the next edit only when the test says so. Return the fault's id."""
     if isinstance(desk, SlackDesk):
@@ -293,10 +323,7 @@ async def test_a_part_that_arrives_after_the_whole_text_does_not_stay(
     office: Office, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first process is suspended while it writes a part. The platform takes that part after the whole text."""
-    released = asyncio.Event()
-    clock = office.services.discord.guild.clock
-    sleep = clock.sleep
-    monkeypatch.setattr(clock, "sleep", lambda seconds: released.wait() if seconds == HELD else sleep(seconds))
+    released = hold(office, monkeypatch)
     if isinstance(desk, SlackDesk):
         desk.workspace.faults.fail("chat.startStream", "unknown_method", times=None)  # then texts are written by edits
     first, talk = await suspend_in_an_edit(office, desk)
@@ -319,9 +346,7 @@ async def test_a_part_that_arrives_while_the_other_process_looks_for_beginnings_
     """The part has a button, as a beginning that was left behind has. The second process has not recorded the whole
     text yet.
     """
-    clock = office.services.discord.guild.clock
-    sleep, held = clock.sleep, {HELD: asyncio.Event(), HELD + 1: asyncio.Event()}
-    monkeypatch.setattr(clock, "sleep", lambda seconds: held[seconds].wait() if seconds in held else sleep(seconds))
+    edited, looked = hold(office, monkeypatch), hold(office, monkeypatch, HELD + 1)
     faults = office.services.discord.guild.faults
     first, talk = await suspend_in_an_edit(office, desk)
     await office.start()
@@ -329,14 +354,14 @@ async def test_a_part_that_arrives_while_the_other_process_looks_for_beginnings_
     look = faults.add(DiscordFault(kind="delay", operation="list_messages", seconds=HELD + 1))
     await line(desk, talk, "Here it ends.")
     await until(lambda: look not in faults.active, "the second process looks for beginnings")
-    held[HELD].set()
+    edited.set()
     await until(lambda: "Here it ends." not in desk.lines(talk)[-1].text, "the part is written over the whole text")
     if first_one == "dies":
         await first.kill()
     else:
         first.resume()
         await until(lambda: "Dropped a turn" in first.said, "the first process drops its turn")
-    held[HELD + 1].set()
+    looked.set()
     await until(lambda: "Here it ends." in desk.lines(talk)[-1].text, "the whole text is back", within=30)
     assert len([one for one in desk.lines(talk) if one.bot]) == 1
     await until(lambda: not desk.can_stop(talk), "the button goes")
