@@ -10,7 +10,7 @@ import asyncio
 import os
 import secrets
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from sqlalchemy import make_url
 
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
+from support.database_pool import DatabasePool
 
 VARIABLE = "ASKBACK_TEST_POSTGRES_URL"
 STANDARD = (
@@ -93,17 +94,19 @@ def server() -> Server:
 
 
 @pytest.fixture(scope="session")
-def postgres_template() -> Iterator[str]:
-    """The name of a database with askback's tables in it, made once."""
+def postgres_pool() -> Iterator[DatabasePool]:
+    """Databases with askback's tables in them, which are made once."""
     with server().database() as url:
         asyncio.run(PostgresDatabase(PostgresAddress.read(url), connections=1).close())
-        yield conninfo_to_dict(url)["dbname"] or ""
+        template = conninfo_to_dict(url)["dbname"] or ""
+        with closing(DatabasePool(url, lambda: server().database(template))) as pool:
+            yield pool
 
 
 @pytest.fixture
-def postgres_url(postgres_template: str) -> Iterator[str]:
-    """The URL of a new database with empty tables."""
-    with server().database(postgres_template) as url:
+def postgres_url(postgres_pool: DatabasePool) -> Iterator[str]:
+    """The URL of a database with empty tables, which looks like a new one."""
+    with postgres_pool.database() as url:
         yield url
 
 
