@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from askback.text import redaction
 from support import compiled_statements
-from support.processes import Launcher
+from support.processes import ROOT, Launcher
 
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
@@ -51,7 +51,6 @@ settings.register_profile("unshrunk", parent=settings.get_profile("askback"), ph
 settings.load_profile("askback")
 
 
-ROOT = Path(__file__).parents[1]
 COMPILERS = 2
 """Processes that compile the tests before the others start."""
 

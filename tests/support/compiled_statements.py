@@ -19,9 +19,17 @@ def share() -> None:
     A compiled statement is kept under its dialect. Every engine has an object of its own for that, so all objects of a
     class count as equal.
     """
-    DefaultDialect.__hash__ = lambda self: hash(type(self))  # pyright: ignore[reportAttributeAccessIssue]
-    DefaultDialect.__eq__ = lambda self, other: type(self) is type(other)
+    for name, method in (("__hash__", _hash_class), ("__eq__", _has_equal_class)):
+        setattr(DefaultDialect, name, method)
     event.listen(Engine, "engine_connect", _use_shared)
+
+
+def _hash_class(dialect: DefaultDialect) -> int:
+    return hash(type(dialect))
+
+
+def _has_equal_class(dialect: DefaultDialect, other: object) -> bool:
+    return type(dialect) is type(other)
 
 
 def _use_shared(connection: Connection) -> None:

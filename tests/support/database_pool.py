@@ -11,14 +11,13 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from typing import LiteralString
 
 import psycopg
 from psycopg import sql
 
 PATIENCE = 0.5
 """Seconds in which the connections of a test must have ended."""
-LARGEST = 2_000_000
-"""Bytes of tables and indexes above which a database is dropped, since plans depend on sizes. New ones have 0.6 MB."""
 
 FINGERPRINT = """
 WITH catalogue (entry) AS (
@@ -48,7 +47,8 @@ SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
 
-SIZE = "SELECT sum(pg_relation_size(oid)) FROM pg_class WHERE oid >= 16384"
+IS_SMALL = "SELECT sum(pg_relation_size(oid)) <= 2000000 FROM pg_class WHERE oid >= 16384"
+"""Plans depend on sizes. The tables and indexes of a new database have 0.6 MB."""
 
 TABLES = """
 SELECT nspname, relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -111,17 +111,15 @@ class DatabasePool:
         """Bring back the rows of the template. Return False if the database must be dropped."""
         # A test may have closed it to everybody, or taken our rights away: then it is dropped.
         with suppress(psycopg.Error), psycopg.connect(used.url, autocommit=True) as connection:
-            if not _is_left(connection) or _read(connection, FINGERPRINT) != used.fingerprint:
-                return False
-            if int(str(_read(connection, SIZE))) > LARGEST:
-                return False
-            connection.execute(self._restore)
-            return True
+            is_unchanged = _is_left_alone(connection) and _read(connection, FINGERPRINT) == used.fingerprint
+            if is_unchanged and _read(connection, IS_SMALL):
+                connection.execute(self._restore)
+                return True
         return False
 
 
-def _is_left(connection: psycopg.Connection) -> bool:
-    """Wait until nobody else is connected. Return False if somebody stays."""
+def _is_left_alone(connection: psycopg.Connection) -> bool:
+    """Wait until it has no other connections left. Return False if one stays."""
     until = time.monotonic() + PATIENCE
     while _read(connection, OTHERS):
         if time.monotonic() > until:
@@ -146,7 +144,7 @@ def _build_restore(template: psycopg.Connection) -> sql.Composed:
     return sql.SQL("; ").join([*statements, sql.SQL("COMMIT")])
 
 
-def _read(connection: psycopg.Connection, query: sql.Composed | str) -> object:
-    row = connection.execute(query).fetchone()  # pyright: ignore[reportArgumentType, reportCallIssue]
+def _read(connection: psycopg.Connection, query: sql.Composed | LiteralString) -> object:
+    row = connection.execute(query).fetchone()
     assert row is not None
     return row[0]

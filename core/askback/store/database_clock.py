@@ -37,7 +37,7 @@ def _compile_server_time(element: _ServerTime, compiler: SQLCompiler, **more: An
 
 
 NOW = _ServerTime(bindparam("now", type_=BigInteger()))
-"""The store's time as an SQL expression. A statement that uses it takes the parameter `now`, which `given_now`
+"""The store's time as an SQL expression. A statement that uses it takes the parameter `now`, which `get_now_parameter`
 returns."""
 _READ = select(NOW)
 

@@ -48,7 +48,7 @@ LINES_A_MINUTE = 20
 
 
 def choose_length(platform: str, stored: str, kind: str) -> int:
-    """Return a length for an outage. Each kind meets both on each platform, in each store and as often."""
+    """Return the length of an outage in seconds. Each kind has both lengths on each platform, and in each store."""
     return (SHORT, LONG)[(KINDS.index(kind) + (platform == "slack") + (stored == "postgres")) % 2]
 
 

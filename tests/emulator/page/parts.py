@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from support.browser import PATIENCE
@@ -77,11 +77,16 @@ MODAL = {
 }
 
 
-async def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait until the condition holds, for events at the bot that the page does not show."""
+async def until(condition: Callable[[], bool], what: str, *, arrived: Sequence[object] = (), page: Any = None) -> None:
+    """Wait until the condition holds, for events at the bot that the page does not show.
+
+    If it never holds, the error tells what `arrived` at the bot, and which problems the `page` shows.
+    """
     end = time.monotonic() + PATIENCE / 1000
     while not condition():
-        assert time.monotonic() < end, f"not within {PATIENCE / 1000:g} s: {what}"
+        if time.monotonic() >= end:
+            problems = await page.get_by_role("alert").all_inner_texts() if page else []
+            raise AssertionError(f"not within {PATIENCE / 1000:g} s: {what}; arrived: {arrived}; problems: {problems}")
         await asyncio.sleep(0.01)
 
 

@@ -41,7 +41,7 @@ async def test_drafts_menus_and_ticks_survive_what_happens_meanwhile(bot, client
     await expect(field).to_have_value("half a thou")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("button", name="SQLite")).to_be_focused()
-    await until(lambda: len(seen) == 2, "the menu's choice is sent, after the box")
+    await until(lambda: len(seen) == 2, "the menu's choice is sent, after the box", arrived=seen, page=page)
     await expect(page.locator("[aria-busy=true]")).to_have_count(0)
     values = seen[-1]["state"]["values"]
     assert [o["value"] for o in values["several"]["boxes"]["selected_options"]] == ["sq"]

@@ -56,6 +56,7 @@ _MESSAGES = TypeAdapter(tuple[MessageRef, ...])
 _GET = Statement(select(asks).where(asks.c.id == bindparam("ask")))
 _SAVE = Statement(update(asks).where(asks.c.id == bindparam("ask")))
 _LOG = Statement(insert_into(actions))
+# Built once, since to build a statement takes longer than to run it.
 _OPEN = select(asks).where(asks.c.status == "open").order_by(asks.c.created_at, asks.c.id)
 _OPEN_IN = _OPEN.where(asks.c.place_key == bindparam("place"))
 _IS_READ = asks.c.id.not_in(bindparam("left", expanding=True))
