@@ -19,6 +19,7 @@ from askback.settings.config_option import Config, report_unread
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from askback.cli.server_asking import ServerAsking
     from askback.client.progress_output import Telling
     from askback.client.result import AskOutcome
     from askback.domain.form import Form
@@ -131,6 +132,17 @@ def ask(
             metavar="TEXT", help="Your own name for the question. Use it again to wait for the same question."
         ),
     ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Ask through an `askback serve` elsewhere, which says where and whom. Its token is in "
+            "ASKBACK_SERVER_TOKEN, or in --token-file. No database and no token of a platform is needed here.",
+        ),
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --server: a file with the token alone.")
+    ] = None,
     config: Config = None,
 ) -> None:
     """Ask people in Slack or Discord from a script, wait, and print the outcome.
@@ -139,6 +151,7 @@ def ask(
 
     Trusts only the environment, the settings file (--config or ASKBACK_CONFIG; by default the one in your configuration folder), and the database that these name (by default the one in your state folder). It reads nothing in the working directory: no askback.toml, askback.db, .env or module.
     """  # noqa: E501 - typer keeps line breaks
+    from askback.cli.server_asking import ServerAsking, build_question, read_server, refuse_options
     from askback.client.api import ask_async
     from askback.client.progress_output import Telling
     from askback.observability.logs import configure_logging
@@ -153,6 +166,33 @@ def ask(
             settings.log_level if "log_level" in list_set_fields(Settings) else "ERROR", settings.log_format
         )
         telling = Telling(_write_line)
+        if server is not None:
+            refuse_options(
+                {
+                    "--approvers": approvers,
+                    "--requested-by": requested_by,
+                    "--own": own,
+                    "--remind": remind,
+                    "--escalate": escalate,
+                }
+            )
+            asked = build_question(
+                question,
+                form=None if form is None else _read_form(form),
+                options=option or (),
+                place=to,
+                yes=yes,
+                no=no,
+                quorum=quorum,
+                refusals=refusals,
+                reasons=reasons,
+                details=None if details is None else _read_details(details),
+                wait=wait,
+            )
+            through = ServerAsking(read_server(server, token_file, settings), asked, key, _write_line)
+            raise typer.Exit(run_to_end(_report_outcome(through.ask(), through), terminated_code=TERMINATED))
+        if token_file is not None:
+            raise CallerError("--token-file needs --server URL: add it, or leave --token-file out.")
         asking = ask_async(
             question,
             to=to,
@@ -181,7 +221,7 @@ def ask(
     raise typer.Exit(code)
 
 
-async def _report_outcome(asking: Coroutine[object, object, AskOutcome], telling: Telling) -> int:
+async def _report_outcome(asking: Coroutine[object, object, AskOutcome], telling: Telling | ServerAsking) -> int:
     import asyncio
 
     from askback.client.result import exit_code, format_sentence

@@ -20,6 +20,7 @@ from askback.cli.ask import commands as asking
 from askback.cli.command import Command, Group
 from askback.cli.init.cli import commands as setting_up
 from askback.cli.mcp import commands as serving_mcp
+from askback.cli.serve import commands as serving_http
 from askback.errors import AskbackError, CallerError, OperatorError
 from askback.internal.collector import pause_collector
 from askback.ports.installed_bots import list_bot_names
@@ -274,6 +275,7 @@ async def _print_invitation(name: str) -> int:
 app.add_typer(setting_up)
 app.add_typer(asking)
 app.add_typer(serving_mcp)
+app.add_typer(serving_http)
 app.add_typer(commands)
 
 

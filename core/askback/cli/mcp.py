@@ -18,8 +18,8 @@ from askback.settings.config_option import Config, report_unread
 
 if TYPE_CHECKING:
     from askback.doors.caller_asks import CallerAsks
-    from askback.doors.mcp_tokens import Tokens
     from askback.doors.rules import DoorRules
+    from askback.doors.tokens import Tokens
     from askback.settings.address import Address
     from askback.settings.core import Settings
 
@@ -178,28 +178,30 @@ async def _serve(
 ) -> int:
     from askback import __version__
     from askback.doors.caller_asks import CallerAsks
+    from askback.doors.door import Door
     from askback.doors.mcp_door import McpDoor
     from askback.internal.collector import resume_collector
     from askback.store.url import parse_database_url
 
-    asks = CallerAsks(settings, parse_database_url(settings.database_url))
+    asks = CallerAsks("mcp", settings, parse_database_url(settings.database_url))
+    door = Door(rules, asks)
     try:
         if address is None:
             from askback.doors.mcp_stdio import build_stdio_principal, serve_stdio
 
             principal = build_stdio_principal(name)
-            door = McpDoor(rules, asks, lambda _: principal, call_wait=call_wait, permit=permit)
+            mcp = McpDoor(door, lambda _: principal, call_wait=call_wait, permit=permit)
             await _resume(asks, (principal,))
             resume_collector()
-            await serve_stdio(door.create_server(__version__))
+            await serve_stdio(mcp.create_server(__version__))
         else:
             from askback.doors.mcp_http import build_http_principal, find_http_principal, serve_http
 
             known = _read_tokens(settings, tokens)
-            door = McpDoor(rules, asks, find_http_principal, call_wait=call_wait, permit=permit)
+            mcp = McpDoor(door, find_http_principal, call_wait=call_wait, permit=permit)
             await _resume(asks, tuple(map(build_http_principal, known.digests)))
             resume_collector()
-            await serve_http(door.create_server(__version__), address, known, hosts)
+            await serve_http(mcp.create_server(__version__), address, known, hosts)
     finally:
         await asks.close()
     return 0
@@ -267,7 +269,7 @@ def _parse_address(http: str | None) -> Address | None:
 
 
 def _read_tokens(settings: Settings, file: Path | None) -> Tokens:
-    from askback.doors.mcp_tokens import read_tokens
+    from askback.doors.tokens import read_tokens
 
     if file is None and settings.mcp_tokens is None:
         raise OperatorError(

@@ -17,7 +17,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
 
-from askback.doors.mcp_tokens import Tokens
+from askback.doors.tokens import Tokens
 from askback.errors import OperatorError
 from askback.network.listeners import listen
 from askback.settings.address import Address

@@ -5,7 +5,7 @@ A denial by people and the lack of a decision both stop the call, so the message
 
 from __future__ import annotations
 
-__all__ = ["QUESTIONS", "allow", "answer_questions", "answer_request", "deny", "deny_undecided"]
+__all__ = ["QUESTIONS", "PermissionAnswer", "allow", "answer_questions", "answer_request", "deny", "deny_undecided"]
 
 import json
 from collections.abc import Mapping
@@ -23,20 +23,21 @@ from askback.tools.base import describe_unanswered
 QUESTIONS: Final = "AskUserQuestion"
 """The tool that is answered instead of approved."""
 
-Answering = dict[str, JsonValue]
+PermissionAnswer = dict[str, JsonValue]
+"""The answer in the format of Claude Code: `behavior`, with `updatedInput` or a `message`."""
 
 
-def allow(given: Mapping[str, JsonValue]) -> Answering:
+def allow(given: Mapping[str, JsonValue]) -> PermissionAnswer:
     """Return the answer that lets a tool run with these arguments."""
     return {"behavior": "allow", "updatedInput": dict(given)}
 
 
-def deny(message: str) -> Answering:
+def deny(message: str) -> PermissionAnswer:
     """Return the answer that stops a call. The model reads the message."""
     return {"behavior": "deny", "message": message}
 
 
-def deny_undecided(tool: str, ask: Ask) -> Answering:
+def deny_undecided(tool: str, ask: Ask) -> PermissionAnswer:
     """Return the answer for a call whose approval is still open."""
     return deny(
         f"Nobody has decided yet whether {tool} may run, so it was not run. This is not a denial: the request "
@@ -44,7 +45,7 @@ def deny_undecided(tool: str, ask: Ask) -> Answering:
     )
 
 
-def answer_request(tool: str, given: dict[str, JsonValue], ask: Ask, outcome: Outcome) -> Answering:
+def answer_request(tool: str, given: dict[str, JsonValue], ask: Ask, outcome: Outcome) -> PermissionAnswer:
     """Return the answer of people who were asked to approve a call. The call must be the one that they saw."""
     if approval.is_allowed(ask, tool, given, own=True):
         return allow(given)
@@ -54,7 +55,7 @@ def answer_request(tool: str, given: dict[str, JsonValue], ask: Ask, outcome: Ou
     return deny(approval.describe_refusal(tool, outcome, format_name) + note)
 
 
-def answer_questions(given: dict[str, JsonValue], ask: Ask, outcome: Outcome) -> Answering:
+def answer_questions(given: dict[str, JsonValue], ask: Ask, outcome: Outcome) -> PermissionAnswer:
     """Return the answers to the questions of `AskUserQuestion`, keyed by the question's text."""
     if outcome.status != "answered":
         return deny(describe_unanswered(outcome))

@@ -12,6 +12,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from askback.domain.answer_values import list_answer_values
 from askback.domain.ask import Ask
 from askback.domain.form import Form
 from askback.domain.identity import Actor
@@ -26,8 +27,8 @@ PATIENCE = (
     "turn, and call `wait` with this id later."
 )
 
-CallKind = Literal["ask", "form", "questions", "permit"]
-"""The kinds of calls that ask people."""
+CallKind = Literal["ask", "form", "askback_form", "questions", "permit"]
+"""The kinds of calls that ask people. A `form` is a JSON Schema, and `questions` are those of `AskUserQuestion`."""
 
 
 def format_name(person: Actor) -> str:
@@ -47,22 +48,39 @@ def describe_open(ask: Ask, asked: str, where: str) -> dict[str, JsonValue]:
     }
 
 
-def to_result(ask: Ask, outcome: Outcome, kind: CallKind, where: str) -> dict[str, JsonValue]:
-    """Return the outcome of an ask as data. Its `message` says the same in words."""
+def to_result(
+    ask: Ask, outcome: Outcome, kind: CallKind, where: str, *, quotes_names: bool = True
+) -> dict[str, JsonValue]:
+    """Return the outcome of an ask as data. Its `message` says the same in words.
+
+    `quotes_names` is for models, so that nothing in a name can be taken for an instruction. Programs get plain names.
+    """
+
+    def name(person: Actor) -> str:
+        return person.display_name if quotes_names else person.name or person.id
+
     form = ask.interview.form
     found: dict[str, JsonValue] = {"status": outcome.state, "id": ask.id}
     if outcome.status == "answered":
         if kind == "form":
             found["values"] = build_instance(form, outcome)
+        elif kind == "askback_form":
+            found["answers"] = list_answer_values(form, outcome)
         elif kind == "questions":
             found["answers"] = dict(get_tool("AskUserQuestion").result(_rebuild_input(form), outcome).data)
         else:
             found["answer"] = ", ".join(outcome.answers[0].labels)
     if outcome.by is not None:
-        found |= {"by": outcome.by.display_name, "by_id": outcome.by.id}
-    if len(outcome.votes) > 1:
+        found |= {"by": name(outcome.by), "by_id": outcome.by.id}
+    if outcome.votes:
         found["votes"] = [
-            {"by": vote.by.display_name, "by_id": vote.by.id, "choice": vote.choice.label, "reason": vote.reason}
+            {
+                "by": name(vote.by),
+                "by_id": vote.by.id,
+                "choice": vote.choice.label,
+                "reason": vote.reason,
+                "at": vote.at.isoformat(),
+            }
             for vote in outcome.votes
         ]
     found |= {"where": where, "at": outcome.at.isoformat()}
@@ -81,8 +99,9 @@ def _describe(ask: Ask, outcome: Outcome, found: dict[str, JsonValue], kind: Cal
     if kind == "questions":
         text = get_tool("AskUserQuestion").result(_rebuild_input(ask.interview.form), outcome).text
         return f"{text} Answered{stamp}."
-    if kind == "form":
-        return f"Answered{stamp}: {json.dumps(found['values'], ensure_ascii=False)}"
+    if kind in ("form", "askback_form"):
+        answers = found["values" if kind == "form" else "answers"]
+        return f"Answered{stamp}: {json.dumps(answers, ensure_ascii=False)}"
     reasons = "".join(
         f" {vote.by.display_name} wrote: {indent_body(vote.reason)}" for vote in outcome.votes if vote.reason
     )

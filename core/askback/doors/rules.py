@@ -6,7 +6,7 @@ __all__ = ["AddressBook", "Addressees", "DoorRules"]
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from askback.agent.approvals import ApprovalRules
 from askback.client.addressing import (
@@ -53,6 +53,13 @@ class DoorRules:
             _, name = parse_address(place, list_bot_names(), SHELL)
             if not self.answerers and not name.startswith("@"):
                 raise CallerError(f"Say who may answer in {place}: --who @group, --who @person, or --who anyone.")
+
+    def limit_wait(self, seconds: float | None) -> DoorRules:
+        """Return the rules with a wait of at most so many seconds. None changes nothing."""
+        if seconds is None or (self.wait is not None and self.wait <= seconds):
+            return self
+        remind = tuple(after for after in self.remind if after < seconds)
+        return replace(self, wait=seconds, remind=remind)
 
     def find_place(self, name: str | None) -> str:
         """Return the place that a caller names, or the default. Raises `CallerError` for any other."""

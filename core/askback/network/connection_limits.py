@@ -6,7 +6,7 @@ health answers and its own calls would then fail, too.
 
 from __future__ import annotations
 
-__all__ = ["ConnectionLimiter", "compute_connection_limit", "mark_trusted", "track_requests"]
+__all__ = ["MOST", "ConnectionLimiter", "compute_connection_limit", "mark_trusted", "track_requests"]
 
 import asyncio
 import resource
@@ -24,16 +24,16 @@ KEEP_SECONDS = 75.0
 PATIENCE_SECONDS = 0.25
 """Seconds that each connection may wait for its request, even if others need its slot."""
 MOST = 256
-"""Maximum number of connections that one listener keeps at a time."""
+"""Maximum number of connections that one listener keeps at a time, unless it asks for more."""
 SHARE = 4
 """A listener uses at most one in this many file descriptors. The others are for the database and outgoing calls."""
 FEWEST = 8
 
 
-def compute_connection_limit() -> int:
-    """Return the number of connections that a listener of this process may keep."""
+def compute_connection_limit(most: int = MOST) -> int:
+    """Return the number of connections that a listener of this process may keep, of `most` that it wants."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST if files == resource.RLIM_INFINITY else max(FEWEST, min(MOST, files // SHARE))
+    return most if files == resource.RLIM_INFINITY else max(FEWEST, min(most, files // SHARE))
 
 
 class ConnectionLimiter:

@@ -13,7 +13,7 @@ from contextlib import ExitStack, asynccontextmanager
 from aiohttp import web
 
 from askback.internal.throttle import Throttle
-from askback.network.connection_limits import ConnectionLimiter, compute_connection_limit, track_requests
+from askback.network.connection_limits import MOST, ConnectionLimiter, compute_connection_limit, track_requests
 from askback.network.listeners import listen
 from askback.settings.address import Address
 
@@ -32,11 +32,13 @@ SAY_AGAIN = 60.0
 
 
 @asynccontextmanager
-async def serve_http(application: web.Application, address: Address) -> AsyncGenerator[Address]:
+async def serve_http(
+    application: web.Application, address: Address, *, max_connections: int = MOST, cancels_handlers: bool = False
+) -> AsyncGenerator[Address]:
     """Serve the application at this address, and yield the address with its actual port.
 
-    When the block ends, stop accepting connections, and finish running requests. Raises `OperatorError` if the address
-    cannot be used.
+    When the block ends, stop accepting connections, and finish running requests. `cancels_handlers` cancels the handler
+    of a request whose client has gone. Raises `OperatorError` if the address cannot be used.
     """
     application.middlewares.insert(0, track_requests)
     runner = web.AppRunner(
@@ -46,11 +48,12 @@ async def serve_http(application: web.Application, address: Address) -> AsyncGen
         lingering_time=LINGER_SECONDS,
         # A small body may unpack to a huge one, and a signature covers the bytes as they were sent.
         auto_decompress=False,
+        handler_cancellation=cancels_handlers,
     )
     await runner.setup()
     try:
         with ExitStack() as stack:
-            gate = ConnectionLimiter(compute_connection_limit())
+            gate = ConnectionLimiter(compute_connection_limit(max_connections))
             sockets = [stack.enter_context(one) for one in await listen(address, QUEUED * gate.most)]
             taking = [asyncio.create_task(_take(one, runner, gate), name="askback listen") for one in sockets]
             try:

@@ -198,6 +198,10 @@ class Settings(TomlSettings):
         default=None, description="Give NAME:TOKEN for each agent, separated by commas."
     )
     """The tokens of `askback mcp --http`, each with the name of its agent. `--tokens` takes precedence."""
+    server_token: SecretStr | None = Field(
+        default=None, description="Give the token that the operator of the server made for you."
+    )
+    """The token for `askback ask --server`. `--token-file` takes precedence."""
     health: str | None = Field(
         default=None, description="Give the HOST:PORT for /healthz and /readyz, such as 127.0.0.1:8080."
     )

@@ -60,10 +60,10 @@ class Process:
     def is_over(self) -> bool:
         return self._process.returncode is not None
 
-    async def said(self, words: str) -> None:
-        """Wait until these words are on its standard error."""
-        await self._office.until(lambda: words in self.err or self.is_over, what=lambda: self.err)
-        assert words in self.err, self.err
+    async def said(self, words: str, times: int = 1) -> None:
+        """Wait until these words are on its standard error, so many times."""
+        await self._office.until(lambda: self.err.count(words) >= times or self.is_over, what=lambda: self.err)
+        assert self.err.count(words) >= times, self.err
 
     async def ended(self) -> tuple[int, str]:
         """Wait for its end; return its exit code and all of its standard output."""

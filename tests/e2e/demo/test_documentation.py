@@ -43,6 +43,7 @@ README = PAGES["README.md"]
 PROGRAMS = {
     "README.md": 1,
     "docs/approvals.md": 1,
+    "docs/http.md": 1,
     "docs/library.md": 5,
     "docs/mcp.md": 1,
     "docs/scripts.md": 1,
@@ -52,7 +53,7 @@ PROGRAMS = {
 SETTINGS: tuple[type[TomlSettings], ...] = (Settings, SlackSettings, DiscordSettings)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"].keys()
 OTHER_PROGRAMS = {
-    "cd", "chmod", "claude", "cp", "createdb", "createuser", "docker", "echo", "git", "mv", "opentelemetry-instrument",
+    "cd", "chmod", "claude", "cp", "createdb", "createuser", "curl", "docker", "echo", "git", "mv", "opentelemetry-instrument",
     "pip", "python3", "rm", "systemctl", "touch", "/opt/askback/bin/pip",
     ".ci/run", ".venv/bin/mkdocs", ".venv/bin/pip", ".venv/bin/pyright", ".venv/bin/pytest", ".venv/bin/ruff",
 }  # fmt: skip
@@ -134,6 +135,34 @@ async def test_the_mcp_client_asks_and_prints_the_answer(
     file.write_text(program.replace("#deploys", "#general").replace("@release", "@ada"), encoding="utf-8")
     printed = await output_of(file, lambda: click(services, "ada", "Staging"))
     assert re.fullmatch(r"Answered by \w+ \(U0LOCALADA\) in #general at .* UTC: Staging\n", printed)
+
+
+async def test_a_program_asks_over_http_with_the_callers_of_the_page(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = "0123456789abcdef0123456789abcdef"
+    callers = block("docs/http.md", "toml", "[deploys]").replace('token = "…"', f'token = "{token}"')
+    callers = callers.replace('token_sha256 = "…"', f'token_sha256 = "{"0" * 64}"')
+    file = tmp_path / "callers.toml"
+    file.write_text(callers.replace("#deploys", "#general").replace("@release", "@ada"), encoding="utf-8")
+    command = Path(sys.executable).with_name("askback")
+    server = await asyncio.create_subprocess_exec(
+        command, "serve", "--http", "0", "--callers", file, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        assert server.stderr is not None
+        async with asyncio.timeout(60):
+            while not (found := re.search(rb"at (http\S+)/v1/asks", await server.stderr.readline())):
+                assert server.returncode is None
+        monkeypatch.setenv("ASKBACK_SERVER_TOKEN", token)
+        program = tmp_path / "program.py"
+        text = block("docs/http.md", "python", "requests").replace("http://127.0.0.1:8700", found[1].decode())
+        program.write_text(text, encoding="utf-8")
+        printed = await output_of(program, lambda: click(services, "ada", "Staging"))
+    finally:
+        server.terminate()
+        await server.communicate()
+    assert re.fullmatch(r"Answered by \S+ \(U0LOCALADA\) in #general at .* UTC: Staging\n", printed)
 
 
 def test_an_outcome_is_read_as_the_library_page_says() -> None:
@@ -253,7 +282,7 @@ def test_the_settings_files_are_understood(page: str, tmp_path: Path, monkeypatc
 def test_every_settings_file_and_scenario_is_tested() -> None:
     pages = {page for page in PAGES if blocks(page, "toml")}
     assert pages == {
-        "docs/tools.md", "docs/approvals.md", "docs/questions.md", "docs/settings.md", "docs/play.md"
+        "docs/tools.md", "docs/approvals.md", "docs/http.md", "docs/questions.md", "docs/settings.md", "docs/play.md"
     }  # fmt: skip
 
 

@@ -208,10 +208,10 @@ async def test_a_signal_ends_it_and_leaves_the_question_open(office: Office) -> 
 
 QUICK = """
 from askback.cli.main import main
-from askback.doors import mcp_door
+from askback.doors import door, mcp_door
 
 mcp_door.UNKNOWN_SECONDS = mcp_door.SILENT_SECONDS = 1.0
-mcp_door.PROGRESS_SECONDS = 0.2
+door.REPORT_SECONDS = 0.2
 main()
 """
 

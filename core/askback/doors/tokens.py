@@ -1,8 +1,8 @@
-"""The bearer tokens of an MCP server over HTTP. Each token has a name, and each name is a principal."""
+"""The bearer tokens of a server over HTTP. Each token has a name, and each name is a principal."""
 
 from __future__ import annotations
 
-__all__ = ["Tokens", "read_tokens"]
+__all__ = ["Tokens", "hash_token", "read_tokens"]
 
 import hashlib
 import hmac
@@ -47,20 +47,38 @@ def read_tokens(text: str, source: str) -> Tokens:
     entries = [entry.strip() for line in lines if not line.startswith("#") for entry in line.split(",")]
     for number, entry in enumerate(filter(None, entries), 1):
         name, colon, token = (part.strip() for part in entry.partition(":"))
-        if not colon or not name or not token.isascii() or not token.isprintable() or " " in token:
+        if not colon or not name or not _is_sendable(token):
             raise OperatorError(f"Entry {number} of {source} is not NAME:TOKEN: write a name, a colon, and the token.")
-        if len(token) < SHORTEST:
-            raise OperatorError(
-                f"The token of {name} in {source} has fewer than {SHORTEST} characters, so it could be guessed. "
-                "Make one with: openssl rand -hex 24"
-            )
-        if name in digests or _hash(token) in digests.values():
+        digest = hash_token(token, name, source)
+        if name in digests or digest in digests.values():
             raise OperatorError(f"Entry {number} of {source} repeats a name or a token: use each once.")
-        digests[name] = _hash(token)
-        register_secrets(token)
+        digests[name] = digest
     if not digests:
         raise OperatorError(f"{source} has no token: add a line NAME:TOKEN. Make a token with: openssl rand -hex 24")
     return Tokens(digests)
+
+
+def hash_token(token: str, name: str, source: str) -> bytes:
+    """Return the digest of a token, which no log shows from now on.
+
+    Raises `OperatorError`, which shows no token, if a request cannot carry it, or if it could be guessed.
+    """
+    register_secrets(token)
+    if not _is_sendable(token):
+        raise OperatorError(
+            f"The token of {name} in {source} has characters that no request can carry. Make one with: "
+            "openssl rand -hex 24"
+        )
+    if len(token) < SHORTEST:
+        raise OperatorError(
+            f"The token of {name} in {source} has fewer than {SHORTEST} characters, so it could be guessed. "
+            "Make one with: openssl rand -hex 24"
+        )
+    return _hash(token)
+
+
+def _is_sendable(token: str) -> bool:
+    return token.isascii() and token.isprintable() and " " not in token
 
 
 def _hash(token: str) -> bytes:

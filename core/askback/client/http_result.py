@@ -1,0 +1,77 @@
+"""The answers of `askback serve`, as the server writes them and a client reads them."""
+
+from __future__ import annotations
+
+__all__ = ["AskResult", "Problem", "VoteResult", "to_outcome"]
+
+from typing import Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
+
+from askback.client.result import AskOutcome, AskVote
+from askback.domain.outcome import OutcomeState
+
+
+class VoteResult(BaseModel):
+    """The vote of one person."""
+
+    model_config = ConfigDict(frozen=True)
+
+    by: str
+    by_id: str
+    choice: str
+    reason: str | None = None
+    at: AwareDatetime
+
+
+class AskResult(BaseModel):
+    """A question and its outcome. Fields without a value are left out."""
+
+    model_config = ConfigDict(frozen=True)
+
+    status: Literal["open"] | OutcomeState = Field(
+        description="`timed_out` means that nobody answered, which is neither a yes nor a no."
+    )
+    id: str
+    question: str | None = None
+    answer: str | None = Field(default=None, description="The chosen option, or the written text.")
+    approved: bool | None = Field(default=None, description="True if people chose an option that means “yes”.")
+    values: dict[str, JsonValue] | None = Field(default=None, description="An instance of the JSON Schema in `form`.")
+    answers: dict[str, JsonValue] | None = Field(default=None, description="The answers to `questions`, by their ids.")
+    by: str | None = Field(default=None, description="A name, which alone proves nothing.")
+    by_id: str | None = None
+    votes: tuple[VoteResult, ...] = ()
+    where: str
+    at: AwareDatetime | None = None
+    reason: str | None = None
+    message: str = Field(description="The same in words.")
+
+
+def to_outcome(result: AskResult, key: str) -> AskOutcome | None:
+    """Return the outcome of a question that was asked with this key; None while it is open."""
+    if result.status == "open" or result.at is None:
+        return None
+    return AskOutcome(
+        id=result.id,
+        key=key,
+        status=result.status,
+        approved=result.approved if result.status == "answered" else False,
+        answer=result.answer,
+        answers=result.answers,
+        by=result.by,
+        by_id=result.by_id,
+        reason=result.reason,
+        votes=tuple(
+            AskVote(by=vote.by, id=vote.by_id, choice=vote.choice, reason=vote.reason, at=vote.at)
+            for vote in result.votes
+        ),
+        at=result.at,
+    )
+
+
+class Problem(BaseModel):
+    """An error, in the format of RFC 9457."""
+
+    title: str
+    status: int
+    detail: str = Field(description="What failed, why, and the next step.")

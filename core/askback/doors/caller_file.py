@@ -1,0 +1,106 @@
+"""Keeps the callers of a file up to date while a server runs, so that a token can be revoked without a restart."""
+
+from __future__ import annotations
+
+__all__ = ["CallerFile"]
+
+import asyncio
+import logging
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from askback.agent.approvals import ApprovalRules
+from askback.doors.callers import Caller, Callers, read_callers
+from askback.errors import OperatorError
+
+log = logging.getLogger("askback.door")
+
+LARGEST: Final = 1_000_000
+"""Largest file in bytes."""
+LOOK_SECONDS: Final = 1.0
+"""Seconds between two looks at the file."""
+
+_Version = tuple[int, int, int]
+
+
+class CallerFile:
+    """The callers of one file. While the file cannot be read, nobody is let in."""
+
+    def __init__(self, file: Path, approvals: ApprovalRules) -> None:
+        self._file = file
+        self._approvals = approvals
+        self._callers: Callers | None = None
+        self._version: _Version | None = None
+
+    def load(self) -> None:
+        """Read the file. Raises `OperatorError`, which shows no token."""
+        self._version, self._callers = self._read()
+        log.info("Read %d callers.", len(self._callers.by_name), extra={"action": "callers"})
+
+    def find(self, token: str) -> Caller | None:
+        """Return the caller with this token; None if nobody has it. Raises `OperatorError` while there is no file."""
+        if self._callers is None:
+            raise OperatorError("The callers are not known now, since their file cannot be read.")
+        return self._callers.find(token)
+
+    def has(self, caller: Caller) -> bool:
+        """Return True if the caller still has the same token, rules and scopes."""
+        return self._callers is not None and self._callers.by_name.get(caller.name) == caller
+
+    def list_names(self) -> tuple[str, ...]:
+        return () if self._callers is None else tuple(self._callers.by_name)
+
+    async def watch(self, changed: Callable[[], None]) -> None:
+        """Read the file again whenever it has changed, until cancelled. `changed` is called after that."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                version, callers = await asyncio.to_thread(self._read_if_changed)
+            except OperatorError as error:
+                if self._callers is not None:
+                    log.error("Nobody is let in until this is solved: %s", error, extra={"action": "callers"})
+                self._version = self._callers = None
+                changed()
+                continue
+            if callers is not None:
+                self._version, self._callers = version, callers
+                log.info("Read %d callers again.", len(callers.by_name), extra={"action": "callers"})
+                changed()
+
+    def _read_if_changed(self) -> tuple[_Version | None, Callers | None]:
+        version = self._version
+        if version is not None and self._get_version() == version:
+            return version, None
+        return self._read()
+
+    def _get_version(self) -> _Version:
+        try:
+            found = self._file.stat()
+        except OSError as error:
+            raise self._build_error(error.strerror) from None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def _read(self) -> tuple[_Version, Callers]:
+        version = self._get_version()  # before its text: a change in between is seen at the next look
+        try:
+            with self._file.open("rb") as opened:
+                mode = stat.S_IMODE(self._file.stat().st_mode)
+                text = opened.read(LARGEST + 1)
+        except OSError as error:
+            raise self._build_error(error.strerror) from None
+        if len(text) > LARGEST:
+            raise self._build_error(f"it has more than {LARGEST:,} bytes")
+        if mode & (stat.S_IRWXG | stat.S_IRWXO) and self._version is None:
+            log.warning(
+                "Other users of this machine can read the tokens in %s: chmod 600 %s", self._file, self._file,
+                extra={"action": "callers"},
+            )  # fmt: skip
+        try:
+            return version, read_callers(text.decode(), str(self._file), self._approvals)
+        except UnicodeDecodeError:
+            raise self._build_error("it is not UTF-8 text") from None
+
+    def _build_error(self, why: str | None) -> OperatorError:
+        return OperatorError(f"Could not read the callers in {self._file}: {why or 'the system refuses it'}.")

@@ -1,0 +1,149 @@
+"""The callers of `askback serve`: each has a token, and the operator's rules for it."""
+
+from __future__ import annotations
+
+__all__ = ["Caller", "Callers", "Scope", "read_callers"]
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+
+from askback.agent.approvals import ApprovalRules
+from askback.domain.ask_policy import LONGEST_WAIT
+from askback.doors.rules import DoorRules
+from askback.doors.tokens import Tokens, hash_token
+from askback.errors import CallerError, OperatorError, to_problems
+from askback.settings.durations import parse_duration
+
+Scope = Literal["ask", "cancel", "permit"]
+"""What a caller may do besides reading its own questions. `permit` lets people approve the calls of tools."""
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+MAX_CALLERS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A program that may ask people."""
+
+    name: str
+    digest: bytes
+    """The digest of its token."""
+    rules: DoorRules
+    scopes: frozenset[Scope]
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """All callers, by their names."""
+
+    by_name: Mapping[str, Caller]
+    tokens: Tokens
+
+    def find(self, token: str) -> Caller | None:
+        """Return the caller with this token; None if nobody has it."""
+        name = self.tokens.find_principal(token)
+        return None if name is None else self.by_name[name]
+
+
+def _parse_seconds(value: object) -> object:
+    if isinstance(value, str):
+        return None if value.strip().casefold() in {"forever", "never"} else parse_duration(value)
+    return value
+
+
+_Seconds = Annotated[float, Field(gt=0, le=LONGEST_WAIT, allow_inf_nan=False), BeforeValidator(_parse_seconds)]
+_Names = Annotated[
+    tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), Field(max_length=100)
+]
+
+
+class _Entry(BaseModel):
+    """One table of the file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    token: SecretStr | None = None
+    token_sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    to: _Names = Field(min_length=1)
+    who: _Names = ()
+    scopes: tuple[Scope, ...] = ("ask", "cancel")
+    approvers: _Names = ()
+    requested_by: _Names = ()
+    wait: Annotated[_Seconds | None, BeforeValidator(_parse_seconds)] = None
+    remind: Annotated[
+        tuple[_Seconds, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+    ] = ()
+
+    def get_digest(self, name: str, source: str) -> bytes:
+        if (self.token is None) == (self.token_sha256 is None):
+            raise OperatorError(f"[{name}] in {source} needs either token or token_sha256, and not both.")
+        if self.token_sha256 is not None:
+            return bytes.fromhex(self.token_sha256)
+        assert self.token is not None
+        return hash_token(self.token.get_secret_value(), name, source)
+
+    def build_rules(self, approvals: ApprovalRules) -> DoorRules:
+        return DoorRules(
+            places=self.to,
+            answerers=self.who,
+            approvers=self.approvers,
+            requesters=self.requested_by,
+            wait=self.wait,
+            remind=self.remind,
+            approvals=approvals,
+        )
+
+
+def read_callers(text: str, source: str, approvals: ApprovalRules) -> Callers:
+    """Read the callers from TOML with a table for each. Raises `OperatorError`, which shows no token."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise OperatorError(f"{source} is not TOML: {error}. Correct it.") from None
+    if not tables:
+        raise OperatorError(
+            f'{source} names no caller: add a table such as [deploys] with token = "…", to = "PLATFORM:#deploys" and '
+            'who = "@release". '
+            "Make a token with: openssl rand -hex 24"
+        )
+    if len(tables) > MAX_CALLERS:
+        raise OperatorError(f"{source} has more than {MAX_CALLERS:,} callers: split them over several servers.")
+    digests: dict[str, bytes] = {}
+    callers: dict[str, Caller] = {}
+    for name, table in tables.items():
+        entry = _read_entry(name, table, source)
+        digest = entry.get_digest(name, source)
+        if digest in digests.values():
+            raise OperatorError(f"[{name}] in {source} has the token of another caller: give each its own.")
+        rules = entry.build_rules(approvals)
+        try:
+            rules.check()
+        except CallerError as error:
+            raise OperatorError(f"[{name}] in {source}: {_in_file(str(error))}") from None
+        digests[name] = digest
+        callers[name] = Caller(name, digest, rules, frozenset(entry.scopes))
+    return Callers(callers, Tokens(digests))
+
+
+def _read_entry(name: str, table: object, source: str) -> _Entry:
+    if not NAME.fullmatch(name):
+        raise OperatorError(
+            f"[{name[:60]!r}] in {source} is no name: use letters, digits, dots, dashes and underscores."
+        )
+    try:
+        return _Entry.model_validate(table)
+    except ValidationError as error:
+        # A token in the wrong type must not appear in the error.
+        problems = "; ".join(f"{one.field or 'it'} {one.message}" for one in to_problems(error)[:10])
+        scopes = f" Scopes are {', '.join(get_args(Scope))}." if "scopes" in problems else ""
+        raise OperatorError(f"[{name}] in {source} is wrong: {problems}.{scopes}") from None
+
+
+def _in_file(sentence: str) -> str:
+    """Return a sentence about options of the command line for a file."""
+    return re.sub(r"--(to|who) (\S+?)(?=[,.]|\s|$)", r'\1 = "\2"', sentence)

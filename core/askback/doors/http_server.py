@@ -1,0 +1,54 @@
+"""Runs `askback serve`: the listener, and the look-out for changes of the callers."""
+
+from __future__ import annotations
+
+__all__ = ["serve"]
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from askback.doors.caller_asks import CallerAsks
+from askback.doors.caller_file import CallerFile
+from askback.doors.http_door import HttpDoor
+from askback.errors import AskbackError
+from askback.network.http_server import serve_http
+from askback.settings.address import Address
+
+log = logging.getLogger("askback.door")
+
+MAX_CONNECTIONS: Final = 12_000
+"""Largest number of connections. Most of them wait for people."""
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+
+
+async def serve(
+    address: Address, callers: CallerFile, asks: CallerAsks, version: str, ready: Callable[[], None]
+) -> None:
+    """Serve until cancelled, and answer the open questions of an earlier process. Raises `OperatorError`.
+
+    `ready` is called once it listens.
+    """
+    door = HttpDoor(callers, asks, version)
+    async with serve_http(
+        door.create_application(), address, max_connections=MAX_CONNECTIONS, cancels_handlers=True
+    ) as bound:
+        log.info("Serving HTTP at http://%s/v1/asks.", bound, extra={"action": "http"})
+        if address.host not in LOOPBACK:
+            log.warning(
+                "%s can be reached from other machines. Put a proxy with TLS in front: the tokens travel in the clear "
+                "otherwise.",
+                bound,
+                extra={"action": "http"},
+            )
+        await _resume(asks, callers)
+        ready()
+        await callers.watch(door.forget_doors)
+
+
+async def _resume(asks: CallerAsks, callers: CallerFile) -> None:
+    """Serve the open questions of an earlier process. If that fails, each later request reports the reason."""
+    try:
+        await asks.resume(callers.list_names())
+    except AskbackError as error:
+        log.warning("Could not look for open questions: %s", error, extra={"action": "resume"})

@@ -1,0 +1,148 @@
+"""The OpenAPI document of `askback serve`, from the models of its bodies."""
+
+from __future__ import annotations
+
+__all__ = ["build_document"]
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+from pydantic import BaseModel, JsonValue
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from askback.client.http_result import AskResult, Problem
+from askback.doors.claude_hooks import HookBody
+from askback.doors.http_bodies import AskBody, AskList, CancelBody
+
+_Json = dict[str, JsonValue]
+
+_BODIES: Final[tuple[type[BaseModel], ...]] = (AskBody, CancelBody, HookBody)
+_RESULTS: Final[tuple[type[BaseModel], ...]] = (AskResult, AskList, Problem)
+_ID: Final[_Json] = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+_WAIT: Final[_Json] = {
+    "name": "wait",
+    "in": "query",
+    "description": "The number of seconds that the request waits for an outcome.",
+    "schema": {"type": "number", "minimum": 0, "maximum": 300, "default": 0},
+}
+_KEY: Final[_Json] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "The same for each attempt at one request. The same question with the same key is asked once.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+}
+_INTRODUCTION: Final = (
+    "Programs ask people in a team chat. The operator decides for each token where questions go and who may "
+    "answer. A question outlives its request: ask again for its id, or make the same request again."
+)
+
+
+def build_document(version: str) -> _Json:
+    """Return the document."""
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "askback", "version": version, "description": _INTRODUCTION},
+        "security": [{"bearer": []}],
+        "paths": {
+            "/v1/asks": {
+                "get": _operation("list", "List your open questions.", _respond("AskList")),
+                "post": _operation(
+                    "create",
+                    "Ask people. The answer is 202 while the question is open, and 200 once it has an outcome.",
+                    _respond("AskResult") | {"202": _describe("The question is open.", "AskResult")},
+                    parameters=[_KEY, _WAIT],
+                    body="AskBody",
+                ),
+            },
+            "/v1/asks/{id}": {
+                "get": _operation(
+                    "get", "Read a question, or wait for its outcome.", _respond("AskResult", "404"),
+                    parameters=[_ID, _WAIT],
+                ),
+            },
+            "/v1/asks/{id}/events": {
+                "get": _operation(
+                    "stream",
+                    "Wait for the outcome of a question as server-sent events: open, then settled.",
+                    _respond(None, "404"),
+                    parameters=[_ID],
+                ),
+            },
+            "/v1/asks/{id}/cancel": {
+                "post": _operation(
+                    "cancel", "Withdraw a question. People see the reason.", _respond("AskResult", "404"),
+                    parameters=[_ID], body="CancelBody", needs_body=False,
+                ),
+            },
+            "/v1/hooks/claude-code": {
+                "post": _operation(
+                    "hook", "Answer a hook of Claude Code: PermissionRequest or PreToolUse.", _respond("object"),
+                    body="HookBody",
+                ),
+            },
+        },
+        "components": {
+            "schemas": _build_schemas(),
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        },
+    }  # fmt: skip
+
+
+def _build_schemas() -> _Json:
+    models: list[tuple[type[BaseModel], JsonSchemaMode]] = [
+        *((model, "validation") for model in _BODIES),
+        *((model, "serialization") for model in _RESULTS),
+    ]
+    _, found = models_json_schema(models, ref_template="#/components/schemas/{model}")
+    return cast("_Json", found["$defs"])
+
+
+def _operation(
+    name: str,
+    summary: str,
+    responses: Mapping[str, JsonValue],
+    *,
+    parameters: list[_Json] | None = None,
+    body: str | None = None,
+    needs_body: bool = True,
+) -> _Json:
+    found: _Json = {"operationId": name, "summary": summary, "responses": dict(responses)}
+    if parameters:
+        found["parameters"] = list[JsonValue](parameters)
+    if body is not None:
+        found["requestBody"] = {"required": needs_body, "content": {"application/json": {"schema": _refer(body)}}}
+    return found
+
+
+def _respond(result: str | None, *further: str) -> _Json:
+    """Return the answers of an operation: a result, and the problems that every operation has."""
+    problems = {
+        "400": "The body is not JSON.",
+        "401": "The token is not valid.",
+        "403": "The token does not allow this.",
+        "404": "There is no such question.",
+        "413": "The body is too large.",
+        "415": "The body has another type.",
+        "422": "The request is wrong. `detail` says how to correct it.",
+        "429": "There are too many requests.",
+        "503": "askback could not do it now.",
+    }
+    found: _Json = {
+        status: _describe(text, "Problem", "application/problem+json")
+        for status, text in problems.items()
+        if status != "404" or status in further
+    }
+    found["200"] = (
+        {"description": "The events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+        if result is None
+        else _describe("The result.", result)
+    )
+    return found
+
+
+def _describe(text: str, schema: str, kind: str = "application/json") -> _Json:
+    return {"description": text, "content": {kind: {"schema": _refer(schema)}}}
+
+
+def _refer(schema: str) -> _Json:
+    return {"type": "object"} if schema == "object" else {"$ref": f"#/components/schemas/{schema}"}
