@@ -24,6 +24,15 @@ MAX_VOTERS = 100
 class AskBody(AskInput):
     """A question: with options, with a form, with questions of askback, or for a written answer."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["question"], "properties": {"question": {"minLength": 1}}},
+                {"required": ["questions"], "properties": {"questions": {"type": "array"}}},
+            ]
+        }
+    )
+
     question: LenientText = Field(default="", description="The complete question. It is shown literally.")
     questions: list[dict[str, JsonValue]] | None = Field(
         default=None,

@@ -191,11 +191,11 @@ async def _read_body(request: web.Request, kind: type[BodyT]) -> BodyT:
         raise RequestProblem(415, "The body is not JSON: send it with Content-Type: application/json.")
     text = await request.read()
     try:
-        given: JsonValue = json.loads(text)
+        given: JsonValue = repair_texts(json.loads(text))
     except (ValueError, RecursionError):
-        raise RequestProblem(400, "The body is not JSON: correct it.") from None
+        raise RequestProblem(400, "The body is not JSON, or is nested too deeply: correct it.") from None
     try:
-        return kind.model_validate(repair_texts(given))
+        return kind.model_validate(given)
     except ValidationError as error:
         raise RequestProblem(422, "; ".join(map(str, to_problems(error)[:10]))) from None
 

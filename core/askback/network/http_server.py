@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import ExitStack, asynccontextmanager
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from askback.internal.throttle import Throttle
 from askback.network.connection_limits import MOST, ConnectionLimiter, compute_connection_limit, track_requests
@@ -18,6 +19,8 @@ from askback.network.listeners import listen
 from askback.settings.address import Address
 
 log = logging.getLogger("askback.listen")
+http_log = logging.getLogger("askback.listen.http")
+"""The log of aiohttp's server."""
 
 LINGER_SECONDS = 1.0
 """Seconds for reading and discarding the rest of a rejected body, so that the sender can still read the response."""
@@ -29,6 +32,24 @@ PAUSE_SECONDS = 0.1
 """Pause in seconds after the system refused to hand a connection over."""
 SAY_AGAIN = 60.0
 """Seconds between two equal warnings: anyone can open connections, and so fill a log."""
+
+
+class _MalformedRequests(logging.Filter):
+    """Reports requests that are not HTTP now and then, and without a traceback. Anyone can send them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._throttle: Throttle[None] = Throttle(SAY_AGAIN)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError):
+            return True
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+        record.msg, record.args, record.exc_info = "Refused a request that is not valid HTTP.", (), None
+        return self._throttle.try_allow(None)
+
+
+http_log.addFilter(_MalformedRequests())
 
 
 @asynccontextmanager
@@ -49,6 +70,7 @@ async def serve_http(
         # A small body may unpack to a huge one, and a signature covers the bytes as they were sent.
         auto_decompress=False,
         handler_cancellation=cancels_handlers,
+        logger=http_log,
     )
     await runner.setup()
     try:

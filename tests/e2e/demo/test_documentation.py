@@ -53,8 +53,8 @@ PROGRAMS = {
 SETTINGS: tuple[type[TomlSettings], ...] = (Settings, SlackSettings, DiscordSettings)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"].keys()
 OTHER_PROGRAMS = {
-    "cd", "chmod", "claude", "cp", "createdb", "createuser", "curl", "docker", "echo", "git", "mv", "opentelemetry-instrument",
-    "pip", "python3", "rm", "systemctl", "touch", "/opt/askback/bin/pip",
+    "cd", "chmod", "claude", "cp", "createdb", "createuser", "curl", "docker", "echo", "git", "mv",
+    "opentelemetry-instrument", "pip", "python3", "rm", "systemctl", "touch", "/opt/askback/bin/pip",
     ".ci/run", ".venv/bin/mkdocs", ".venv/bin/pip", ".venv/bin/pyright", ".venv/bin/pytest", ".venv/bin/ruff",
 }  # fmt: skip
 

@@ -6,13 +6,18 @@ import asyncio
 import io
 import json
 import signal
+import sys
+from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
 from e2e.ask.office import Office
 
 from .http_caller import FIRST, QUESTION, SECOND, HttpCaller, caller, serve, write_callers
+
+JSON_TYPE = {"Content-Type": "application/json"}
 
 
 async def test_the_program_learns_what_was_answered_by_whom_where_and_when(stored_office: Office) -> None:
@@ -181,8 +186,11 @@ async def test_a_token_allows_only_its_scopes_and_places(office: Office) -> None
 async def test_a_wrong_request_is_refused_with_the_next_step(office: Office) -> None:
     async with caller(office) as one:
         for status, words, path, more in (
-            (400, "not JSON", "/v1/asks", {"data": b"{", "headers": {"Content-Type": "application/json"}}),
-            (400, "not JSON", "/v1/asks", {"data": b"[" * 90_000, "headers": {"Content-Type": "application/json"}}),
+            (400, "not JSON", "/v1/asks", {"data": b"{", "headers": JSON_TYPE}),
+            *(
+                (400, "nested too deeply", "/v1/asks", {"data": b"[" * n + b"]" * n, "headers": JSON_TYPE})
+                for n in (600, 90_000)
+            ),
             (415, "Content-Type", "/v1/asks", {"data": b"{}"}),
             (422, "question", "/v1/asks", {"json": {}}),
             (422, "who", "/v1/asks", {"json": QUESTION | {"who": "anyone"}}),
@@ -197,8 +205,7 @@ async def test_a_wrong_request_is_refused_with_the_next_step(office: Office) -> 
             assert words in await one.problem(status, "POST", path, **more)
         assert "methods" in await one.problem(405, "DELETE", "/v1/asks")
         large = io.BytesIO(json.dumps(QUESTION | {"details": "x" * 2_000_000}).encode())
-        json_type = {"Content-Type": "application/json"}
-        assert "a megabyte" in await one.problem(413, "POST", "/v1/asks", data=large, headers=json_type)
+        assert "a megabyte" in await one.problem(413, "POST", "/v1/asks", data=large, headers=JSON_TYPE)
     assert office.shown() == []
 
 
@@ -293,6 +300,44 @@ async def test_a_server_without_proper_callers_does_not_start(office: Office) ->
     write_callers(office).chmod(0o644)
     process, _ = await serve(office, file=file)
     assert "Other users of this machine can read the tokens" in process.err
+
+
+async def test_what_is_not_http_does_not_fill_the_log(office: Office) -> None:
+    process, address = await serve(office)
+    port = int(address.rpartition(":")[2])
+    for _ in range(20):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /\x00 HTTP/9.9\r\n\x01: y\r\n\r\n")
+        assert (await reader.read()).startswith(b"HTTP/1.0 400")
+        writer.close()
+    await process.said("Refused a request that is not valid HTTP.")
+    assert process.err.count("not valid HTTP") == 1
+    assert "Traceback" not in process.err
+
+
+async def test_requests_by_the_document_get_the_answers_that_it_describes(office: Office) -> None:
+    """schemathesis sends hundreds of valid and invalid requests, and compares each answer with the document."""
+    command = Path(sys.executable).with_name("schemathesis")
+    if not command.exists():
+        pytest.skip("schemathesis is not installed")
+    process, address = await serve(office)
+    async with aiohttp.ClientSession() as session:
+        _, document = await HttpCaller(session, address).request("GET", "/openapi.json")
+    for operation in (document["paths"]["/v1/asks"]["post"], document["paths"]["/v1/asks/{id}"]["get"]):
+        operation["parameters"] = [one for one in operation["parameters"] if one["name"] != "wait"]  # nobody answers
+    file = office.folder / "openapi.json"
+    file.write_text(json.dumps(document))
+    # A valid question may break a rule that no schema expresses, such as two equal options. A stream does not end.
+    running = await asyncio.create_subprocess_exec(
+        command, "run", str(file), "--url", address, "-H", f"Authorization: Bearer {FIRST}",
+        "--exclude-path", "/v1/asks/{id}/events", "--exclude-checks", "positive_data_acceptance",
+        "--phases", "coverage,fuzzing", "--max-examples", "10", "--seed", "1", "--generation-deterministic",
+        "--rate-limit", "50/s", "--no-color",
+        cwd=office.folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    out, _ = await running.communicate()
+    assert running.returncode == 0, out.decode()
+    assert "Traceback" not in process.err
 
 
 async def test_the_document_describes_every_path(office: Office) -> None:

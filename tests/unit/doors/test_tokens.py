@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from askback.doors.caller_asks import CallerAsks
-from askback.doors.tokens import read_tokens
 from askback.doors.rules import DoorRules
+from askback.doors.tokens import read_tokens
 from askback.errors import CallerError, OperatorError
 from askback.settings.core import Settings
 from askback.text.redaction import contains_known_secret
