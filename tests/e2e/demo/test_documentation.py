@@ -33,6 +33,7 @@ from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
 from askback_slack.settings import SlackSettings
 from e2e.demo.clicks import click
+from e2e.demo.http_server import serving
 
 ROOT = Path(__file__).parents[3]
 PAGES = {
@@ -145,23 +146,12 @@ async def test_a_program_asks_over_http_with_the_callers_of_the_page(
     callers = callers.replace('token_sha256 = "…"', f'token_sha256 = "{"0" * 64}"')
     file = tmp_path / "callers.toml"
     file.write_text(callers.replace("#deploys", "#general").replace("@release", "@ada"), encoding="utf-8")
-    command = Path(sys.executable).with_name("askback")
-    server = await asyncio.create_subprocess_exec(
-        command, "serve", "--http", "0", "--callers", file, stderr=asyncio.subprocess.PIPE
-    )
-    try:
-        assert server.stderr is not None
-        async with asyncio.timeout(60):
-            while not (found := re.search(rb"at (http\S+)/v1/asks", await server.stderr.readline())):
-                assert server.returncode is None
+    async with serving(file) as address:
         monkeypatch.setenv("ASKBACK_SERVER_TOKEN", token)
         program = tmp_path / "program.py"
-        text = block("docs/http.md", "python", "requests").replace("http://127.0.0.1:8700", found[1].decode())
+        text = block("docs/http.md", "python", "requests").replace("http://127.0.0.1:8700", address)
         program.write_text(text, encoding="utf-8")
         printed = await output_of(program, lambda: click(services, "ada", "Staging"))
-    finally:
-        server.terminate()
-        await server.communicate()
     assert re.fullmatch(r"Answered by \S+ \(U0LOCALADA\) in #general at .* UTC: Staging\n", printed)
 
 

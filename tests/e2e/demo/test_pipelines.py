@@ -18,6 +18,7 @@ from askback.settings.loader import list_environment_variables
 from askback_sandbox.services import Services
 from askback_slack.settings import SlackSettings
 from e2e.demo.clicks import click
+from e2e.demo.http_server import serving
 
 yaml = pytest.importorskip("yaml")
 
@@ -112,6 +113,27 @@ async def test_a_no_fails_the_job_and_its_outcome_is_there_all_the_same(services
     await click(services, "ada", "No")
     assert (await ended(process))[0] == 3
     assert runner.read_outcome()["approved"] is False
+
+
+async def test_a_job_asks_through_a_server_without_the_tokens_of_a_platform(
+    services: Services, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = "0123456789abcdef0123456789abcdef"
+    callers = tmp_path / "callers.toml"
+    callers.write_text(f'[shop]\ntoken = "{token}"\nto = "slack:#general"\nwho = "@ada"\n', encoding="utf-8")
+    async with serving(callers) as address:
+        for name in ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "ASKBACK_DATABASE_URL"):
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("ASKBACK_SERVER_TOKEN", token)
+        process = await runner.start(question="Deploy v1.4.2?", server=address)
+        await click(services, "ada", "Yes")
+        code, log = await ended(process)
+        assert code == 0, log
+        outcome = runner.read_outcome()
+        assert (outcome["approved"], outcome["key"]) == (True, "team/shop/41")
+        assert (await ended(await runner.start(question="Deploy v1.4.2?", server=address)))[0] == 0
+        assert runner.read_outcome() == outcome
+    assert token not in log
 
 
 async def test_the_name_of_a_branch_runs_nothing(services: Services, runner: Runner) -> None:
