@@ -8,9 +8,10 @@ import json
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final, cast
 
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp_types import (
     CallToolRequestParams,
@@ -23,6 +24,7 @@ from pydantic import JsonValue
 
 from askback.domain.ask import Ask
 from askback.doors.door import LONGEST_CALL_ID, Call, Door
+from askback.doors.mcp_tasks import TASKS, McpTasks, TaskParams, has_tasks
 from askback.doors.mcp_tools import INSTRUCTIONS, describe_tools
 from askback.doors.permission import QUESTIONS, deny
 from askback.doors.tool_inputs import (
@@ -41,6 +43,9 @@ log = logging.getLogger("askback.door")
 
 UNKNOWN_SECONDS: Final = 25.0
 """Seconds that a call of an unknown client waits. No known client gives up earlier."""
+TASK_TOOLS: Final = frozenset({"ask", QUESTIONS})
+"""Tools whose calls become tasks, if the client has tasks. An approval does not: a model gets the result of a task in
+words that say that it is nobody's consent."""
 PATIENT: Final = frozenset({"claude-code"})
 """Clients whose calls may take as long as they like while they receive progress."""
 SILENT_SECONDS: Final = 1500.0
@@ -67,6 +72,7 @@ class McpDoor:
         """Return the principal of a call from its HTTP request, which is None over stdio."""
         self._call_wait = call_wait
         """The longest time that one call waits, in seconds. None means that it depends on the client."""
+        self._tasks = McpTasks(door, lambda context: replace(self._read_call(context), seconds=0), _build_answer)
         self._tools = describe_tools(door.rules.places, permit=permit)
         self._handlers: dict[str, _Handler] = {
             "ask": self._ask,
@@ -79,14 +85,20 @@ class McpDoor:
 
     def create_server(self, version: str) -> Server[dict[str, Any]]:
         """Return the MCP server of this door."""
-        return Server(
+        server = Server[dict[str, Any]](
             "askback",
             version=version,
             title="askback",
             instructions=INSTRUCTIONS,
             on_list_tools=self._on_list_tools,
-            on_call_tool=self._on_call_tool,
         )
+        # Not as `on_call_tool`, which cannot return a task.
+        server.add_request_handler("tools/call", CallToolRequestParams, self._on_call_tool)
+        tasks = self._tasks
+        for method, handler in (("get", tasks.get), ("cancel", tasks.cancel), ("update", tasks.update)):
+            server.add_request_handler(f"tasks/{method}", TaskParams, handler)
+        server.extensions[TASKS] = {}
+        return server
 
     async def _on_list_tools(
         self, context: ServerRequestContext[dict[str, Any]], params: PaginatedRequestParams | None
@@ -95,13 +107,18 @@ class McpDoor:
 
     async def _on_call_tool(
         self, context: ServerRequestContext[dict[str, Any]], params: CallToolRequestParams
-    ) -> CallToolResult:
+    ) -> HandlerResult:
         names = [tool.name for tool in self._tools]
         if params.name not in names:
             return _build_error(f"There is no tool {params.name[:60]!r}: use {', '.join(names)}.")
         given = cast("Mapping[str, JsonValue]", repair_texts(params.arguments or {}))
+        is_task = params.name in TASK_TOOLS and has_tasks(context)
         try:
-            return await self._handlers[params.name](self._read_call(context), given)
+            call = self._read_call(context)
+            call = replace(call, seconds=0) if is_task else call
+            result = await self._handlers[params.name](call, given)
+            found = cast("Mapping[str, JsonValue]", result.structured_content or {})
+            return await self._tasks.create(call, str(found["id"])) if is_task and found["status"] == "open" else result
         except (CallerError, ModelError) as error:
             return _build_error(str(error))
         except AskbackError as error:

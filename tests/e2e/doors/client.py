@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import mcp_types
 from mcp import Client
+from mcp.client import ClientExtension
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 
@@ -92,6 +93,7 @@ async def agent(
     to: str = "#deploys",
     who: str | None = "anyone",
     program: Path | None = None,
+    extensions: Sequence[ClientExtension] = (),
 ) -> AsyncGenerator[Agent]:
     """Start `askback mcp` and connect a client to it. At the end, the client closes the connection, as clients do."""
     people = () if who is None else ("--who", who)
@@ -99,7 +101,7 @@ async def agent(
         office, "--to", f"{office.platform}:{to}", *people, *options, program=program
     )
     info = mcp_types.Implementation(name=client, version="1")
-    async with Client(over_pipes(reading, writing), client_info=info, mode=mode) as connected:
+    async with Client(over_pipes(reading, writing), client_info=info, mode=mode, extensions=extensions) as connected:
         yield Agent(connected, process)
 
 
