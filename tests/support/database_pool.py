@@ -1,6 +1,6 @@
 """PostgreSQL databases that tests use one after another, since to create and drop one takes a tenth of a second.
 
-A database returns to the pool only if the next test cannot tell that it was used: nobody is connected to it, no row of
+A database returns to the pool only if the next test cannot tell that it was used: it has no connections left, no row of
 the catalogues has changed, and its tables are small. Its rows are then those of the template again. All other databases
 are dropped.
 """

@@ -142,7 +142,7 @@ class CallerAsks:
     async def wait(self, ask: Ask, seconds: float, every: float, report: Callable[[], Awaitable[None]]) -> Ask:
         """Return the ask once it is settled, or as it is after this time. A cancelled wait settles nothing.
 
-        `report` is called each time that so many seconds have passed.
+        `report` is called again after each interval of `every` seconds.
         """
         if ask.outcome is not None:
             return ask

@@ -26,7 +26,7 @@ _Version = tuple[int, int, int]
 
 
 class CallerFile:
-    """The callers of one file. While the file cannot be read, nobody is let in."""
+    """The callers of one file. While the file cannot be read, all requests are refused."""
 
     def __init__(self, file: Path, approvals: ApprovalRules) -> None:
         self._file = file
@@ -40,7 +40,7 @@ class CallerFile:
         log.info("Read %d callers.", len(self._callers.by_name), extra={"action": "callers"})
 
     def find(self, token: str) -> Caller | None:
-        """Return the caller with this token; None if nobody has it. Raises `OperatorError` while there is no file."""
+        """Return the caller with this token; None if none has. Raises `OperatorError` while the file cannot be read."""
         if self._callers is None:
             raise OperatorError("The callers are not known now, since their file cannot be read.")
         return self._callers.find(token)
@@ -60,7 +60,7 @@ class CallerFile:
                 version, callers = await asyncio.to_thread(self._read_if_changed)
             except OperatorError as error:
                 if self._callers is not None:
-                    log.error("Nobody is let in until this is solved: %s", error, extra={"action": "callers"})
+                    log.error("All requests are refused until this is solved: %s", error, extra={"action": "callers"})
                 self._version = self._callers = None
                 changed()
                 continue

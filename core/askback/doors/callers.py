@@ -20,7 +20,7 @@ from askback.errors import CallerError, OperatorError, to_problems
 from askback.settings.durations import parse_duration
 
 Scope = Literal["ask", "cancel", "permit"]
-"""What a caller may do besides reading its own questions. `permit` lets people approve the calls of tools."""
+"""A right of a caller. Every caller may also read its own questions. `permit` is for approvals of tool calls."""
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 MAX_CALLERS: Final = 1000
@@ -45,7 +45,7 @@ class Callers:
     tokens: Tokens
 
     def find(self, token: str) -> Caller | None:
-        """Return the caller with this token; None if nobody has it."""
+        """Return the caller with this token; None if none has."""
         name = self.tokens.find_principal(token)
         return None if name is None else self.by_name[name]
 
@@ -133,7 +133,7 @@ def read_callers(text: str, source: str, approvals: ApprovalRules) -> Callers:
 def _read_entry(name: str, table: object, source: str) -> _Entry:
     if not NAME.fullmatch(name):
         raise OperatorError(
-            f"[{name[:60]!r}] in {source} is no name: use letters, digits, dots, dashes and underscores."
+            f"[{name[:60]!r}] in {source} is not a name: use letters, digits, dots, dashes and underscores."
         )
     try:
         return _Entry.model_validate(table)

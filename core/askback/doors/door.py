@@ -1,4 +1,4 @@
-"""What every door does for its callers: ask by the operator's rules, wait, list, cancel, and answer permissions."""
+"""The service behind each door: it asks by the operator's rules, waits, lists, cancels, and requests permissions."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class HttpAccess:
 def _describe(error: web.HTTPException, request: web.Request) -> str:
     match error.status:
         case 404:
-            return "There is no such path: GET /openapi.json lists them."
+            return "This path does not exist: GET /openapi.json lists them."
         case 405:
             return f"{request.method} is not possible here: GET /openapi.json lists the methods."
         case 413:

@@ -89,7 +89,7 @@ def build_question(given: AskBody) -> tuple[CallKind, Form, Approval | None]:
     _check_vote(given)
     if given.questions is not None:
         if given.question.strip() or given.options or given.form is not None or given.details is not None:
-            raise CallerError("`questions` stands for the whole form: leave out question, options, form and details.")
+            raise CallerError("`questions` is the whole form: leave out question, options, form and details.")
         return "askback_form", _read_questions(given.questions), None
     if not given.question.strip():
         raise CallerError("`question` is missing: write the question to ask.")

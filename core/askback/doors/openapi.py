@@ -120,7 +120,7 @@ def _respond(result: str | None, *further: str) -> _Json:
         "400": "The body is not JSON.",
         "401": "The token is not valid.",
         "403": "The token does not allow this.",
-        "404": "There is no such question.",
+        "404": "You have no question with this id.",
         "413": "The body is too large.",
         "415": "The body has another type.",
         "422": "The request is wrong. `detail` says how to correct it.",

@@ -55,7 +55,7 @@ class DoorRules:
                 raise CallerError(f"Say who may answer in {place}: --who @group, --who @person, or --who anyone.")
 
     def limit_wait(self, seconds: float | None) -> DoorRules:
-        """Return the rules with a wait of at most so many seconds. None changes nothing."""
+        """Return the rules with a wait of at most this many seconds. None changes nothing."""
         if seconds is None or (self.wait is not None and self.wait <= seconds):
             return self
         remind = tuple(after for after in self.remind if after < seconds)

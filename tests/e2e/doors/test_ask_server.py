@@ -17,7 +17,7 @@ NOTHING = {
     "ASKBACK_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
     "SLACK_BOT_TOKEN": "", "SLACK_APP_TOKEN": "", "DISCORD_TOKEN": "",
 }  # fmt: skip
-"""What the script does not have."""
+"""The script has no database and no token of a platform."""
 
 
 async def ask(office: Office, address: str, *arguments: str, **more: str) -> Process:

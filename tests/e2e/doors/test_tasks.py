@@ -42,7 +42,7 @@ class Params(RequestParams):
 
 
 class TasksClient(ClientExtension):
-    """What a client with tasks does: it polls until there is a result."""
+    """The side of the client: it polls until there is a result."""
 
     identifier = TASKS
 

@@ -45,7 +45,7 @@ def test_each_token_leads_to_the_rules_of_its_caller() -> None:
         ("", "names no caller"),
         ("[a", "is not TOML"),
         ("a = 1", "[a] in callers.toml is wrong"),
-        (f'["a b"]\ntoken = "{TOKEN}"\n{PLACE}', "is no name"),
+        (f'["a b"]\ntoken = "{TOKEN}"\n{PLACE}', "is not a name"),
         (f"[a]\n{PLACE}", "needs either token or token_sha256"),
         (f'[a]\ntoken = "{TOKEN}"\ntoken_sha256 = "{"0" * 64}"\n{PLACE}', "needs either token or token_sha256"),
         (f'[a]\ntoken_sha256 = "{TOKEN}"\n{PLACE}', "token_sha256"),

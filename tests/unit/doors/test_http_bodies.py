@@ -43,9 +43,9 @@ def test_forms_of_both_kinds_are_read() -> None:
     [
         ({}, "`question` is missing"),
         ({"question": " "}, "`question` is missing"),
-        ({"question": "A?", "questions": QUESTIONS}, "stands for the whole form"),
-        ({"options": OPTIONS, "questions": QUESTIONS}, "stands for the whole form"),
-        ({"details": "x", "questions": QUESTIONS}, "stands for the whole form"),
+        ({"question": "A?", "questions": QUESTIONS}, "is the whole form"),
+        ({"options": OPTIONS, "questions": QUESTIONS}, "is the whole form"),
+        ({"details": "x", "questions": QUESTIONS}, "is the whole form"),
         ({"questions": [{"id": "a"}]}, "cannot be asked"),
         ({"questions": [{"id": "a", "prompt": "A?", "rules": {"pattern": "(a+)+$"}}]}, "could take hours"),
         ({"question": "A?", "quorum": 2}, "need `options`"),
