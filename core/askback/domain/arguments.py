@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, cast
 
 from pydantic import JsonValue
@@ -110,7 +111,7 @@ class _Shown:
 
 
 def _build_table(data: Mapping[str, JsonValue]) -> Arguments:
-    shown = [(name, _show(value)) for name, value in [*data.items()][:ROWS]]
+    shown = [(name, _show(value)) for name, value in islice(data.items(), ROWS)]
     long = max(sum(one.inline is None for _, one in shown), 1)
     characters, lines = max(EXCERPT, SHARED // long), max(LINES, SHARED_LINES // long)
     rows: list[Argument] = []
