@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Final, cast
 
@@ -78,8 +79,12 @@ class Arguments(Value):
         return "\n".join((*lines, *([] if self.note is None else [self.note])))
 
 
+@lru_cache(maxsize=16)
 def parse_arguments(details: str) -> Arguments | None:
-    """Return the table for the arguments in an approval's details. None if these are not a JSON object."""
+    """Return the table for the arguments in an approval's details. None if these are not a JSON object.
+
+    A click draws a card several times, and a million characters take a tenth of a second, so some tables are kept.
+    """
     try:
         data = cast("object", json.loads(details))
         return _build_table(cast("dict[str, JsonValue]", data)) if isinstance(data, dict) else None
