@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from askback.domain.arguments import Argument, Arguments
 from askback.domain.ask_policy import PersonalReminder
 from askback.domain.card import (
     LONGEST_TITLE,
@@ -37,6 +38,8 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     units: list[Unit] = [_build_head(card)]
     if card.prompt:
         units.append([*_build_prompt(card)])
+    if card.arguments is not None:
+        units += _build_arguments(card.arguments)
     if card.count_rule is not None:
         units.append([Text(f"-# {card.count_rule.capitalize()}.", before="\n")])
     if not are_controls_enough(card):
@@ -85,10 +88,31 @@ def _build_prompt(card: Card) -> Iterator[Text]:
     """The question, followed by the quoted part of its details as preformatted text."""
     asked, excerpt, rest = card.parts
     yield strong(asked, opens=True)
+    if card.arguments is not None:
+        return
     if excerpt:
         yield Text(replace_controls(excerpt), "code", before="\n")
     if rest:
         yield replace(plain(rest), before="\n")
+
+
+def _build_arguments(arguments: Arguments) -> Iterator[Unit]:
+    """A row for each argument of the call, and the number of those without one."""
+    for row in arguments.rows:
+        yield [*_build_argument(row)]
+    if arguments.note is not None:
+        yield [Text(f"-# {arguments.note}", before="\n")]
+
+
+def _build_argument(row: Argument) -> Iterator[Text]:
+    yield replace(strong(row.name), before="\n")
+    # A back-tick would end inline code.
+    if row.is_block or "`" in row.value:
+        yield Text(row.value, "code", before="\n")
+    else:
+        yield from (Text("  "), Text(row.value, "inline code"))
+    if row.note is not None:
+        yield Text(f"-# {row.note}", before="\n")
 
 
 def _build_others(card: Card) -> Iterator[Text]:

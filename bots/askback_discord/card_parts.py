@@ -18,7 +18,7 @@ PLATFORM = "discord"
 LONG: Final = 300
 """Maximum length of bold text, in characters. A longer text may have to be split, and bold text cannot be split."""
 
-Style: TypeAlias = Literal["ours", "plain", "bold", "quote", "code"]
+Style: TypeAlias = Literal["ours", "plain", "bold", "quote", "code", "inline code"]
 
 _ESCAPED: Final = frozenset("\\*_~|`[<:@#>+-.)")
 _BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -51,10 +51,12 @@ class Text:
                 return "\n".join(f"> {line}" for line in escape(isolate_direction(self.words)).split("\n"))
             case "code":
                 return _quote_code(self.words)
+            case "inline code":
+                return f"`{self.words}`"
 
     @property
     def can_be_split(self) -> bool:
-        return self.style not in {"ours", "bold"}
+        return self.style not in {"ours", "bold", "inline code"}
 
     def split(self, characters: int, octets: int) -> tuple[Text, Text]:
         """Split it into as much as fits into these characters and bytes, and the rest."""

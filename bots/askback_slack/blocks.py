@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "Block", "actions", "bold", "button", "code", "context", "date", "image", "link", "option", "plain", "quote",
-    "rich_text", "runs", "section", "text", "user", "usergroup",
+    "Block", "actions", "bold", "button", "code", "context", "date", "image", "inline_code", "italic", "link", "option",
+    "plain", "quote", "rich_text", "runs", "section", "text", "user", "usergroup",
 ]  # fmt: skip
 
 from collections.abc import Iterable
@@ -28,6 +28,16 @@ def text(words: str) -> Block:
 def bold(words: str) -> Block:
     """A run of bold rich text."""
     return {"type": "text", "text": words, "style": {"bold": True}}
+
+
+def italic(words: str) -> Block:
+    """A run of italic rich text."""
+    return {"type": "text", "text": words, "style": {"italic": True}}
+
+
+def inline_code(words: str) -> Block:
+    """A run of monospace rich text. The words must be short and without control characters."""
+    return {"type": "text", "text": words, "style": {"code": True}}
 
 
 def runs(words: str, *, strong: bool = False) -> list[Block]:

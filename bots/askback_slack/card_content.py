@@ -6,6 +6,7 @@ __all__ = ["build_content"]
 
 from collections.abc import Iterator
 
+from askback.domain.arguments import Argument, Arguments
 from askback.domain.ask_policy import PersonalReminder
 from askback.domain.card import (
     LONGEST_TITLE,
@@ -19,7 +20,7 @@ from askback.domain.card import (
 )
 from askback.domain.voting import VoteCount
 from askback_slack import limits, votes
-from askback_slack.blocks import Block, bold, code, context, date, image, runs, section, text
+from askback_slack.blocks import Block, bold, code, context, date, image, inline_code, italic, runs, section, text
 from askback_slack.card_parts import Part, Unit, list_addressees, paragraph, person, quoted
 from askback_slack.controls import are_buttons_enough, are_controls_enough
 from askback_slack.escaping import fit_line
@@ -37,6 +38,8 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     units: list[Unit] = [_build_head(card)]
     if card.prompt:
         units.append([*_build_prompt(card)])
+    if card.arguments is not None:
+        units += _build_arguments(card.arguments)
     if card.count_rule is not None:
         units.append([Part(context(f"{card.count_rule.capitalize()}."), opens=True)])
     if not are_controls_enough(card):
@@ -78,9 +81,29 @@ def _build_prompt(card: Card) -> Iterator[Part]:
     """The question, followed by the quoted part of its details as preformatted text."""
     asked, excerpt, rest = card.parts
     yield from paragraph(runs(asked, strong=len(asked) <= LONG), opens=True)
+    if card.arguments is not None:
+        return
     for run in runs(excerpt):
         yield Part(code([run]))
     yield from paragraph(runs(rest))
+
+
+def _build_arguments(arguments: Arguments) -> Iterator[Unit]:
+    """A row for each argument of the call, and the number of those without one."""
+    for number, row in enumerate(arguments.rows):
+        yield [*_build_argument(row, opens=number == 0)]
+    if arguments.note is not None:
+        yield [Part(section([italic(arguments.note)]))]
+
+
+def _build_argument(row: Argument, *, opens: bool) -> Iterator[Part]:
+    if not row.is_block:
+        yield Part(section([*runs(row.name, strong=True), text("  "), inline_code(row.value)]), opens=opens)
+        return
+    yield Part(section(runs(row.name, strong=True)), opens=opens)
+    yield Part(code(runs(row.value)))
+    if row.note is not None:
+        yield Part(section([italic(row.note)]))
 
 
 def _build_others(card: Card) -> Iterator[Part]:
@@ -121,7 +144,7 @@ def _build_review_line(line: ReviewLine) -> Unit:
     for answer in line.answer:
         made += quoted(answer)
     if line.missing is not None:
-        made.append(Part(section([{"type": "text", "text": line.missing, "style": {"italic": True}}])))
+        made.append(Part(section([italic(line.missing)])))
     return made
 
 

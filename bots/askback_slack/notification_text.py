@@ -64,9 +64,9 @@ def _format_head(card: Card) -> str:
     if not card.prompt:
         return "Review your answers:" if card.view == "review" else "Questions:"
     if card.header is None:
-        return to_literal(card.prompt)
+        return to_literal(card.description)
     position = f" ({card.position[0]} of {card.position[1]})" if card.position is not None else ""
-    return f"{to_literal(card.header)}{position}: {to_literal(card.prompt)}"
+    return f"{to_literal(card.header)}{position}: {to_literal(card.description)}"
 
 
 def _format_item(item: Item) -> str:

@@ -1,7 +1,7 @@
 """Approval of a tool call: the question, the digest of what people approve, and the result.
 
-People see the arguments as JSON, so that no value can pretend to be another argument. Characters that would be
-invisible, or would reorder the visible text, appear as escapes.
+The question holds the arguments as JSON, so that no value can pretend to be another argument. Characters that would be
+invisible, or would reorder the visible text, appear as escapes. Cards show them as a table; see `arguments`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ALWAYS: Final = "always"
 HEADER: Final = "Approval"
 
 SHOWN: Final = 1500
-"""Maximum number of characters of the arguments that the question shows. Its details hold all of them."""
+"""Maximum number of characters of the arguments that the prompt quotes. Its details hold all of them."""
 LONGEST: Final = 1_000_000
 """Maximum number of characters of arguments that the details can show. Longer calls fail."""
 

@@ -24,6 +24,7 @@ _BLANK: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
 )
 """Letters, marks and symbols that Unicode calls printable although they show nothing."""
+_DELETE: Final = "\x7f"
 
 
 def find_template_problem(template: str, parameters: Collection[str]) -> str | None:
@@ -62,9 +63,9 @@ def format_title(template: str, data: JsonValue) -> str:
 
 def escape_unseen(text: str) -> str:
     """Return a text with JSON's escapes for characters that would be invisible, or would reorder the others."""
-    if text.isascii():
-        return text
-    return "".join(one if _is_seen(one) else json.dumps(one)[1:-1] for one in text)
+    if not text.isascii():
+        text = "".join(one if _is_seen(one) else json.dumps(one)[1:-1] for one in text)
+    return text.replace(_DELETE, r"\u007f")  # the only control character that JSON does not escape
 
 
 def _list_names(template: str) -> Iterator[str]:

@@ -30,6 +30,7 @@ from typing import Final, Literal
 
 from pydantic import AwareDatetime
 
+from askback.domain.arguments import Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy, Who
 from askback.domain.form import Question
 from askback.domain.identity import Actor
@@ -135,6 +136,8 @@ class Card(Value):
     """The current question; empty in the review and for an ended form of several questions."""
     excerpt: str
     """The part of its details that the prompt quotes below its first line, to be shown verbatim; empty if none."""
+    arguments: Arguments | None
+    """The arguments of the tool call that people approve, to be shown instead of the excerpt and what follows it."""
     items: tuple[Item, ...]
     several: bool
     """True if more than one item can be chosen."""
@@ -263,6 +266,11 @@ class Card(Value):
         asked, _, rest = self.prompt.partition("\n")
         return asked, self.excerpt, rest[len(self.excerpt) :].strip("\n")
 
+    @property
+    def description(self) -> str:
+        """The question as plain text, with the arguments of the tool call as lines below it."""
+        return self.prompt if self.arguments is None else f"{self.parts[0]}\n{self.arguments.describe()}"
+
 
 def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
     """Return the card for the current state of an interview."""
@@ -272,6 +280,11 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
     visible = interview.visible
     several_questions = not interview.form.is_single
     outcome, approval = interview.outcome, policy.approval
+    excerpt = get_excerpt(question) if shown else ""
+    # Only the prompt of a tool call quotes arguments: other details may look like some.
+    quotes_arguments = bool(excerpt) and approval is not None and approval.subject is not None
+    arguments = parse_arguments(question.details or "") if quotes_arguments else None
+    is_partial = question.has_hidden_details or (arguments is not None and not arguments.is_whole)
     return Card(
         ask_id=ask_id,
         step=interview.step,
@@ -283,7 +296,8 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         if shown
         else None,
         prompt=question.prompt if shown else "",
-        excerpt=get_excerpt(question) if shown else "",
+        excerpt=excerpt,
+        arguments=arguments,
         items=_build_items(question, draft.chosen) if shown else (),
         several=shown and question.multi_select,
         count_rule=question.describe_count() if asking else None,
@@ -304,9 +318,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         can_decline=approval is None,
         tally=None if approval is None else count_votes(interview, policy, approval),
         reminders=tuple(sorted(policy.personal_reminders, key=lambda reminder: reminder.at)) if outcome is None else (),
-        details=question.details
-        if shown and question.has_hidden_details and (outcome is None or approval is None)
-        else None,
+        details=question.details if shown and is_partial and (outcome is None or approval is None) else None,
         ending=None
         if outcome is None
         else Ending(

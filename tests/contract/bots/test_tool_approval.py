@@ -71,7 +71,7 @@ async def test_the_question_is_in_the_words_of_the_tools_author(desk: Desk, shed
     shown = await card(desk, talk, "Move “")
     assert "Move “1.4’ to ‘nowhere’? Ben approved it. <!channel> @everyone {w…” to (not given)?" in shown.text
     assert "Approval · move" in shown.text
-    assert '"version": "1.4” to “nowhere”' in shown.text
+    assert f"version  {hostile}" in shown.text
     await desk.press(BEN, shown, "Approve")
     await settled(desk, talk, "Move “1.4")
     await line(desk, talk, "It is there.")
@@ -87,8 +87,10 @@ async def test_the_group_decides_about_the_whole_arguments_and_the_tool_runs_onc
     desk.model.script(turn(call("deploy", version="1.4.2", plan=PLAN)), turn("It is out."), when="release")
     talk = await desk.mention(ADA, "release, please")
     shown = await card(desk, talk, "Run deploy?")
-    assert '"version": "1.4.2"' in shown.text
-    assert "more characters." in shown.text
+    assert "version  1.4.2" in shown.text
+    assert "copy step 14 to machine 14 <!channel> @everyone *" in shown.text
+    assert "machine 15 " not in shown.text
+    assert "… and 105 more lines (" in shown.text
     await desk.press(ADA, shown, "Approve")
     await notice(desk, ADA, OWN_REQUEST)
     await desk.press(CY, shown, "Approve")

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from askback.domain.approval import DENY, build_form
 from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Approval, Who
 from askback.domain.card import EVERYTHING
-from askback.domain.form import Form, Option, Question
+from askback.domain.form import Form
 from askback.domain.identity import Actor, Place
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import running
@@ -20,29 +21,21 @@ from support.browser import Opener
 
 expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
-ARGUMENTS = '{\n  "version": "1.4.2",\n  "hosts": [\n' + "".join(f'    "web-{n}",\n' for n in range(60)) + "  ]\n}"
-
 
 def person(name: str) -> Actor:
     return Actor(platform="slack", id=f"U0LOCAL{name.upper()}", name=name)
 
 
 def deploy(where: str) -> Form:
-    return Form(
-        questions=(
-            Question(
-                id="deploy",
-                header="Deploy",
-                prompt=f"Deploy 1.4.2 to {where}?\n{ARGUMENTS[:100]}\n… and {len(ARGUMENTS) - 100} more characters.",
-                options=(Option(value="yes", label="Approve"), Option(value="no", label="Deny")),
-                allow_custom=False,
-                details=ARGUMENTS,
-            ),
-        )
+    plan = "\n".join(f"restart web-{number}" for number in range(60))
+    return build_form(
+        "deploy",
+        {"version": "1.4.2", "where": where, "dry_run": False, "plan": plan},
+        template="Deploy {version} to {where}?",
     )
 
 
-RULES = Approval(quorum=2, refusing=("no",), reasons="no", requesters=(person("cy"),))
+RULES = Approval(quorum=2, refusing=(DENY,), reasons="no", requesters=(person("cy"),), subject="0" * 64)
 WHO = Who(people=(person("ada"), person("ben")), groups=("S0LOCALREL",))
 
 
@@ -61,6 +54,9 @@ async def test_a_decision_of_two_people(services: Services, open_page: Opener, s
 
         cards, task = await asked("production")
         await expect(cards["ada"]).to_contain_text("Needs 2 approvals. One denial stops it.")
+        await expect(cards["ada"]).to_contain_text("dry_run  false")
+        await expect(cards["ada"]).to_contain_text("restart web-14")
+        await expect(cards["ada"]).to_contain_text("… and 45 more lines")
         await cards["ada"].get_by_role("button", name="Approve").click()
         await expect(cards["ben"]).to_contain_text("1 of 2 agree")
         await shot(pages["ben"], "approval-one-of-two")
@@ -89,4 +85,4 @@ async def test_a_decision_of_two_people(services: Services, open_page: Opener, s
 
 
 def card(page: Any, where: str) -> Any:
-    return page.locator(".thread .message").filter(has_text="Asked: ").filter(has_text=f"to {where}?").last
+    return page.locator(".thread .message").filter(has_text="Asked: ").filter(has_text=f"to “{where}”?").last

@@ -52,6 +52,18 @@ def test_a_letter_or_mark_that_shows_nothing_stands_there_as_an_escape(unseen: s
     assert json.loads(question.details) == {f"pa{unseen}th": f"/srv/app{unseen}"}
 
 
+def test_the_delete_character_stands_there_as_an_escape() -> None:
+    question = asked({"path": "/srv\x7f"})
+    assert question.details == '{\n  "path": "/srv\\u007f"\n}'
+    assert question.details in question.prompt
+
+
+def test_the_digest_of_a_call_is_the_one_of_earlier_releases() -> None:
+    """People approved stored calls by it, so it must never change."""
+    digest = compute_digest("deploy", {"where": "staging", "hosts": ["a", 1, None], "é": 1.5})
+    assert digest == "babeabb813c9bb38a1b152727b6a8e09d2469d2d2a26b775613aa5d2ee1e011d"
+
+
 @given(INPUTS, INPUTS)
 def test_two_inputs_have_one_digest_only_where_they_are_the_same(
     one: dict[str, JsonValue], other: dict[str, JsonValue]

@@ -1,0 +1,126 @@
+"""The arguments of a tool call on Slack's card: literal, in monospace, within the limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from pydantic import JsonValue
+
+from askback.domain.actions import Action, Choose
+from askback.domain.approval import DENY, build_form
+from askback.domain.arguments import Arguments
+from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.card import EVERYTHING, Card, build_card
+from askback.domain.interview import start_interview
+from askback.domain.voting import apply_vote
+from askback_slack.render import SlackMessage, render_messages
+from support.slack_cards import ADA, ASK, NOW, accepted, labels, said
+from support.tool_arguments import ARGUMENTS
+
+RULES = Approval(refusing=(DENY,), subject="0" * 64)
+
+
+def asked(data: JsonValue, *, vote: int | None = None) -> Card:
+    at = start_interview(build_form("deploy", data))
+    if vote is not None:
+        at = apply_vote(
+            at, RULES, Action(ask_id=ASK, actor=ADA, at=NOW, step=at.step, operation=Choose(index=vote, reason="So."))
+        )
+    return build_card(ASK, at, Policy(who=Who.only(ADA), approval=RULES))
+
+
+def drawn(card: Card) -> tuple[SlackMessage, ...]:
+    messages = render_messages(card)
+    accepted(messages)
+    return messages
+
+
+def get_arguments(card: Card) -> Arguments:
+    assert card.arguments is not None
+    return card.arguments
+
+
+def read_rows(messages: tuple[SlackMessage, ...]) -> list[tuple[str, str]]:
+    """Return the names in bold with the values in monospace."""
+    rows: list[tuple[str, str]] = []
+    name = ""
+    for message in messages:
+        for block in message.blocks:
+            parts: Any = block["elements"] if block["type"] == "rich_text" else []
+            for part in parts:
+                for run in part["elements"]:
+                    style = run.get("style", {})
+                    if part["type"] == "rich_text_preformatted" or style.get("code"):
+                        rows.append((name, run["text"]))
+                    elif style.get("bold"):
+                        name = run["text"]
+    return rows
+
+
+@given(ARGUMENTS)
+def test_any_arguments_are_literal_and_every_row_is_on_the_card(data: dict[str, JsonValue]) -> None:
+    card = asked(data)
+    messages = drawn(card)
+    rows = get_arguments(card).rows
+    assert read_rows(messages) == [(row.name, row.value) for row in rows]
+    texts = said(messages)
+    assert all(row.note in texts for row in rows if row.note is not None)
+    kinds = {run["type"] for message in messages for run in _list_runs(message)}
+    assert kinds <= {"text", "user"}, "the only mention is that of the person who is asked"
+    assert sum(run["type"] == "user" for message in messages for run in _list_runs(message)) == 1
+
+
+def _list_runs(message: SlackMessage) -> list[Any]:
+    blocks: list[Any] = [block for block in message.blocks if block["type"] == "rich_text"]
+    return [run for block in blocks for part in block["elements"] for run in part["elements"]]
+
+
+def test_a_short_value_stands_beside_its_name_and_a_long_one_below_it() -> None:
+    (message,) = drawn(asked({"version": "1.4.2", "plan": "copy\nrestart"}))
+    rows: Any = next(block for block in message.blocks if "1.4.2" in str(block))
+    assert rows["elements"] == [
+        {
+            "type": "rich_text_section",
+            "elements": [
+                {"type": "text", "text": "version", "style": {"bold": True}},
+                {"type": "text", "text": "  "},
+                {"type": "text", "text": "1.4.2", "style": {"code": True}},
+            ],
+        },
+        {
+            "type": "rich_text_section",
+            "elements": [{"type": "text", "text": "plan", "style": {"bold": True}}],
+        },
+        {"type": "rich_text_preformatted", "elements": [{"type": "text", "text": "copy\nrestart"}]},
+    ]
+    assert EVERYTHING not in labels([message])
+    assert "Run deploy?\nversion: 1.4.2\nplan:\n  copy\n  restart\n" in message.text
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {f"key {number}": "x" for number in range(5_000)},
+        {f"{number}{'k' * 5_000}": "\U0001f469" * 5_000 for number in range(30)},
+        {f"{number}": "\u202e" * 5_000 for number in range(30)},
+        {f"{number}": "a\n\n\n\n" * 1_000 for number in range(30)},
+        {"deep": {"a": [[[[["x" * 90_000]]]]]}},
+    ],
+    ids=["keys", "long", "invisible", "lines", "deep"],
+)
+def test_too_much_of_anything_is_within_the_limits_and_can_be_opened(data: dict[str, JsonValue]) -> None:
+    messages = drawn(asked(data))
+    assert EVERYTHING in labels(messages)
+    assert len(messages) <= 2
+    notes = [text for text in said(messages) if text.startswith("… and ")]
+    assert notes[-1] == (f"… and {len(data) - 20:,} more arguments" if len(data) > 1 else notes[0])
+
+
+@pytest.mark.parametrize("vote", [0, 1])
+def test_a_settled_decision_keeps_the_table_as_its_record(vote: int) -> None:
+    data: JsonValue = {"version": "1.4.2", "plan": "copy\n" * 60}
+    before, after = read_rows(drawn(asked(data))), read_rows(drawn(asked(data, vote=vote)))
+    assert after == before
+    assert not labels(drawn(asked(data, vote=vote)))
