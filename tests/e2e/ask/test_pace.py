@@ -46,6 +46,21 @@ async def test_the_wait_counts_from_the_posting(office: Office) -> None:
     assert posted >= due
 
 
+async def test_the_setting_limits_the_open_questions_of_a_place(office: Office) -> None:
+    office.settings = {"ASKBACK_OPEN_QUESTIONS": "1"}
+    first = await office.ask()
+    await office.card()
+    to = f"{office.platform}:#deploys"
+    second = await office.start("ask", "Now 1.4.3?", "--to", to, *OPTIONS, "--approvers", "anyone")
+    said = await second.refused()
+    assert "at most 1 may be open in one place" in said
+    await office.click("ada", "Yes")
+    await first.outcome()
+    third = await office.start("ask", "Now 1.4.3?", "--to", to, *OPTIONS, "--approvers", "anyone")
+    await office.click("ada", "Yes", "Now 1.4.3?")
+    await third.outcome()
+
+
 async def test_a_question_that_cannot_be_posted_ends_when_its_time_is_over(office: Office) -> None:
     """Promise 5: a temporary refusal is retried until the deadline, not longer."""
     if office.platform == "slack":
