@@ -71,7 +71,9 @@ class NewAsk:
 class CallerAsks:
     """Asks for callers, and waits for them. Owns the sessions that serve the asks."""
 
-    def __init__(self, settings: Settings, where: DatabaseLocation) -> None:
+    def __init__(self, settings: Settings, where: DatabaseLocation, door: str = "mcp") -> None:
+        """`door` begins the key of each ask, so that no door reaches the asks of another."""
+        self._door = door
         # The callers are agents, so the pace of agents applies.
         pace = AGENT_PACE if settings.question_pace is None else settings.question_pace
         self._settings = settings.model_copy(update={"question_pace": pace})
@@ -102,7 +104,7 @@ class CallerAsks:
         Without an id of the call, a call is the same if it asks the same while the first is open, or while no call has
         received the outcome. An approval is given to one call only, so a waiting one is never shared.
         """
-        beginning = f"{_get_prefix(principal)}{new.kind}:{new.compute_digest()}:"
+        beginning = f"{self._get_prefix(principal)}{new.kind}:{new.compute_digest()}:"
         key = beginning + (secrets.token_hex(16) if new.call is None else _hash(new.call))
         async with self._asking, self._get_session(new.place.platform).use() as session:
             ask = await self._find_same(session, new, beginning, key)
@@ -169,7 +171,7 @@ class CallerAsks:
             ask = await asyncio.to_thread(read_snapshot, self._where, lambda connection: asks.get(connection, ask_id))
         except (DatabaseNotFound, DatabaseNotReady):
             return None
-        return ask if ask is not None and (ask.key or "").startswith(_get_prefix(principal)) else None
+        return ask if ask is not None and (ask.key or "").startswith(self._get_prefix(principal)) else None
 
     async def cancel(self, ask: Ask, reason: str) -> Ask:
         """End an ask without an answer, if it is open. Return its newest state."""
@@ -179,7 +181,7 @@ class CallerAsks:
 
     async def list_pending(self, principal: str) -> tuple[Ask, ...]:
         """Return the open asks of this principal, oldest first."""
-        prefix = _get_prefix(principal)
+        prefix = self._get_prefix(principal)
         try:
             found = await asyncio.to_thread(
                 read_snapshot, self._where, lambda connection: asks.list_open_with_key(connection, prefix)
@@ -188,6 +190,11 @@ class CallerAsks:
             return ()
         return found[:MOST_PENDING]
 
+    async def deliver(self, platform: str) -> None:
+        """Serve for some seconds, so that pending messages are delivered if no bot runs."""
+        async with self._get_session(platform).use() as session:
+            await session.read(lambda _: None)
+
     async def close(self) -> None:
         """Stop serving. Open asks stay open."""
         for task in self._followed.values():
@@ -195,6 +202,9 @@ class CallerAsks:
         if self._followed:
             await asyncio.wait(self._followed.values())
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
+
+    def _get_prefix(self, principal: str) -> str:
+        return f"{self._door}:{_hash(principal)}:"
 
     def _get_session(self, platform: str) -> SharedSession:
         if platform not in self._sessions:
@@ -233,10 +243,6 @@ def parse_kind(ask: Ask) -> CallKind | None:
     """Return the kind of the call that asked; None if no call of a door did."""
     parts = (ask.key or "").split(":")
     return next((kind for kind in _KINDS if len(parts) == 5 and parts[2] == kind), None)
-
-
-def _get_prefix(principal: str) -> str:
-    return f"mcp:{_hash(principal)}:"
 
 
 def _get_beginning(ask: Ask) -> str:

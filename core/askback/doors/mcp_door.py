@@ -7,7 +7,7 @@ __all__ = ["McpDoor"]
 import json
 import logging
 import math
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
@@ -30,7 +30,7 @@ from askback.doors.caller_asks import CallerAsks, NewAsk, parse_kind
 from askback.doors.mcp_tools import INSTRUCTIONS, describe_tools
 from askback.doors.permission import QUESTIONS, answer_questions, answer_request, deny, deny_undecided
 from askback.doors.results import CallKind, describe_open, to_result
-from askback.doors.rules import AddressBook, Addressees, DoorRules
+from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rules
 from askback.doors.tool_inputs import (
     AskInput,
     CancelInput,
@@ -266,7 +266,7 @@ class McpDoor:
 
         policy = build_policy()
         policy.check(form)
-        new = NewAsk(kind, form, people.found.place, build_policy, _identify_rules(policy), call.id)
+        new = NewAsk(kind, form, people.found.place, build_policy, identify_rules(policy), call.id)
         return await self._asks.ask(call.principal, new)
 
     async def _find(self, call: _Call, tool: str, ask_id: str) -> Ask:
@@ -307,19 +307,6 @@ class McpDoor:
 
     def _name_place(self, ask: Ask) -> str:
         return self._book.get_name(ask.place.key) or f"{ask.place.platform}:{ask.place.channel}"
-
-
-def _identify_rules(policy: Policy) -> JsonValue:
-    """Return what identifies the people who decide, and how: ids, since names change."""
-    who, vote = policy.who, policy.approval
-    people = [person.id for person in who.people]
-    requesters = [] if vote is None else [person.id for person in vote.requesters]
-    rules = None if vote is None else vote.model_dump(mode="json", exclude={"requesters"})
-    return [*map(_to_sorted, (people, who.groups, requesters)), who.anyone, rules]
-
-
-def _to_sorted(ids: Iterable[str]) -> JsonValue:
-    return list[JsonValue](sorted(ids))
 
 
 def _build_answer(data: dict[str, JsonValue]) -> CallToolResult:

@@ -91,6 +91,10 @@ class HandOverTransactions(Transactions):
         listed = tuple(calls)
         return await self._run(lambda connection: sum(hand_overs.release(connection, call) for call in listed) > 0)
 
+    async def delete_hand_over(self, hand_over: HandOver) -> bool:
+        """Delete a hand-over for which no framework waits any more. Return False if it was claimed meanwhile."""
+        return await self._run(lambda connection: hand_overs.delete_asked(connection, hand_over.id, hand_over.ask_id))
+
     async def list_hand_overs(self, framework: str, run: str) -> tuple[HandOver, ...]:
         """Return all hand-overs of a run, after lost claims were marked as unknown."""
 

@@ -11,6 +11,7 @@ __all__ = [
     "add",
     "claim",
     "delete",
+    "delete_asked",
     "expire",
     "get",
     "list_answered_runs",
@@ -81,6 +82,9 @@ _RELEASE = Statement(
     update(hand_overs)
     .where(*_OF_CALL, hand_overs.c.state == "unknown")
     .values(state="asked", holder=None, claimed_at=None, claimed_until=None)
+)
+_DELETE_ASKED = Statement(
+    delete_from(hand_overs).where(*_OF_CALL, hand_overs.c.state == "asked", hand_overs.c.ask_id == bindparam("about"))
 )
 
 
@@ -159,6 +163,11 @@ def mark_unknown(connection: Connection, hand_over: HandOver) -> bool:
 def release(connection: Connection, call: CallId) -> bool:
     """Let an outcome be handed over again although nobody knows what became of the first time."""
     return _RELEASE.change(connection, **_name(call)) == 1
+
+
+def delete_asked(connection: Connection, call: CallId, ask_id: str) -> bool:
+    """Delete a hand-over that nobody has claimed, if it is still about this ask."""
+    return _DELETE_ASKED.change(connection, **_name(call), about=ask_id) == 1
 
 
 def delete(connection: Connection, ask_ids: Iterable[str]) -> None:
