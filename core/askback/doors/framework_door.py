@@ -29,7 +29,7 @@ from askback.settings.environment import load_settings
 from askback.store.url import parse_database_url
 
 REPORT_SECONDS = 3600.0
-CHANGED = "The agent asks anew, since the call has changed."
+CHANGED = "The agent asks again, since the call has changed."
 OUTDATED = "The agent no longer waits for this."
 
 Names = str | Sequence[str]
@@ -113,7 +113,7 @@ class FrameworkDoor:
 
     @asynccontextmanager
     async def claim(self, digests: Mapping[CallId, str]) -> AsyncGenerator[None]:
-        """Resume the framework inside this block, as `HandOvers.claim` describes. If it fails, people are told."""
+        """Resume the framework inside this block, as `HandOvers.claim` describes. If it fails, people get a notice."""
         try:
             async with self.hand_overs.claim(digests):
                 yield

@@ -182,7 +182,7 @@ class LangGraphDoor:
         except Unanswered as unanswered:
             if self._unanswered is None:
                 async with self._door.claim(digests):
-                    pass  # the caller learns it instead of the graph, and asks anew if it continues
+                    pass  # the caller learns it instead of the graph, and asks again if it continues
                 raise
             value = self._unanswered(unanswered)
         async with self._door.claim(digests):

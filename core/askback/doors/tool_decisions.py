@@ -6,7 +6,7 @@ call with a reason instead, and the model calls the tool again.
 
 from __future__ import annotations
 
-__all__ = ["DecisionKind", "build_call_question", "read_decision"]
+__all__ = ["DecisionKind", "build_call_question", "describe_rejection", "read_decision"]
 
 from collections.abc import Collection, Mapping
 from typing import Literal
@@ -18,6 +18,7 @@ from askback.domain.approval_title import escape_unseen
 from askback.domain.ask import Ask
 from askback.domain.form import Form, Question
 from askback.domain.form_limits import MAX_PROMPT
+from askback.domain.outcome import Outcome
 from askback.doors.call_question import CallQuestion, Unanswered
 from askback.doors.results import format_name
 from askback.errors import CallerError
@@ -49,7 +50,7 @@ def build_call_question(
         return CallQuestion("ask", Form(questions=(written,)), digest)
     raise CallerError(
         f"The decisions allowed for {tool} are {', '.join(sorted(allowed)) or 'none'}. askback asks people to approve "
-        "or reject a call, or to answer in its place, and cannot let them edit its arguments: allow “approve” and "
+        "or reject a call, or to answer for the tool, and cannot let them edit its arguments: allow “approve” and "
         "“reject”, or “respond” without “approve”."
     )
 
@@ -57,7 +58,7 @@ def build_call_question(
 def read_decision(
     tool: str, given: Mapping[str, JsonValue], allowed: Collection[str], ask: Ask
 ) -> dict[str, JsonValue]:
-    """Return the decision about a call. Whoever rejects it, or that nobody decided, is in the message for the model.
+    """Return the decision about a call. The message for the model says who rejected it, or that nobody decided.
 
     Raises `Unanswered` if nobody answered, and a rejection is not allowed.
     """
@@ -71,5 +72,15 @@ def read_decision(
         return {"type": "reject", "message": describe_unanswered(outcome)}
     if approval.is_allowed(ask, tool, dict(given), own=True):
         return {"type": "approve"}
-    note = "" if outcome.status == "answered" else " Nobody denied it."
-    return {"type": "reject", "message": approval.describe_refusal(tool, outcome, format_name) + note}
+    return {"type": "reject", "message": describe_rejection(tool, outcome)}
+
+
+def describe_rejection(tool: str, outcome: Outcome) -> str:
+    """Return the reason why a call does not run, in words for a model. Each way to end has its own."""
+    match outcome.status:
+        case "answered":
+            return approval.describe_refusal(tool, outcome, format_name)
+        case "declined":  # withdrawn by nobody, so this is not the sentence for a cancellation
+            return f"{describe_unanswered(outcome)} {tool} was not run. Nobody denied it."
+        case _:
+            return f"{approval.describe_refusal(tool, outcome, format_name)} Nobody denied it."

@@ -75,7 +75,7 @@ class HandOverTransactions(Transactions):
     async def abandon_hand_overs(self, holder: str) -> bool:
         """Record that the framework failed with the outcomes of a claim, so that nobody knows what it did.
 
-        People are told. Return False if there is no such claim.
+        People get a notice. Return False if there is no such claim.
         """
 
         def work(connection: Connection) -> bool:

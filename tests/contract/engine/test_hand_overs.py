@@ -1,4 +1,4 @@
-"""An outcome is handed over to an agent framework at most once, whoever dies in between."""
+"""An outcome is handed over to an agent framework at most once, even if a process dies in between."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_another_call_than_people_were_shown_is_not_claimed(store: Store) 
     assert await store.claim_hand_overs({FIRST: "digest"}, "one") == "missing"
     assert await store.record_hand_over(FIRST, "ask", "digest") is None
     assert await store.claim_hand_overs({FIRST: "other"}, "one") == "changed"
-    # People are asked anew, so the earlier ask has to be withdrawn.
+    # People are asked again, so the earlier ask has to be withdrawn.
     assert await store.record_hand_over(FIRST, "new ask", "other") == "ask"
     assert await store.record_hand_over(FIRST, "new ask", "other") is None
     assert await store.claim_hand_overs({FIRST: "digest"}, "two") == "changed"

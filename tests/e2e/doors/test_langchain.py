@@ -57,7 +57,7 @@ class Shop:
 
     def ask_person(self, question: str) -> str:
         """Ask a person."""
-        raise AssertionError("people answer in its place")
+        raise AssertionError("people answer for it")
 
 
 @asynccontextmanager

@@ -219,14 +219,14 @@ async def test_two_that_resume_at_once_resume_once(stored_here: Office) -> None:
     assert (len(here.shown()), done(here)) == (1, ["1.4.2"])
 
 
-async def test_a_question_that_changed_meanwhile_is_asked_anew(here: Office) -> None:
+async def test_a_question_that_changed_meanwhile_is_asked_again(here: Office) -> None:
     versions = iter(["Deploy 1.4?", *["Deploy 1.5?"] * 9])
     async with asking(here.folder, "Ready?", lambda: next(versions)) as graph, door(here, graph) as one:
         running = asyncio.create_task(one.run({}, "thread"))
         await here.card("Deploy 1.4?")
         # The graph runs all waiting nodes again when one of them gets its answer.
         await here.fill("ada", WRITE, "ready", "Ready?")
-        await here.settled("Deploy 1.4?", "the call has changed")
+        await here.settled("Deploy 1.4?", "since the call has changed")
         await here.fill("ada", WRITE, "yes to 1.5", "Deploy 1.5?")
         result: Any = await running
     assert sorted(result["answers"]) == ["ready", "yes to 1.5"]

@@ -128,7 +128,7 @@ def add(connection: Connection, call: CallId, ask_id: str, digest: str) -> None:
 
 
 def replace(connection: Connection, call: CallId, ask_id: str, digest: str) -> bool:
-    """Record that people were asked anew. Return False if the earlier outcome was claimed."""
+    """Record that people were asked again. Return False if the earlier outcome was claimed."""
     return _REPLACE.change(connection, **_name(call), ask_id=ask_id, digest=digest) == 1
 
 
