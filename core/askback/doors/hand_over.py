@@ -11,7 +11,7 @@ import platform
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from askback.domain.hand_over import CallId, ClaimResult, HandOver
 from askback.errors import CallerError, OperatorError
@@ -32,12 +32,21 @@ CLAIMS = 3
 """Most attempts to claim, if it is unknown whether the commit of each earlier one succeeded."""
 
 
+_REASONS: Final[Mapping[ClaimResult, str]] = {
+    "taken": "Another process is just handing it over: wait for that one.",
+    "acknowledged": "It was handed over before, and the agent has gone on from there: continue its newest state.",
+    "unknown": "A process ended while it handed it over, so it is unknown what the agent did: check that first.",
+    "changed": "The agent now waits for the outcome of another call than people were shown: ask again.",
+    "missing": "Nobody was asked about this call: ask first.",
+}
+
+
 class NotClaimed(CallerError):
     """Raised if the outcome cannot be handed over now. `result` says why."""
 
     def __init__(self, result: ClaimResult) -> None:
         self.result = result
-        super().__init__(f"The outcome was not handed over: {result}.")
+        super().__init__(f"The outcome was not handed over. {_REASONS[result]}")
 
 
 class OutcomeUnknown(OperatorError):

@@ -6,7 +6,7 @@ have any other value, which people answer in writing.
 
 from __future__ import annotations
 
-__all__ = ["PendingInterrupt", "read_interrupt"]
+__all__ = ["PendingInterrupt", "read_interrupt", "read_value"]
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -62,7 +62,7 @@ def read_interrupt(interrupt_id: str, value: object, response_schema: object) ->
         return _read_batch(interrupt_id, plain)
     if isinstance(plain, dict) and plain.get("type") == "tool_approval" and "name" in plain and "args" in plain:
         return _read_call(interrupt_id, plain, _list_decisions(schema))
-    return _read_value(interrupt_id, plain, schema)
+    return read_value(interrupt_id, plain, schema)
 
 
 def _read_batch(interrupt_id: str, value: _Object) -> PendingInterrupt:
@@ -105,7 +105,11 @@ def _list_decisions(schema: _Object | None) -> list[str]:
     return [str(one["const"]) for one in types if "const" in one]
 
 
-def _read_value(interrupt_id: str, value: JsonValue, schema: _Object | None) -> PendingInterrupt:
+def read_value(interrupt_id: str, value: JsonValue, schema: Mapping[str, JsonValue] | None) -> PendingInterrupt:
+    """Return the question about any other value. People answer in writing, or with a form if there is a schema.
+
+    Raises `CallerError` if the schema does not fit into a form.
+    """
     message, details = _split(value)
     digest = compute_digest("interrupt", [value, None if schema is None else dict(schema)])
     if schema is None:

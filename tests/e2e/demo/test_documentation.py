@@ -47,6 +47,7 @@ PROGRAMS = {
     "docs/langgraph.md": 2,
     "docs/library.md": 5,
     "docs/mcp.md": 1,
+    "docs/pydantic-ai.md": 1,
     "docs/scripts.md": 1,
     "docs/tools.md": 1,
 }
@@ -173,6 +174,28 @@ async def test_the_agent_of_langchain_deploys_if_two_agree(services: Services, m
     await click(services, "ada", "Approve")
     await click(services, "ben", "Approve")
     assert await working == "It is done."
+
+
+async def test_the_agent_of_pydantic_ai_deploys_after_an_approval(
+    services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    optional("pydantic_ai")
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
+
+    def says(messages: Any, _: Any) -> ModelResponse:
+        if len(messages) > 1:
+            return ModelResponse(parts=[TextPart(messages[-1].parts[0].content)])
+        return ModelResponse(parts=[ToolCallPart("deploy", {"version": "1.4.2", "region": "eu"})])
+
+    monkeypatch.chdir(tmp_path)
+    program = block("docs/pydantic-ai.md", "python", "PydanticAIDoor(")
+    page = ModuleType("page")
+    changed = program.replace("#deploys", "#general").replace("@release", "@ada")
+    exec(compile(changed, "docs/pydantic-ai.md", "exec"), page.__dict__)
+    working = asyncio.create_task(page.work(FunctionModel(says), "Deploy 1.4.2", "talk"))
+    await click(services, "ada", "Approve")
+    assert await working == "1.4.2 is deployed to eu"
 
 
 def test_an_outcome_is_read_as_the_library_page_says() -> None:
