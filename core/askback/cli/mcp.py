@@ -183,7 +183,7 @@ async def _serve(
     from askback.internal.collector import resume_collector
     from askback.store.url import parse_database_url
 
-    asks = CallerAsks("mcp", settings, parse_database_url(settings.database_url))
+    asks = CallerAsks(settings, parse_database_url(settings.database_url), "mcp")
     door = Door(rules, asks)
     try:
         if address is None:

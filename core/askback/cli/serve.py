@@ -85,7 +85,7 @@ async def _serve(settings: Settings, address: Address, file: Path) -> int:
 
     callers = CallerFile(file, settings.approvals)
     callers.load()
-    asks = CallerAsks("http", settings, parse_database_url(settings.database_url))
+    asks = CallerAsks(settings, parse_database_url(settings.database_url), "http")
     try:
         await serve(address, callers, asks, __version__, resume_collector)
     finally:

@@ -78,8 +78,8 @@ class NewAsk:
 class CallerAsks:
     """Asks for callers, and waits for them. Owns the sessions that serve the asks."""
 
-    def __init__(self, door: str, settings: Settings, where: DatabaseLocation) -> None:
-        """`door` begins the keys of its asks, so that the callers of another door cannot reach them."""
+    def __init__(self, settings: Settings, where: DatabaseLocation, door: str) -> None:
+        """`door` begins the key of each ask, so that no door reaches the asks of another."""
         self._door = door
         # The callers are agents, so the pace of agents applies.
         pace = AGENT_PACE if settings.question_pace is None else settings.question_pace
@@ -196,6 +196,11 @@ class CallerAsks:
         except (DatabaseNotFound, DatabaseNotReady):
             return ()
         return found[:MOST_PENDING]
+
+    async def deliver(self, platform: str) -> None:
+        """Serve for some seconds, so that pending messages are delivered if no bot runs."""
+        async with self._get_session(platform).use() as session:
+            await session.read(lambda _: None)
 
     async def close(self) -> None:
         """Stop serving. Open asks stay open."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["LONGEST_CALL_ID", "Call", "Door"]
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -26,7 +26,7 @@ from askback.doors.permission import (
     deny_undecided,
 )
 from askback.doors.results import CallKind, describe_open, to_result
-from askback.doors.rules import AddressBook, Addressees, DoorRules
+from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rules
 from askback.doors.tool_inputs import PermitInput, check_secrets
 from askback.errors import AskbackError, CallerError, ModelError
 from askback.text.redaction import contains_known_secret
@@ -171,7 +171,7 @@ class Door:
 
         policy = build_policy()
         policy.check(form)
-        new = NewAsk(kind, form, people.found.place, build_policy, _identify_rules(policy), call.id)
+        new = NewAsk(kind, form, people.found.place, build_policy, identify_rules(policy), call.id)
         return await self._asks.ask(call.principal, new)
 
     async def _wait(self, call: Call, ask: Ask, asked: str) -> Ask:
@@ -204,16 +204,3 @@ def _repair_reason(reason: str | None) -> str:
     if contains_known_secret(found):
         raise CallerError("The reason contains a secret of askback's process, which people would read: take it out.")
     return found
-
-
-def _identify_rules(policy: Policy) -> JsonValue:
-    """Return what identifies the people who decide, and how: ids, since names change."""
-    who, vote = policy.who, policy.approval
-    people = [person.id for person in who.people]
-    requesters = [] if vote is None else [person.id for person in vote.requesters]
-    rules = None if vote is None else vote.model_dump(mode="json", exclude={"requesters"})
-    return [*map(_to_sorted, (people, who.groups, requesters)), who.anyone, rules]
-
-
-def _to_sorted(ids: Iterable[str]) -> JsonValue:
-    return list[JsonValue](sorted(ids))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["AddressBook", "Addressees", "DoorRules"]
+__all__ = ["AddressBook", "Addressees", "DoorRules", "identify_rules"]
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+
+from pydantic import JsonValue
 
 from askback.agent.approvals import ApprovalRules
 from askback.client.addressing import (
@@ -200,3 +202,16 @@ def _find_only_platform() -> str:
     if len(configured) != 1:
         raise OperatorError("Not exactly one platform has a token, so name the platform: --to PLATFORM:#channel.")
     return configured[0]
+
+
+def identify_rules(policy: Policy) -> JsonValue:
+    """Return what identifies the people who decide, and how: ids, since names change."""
+    who, vote = policy.who, policy.approval
+    people = [person.id for person in who.people]
+    requesters = [] if vote is None else [person.id for person in vote.requesters]
+    rules = None if vote is None else vote.model_dump(mode="json", exclude={"requesters"})
+    return [*map(_to_sorted, (people, who.groups, requesters)), who.anyone, rules]
+
+
+def _to_sorted(ids: Iterable[str]) -> JsonValue:
+    return list[JsonValue](sorted(ids))

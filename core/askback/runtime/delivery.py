@@ -8,6 +8,7 @@ import logging
 from collections.abc import Mapping
 
 from askback.domain.ask import Ask
+from askback.domain.hand_over import HAND_OVER
 from askback.domain.identity import Place
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.errors import AskbackError
@@ -102,10 +103,11 @@ class Delivery:
             return ()
 
     async def _find_place(self, item: OutboxItem) -> Place | None:
-        """Return the place for a text. None if it has none, or if the text is about a question that is settled."""
+        """Return the place for a text. None if it has none, or if it is about an open question that is settled now."""
         if item.ask_id is not None:
             ask = await self._store.get(item.ask_id)
-            return None if ask is None or ask.outcome is not None else ask.place
+            is_over = ask is None or (ask.outcome is not None and not item.target.startswith(HAND_OVER))
+            return None if ask is None or is_over else ask.place
         return None if item.conversation_id is None else await self._store.get_place(item.conversation_id)
 
     async def _find_text(

@@ -13,6 +13,7 @@ __all__ = [
     "calls",
     "card_messages",
     "conversations",
+    "hand_overs",
     "inbox",
     "meta",
     "metadata",
@@ -269,6 +270,26 @@ offers = Table(
     Column("message", Text),
     Column("created_at", BigInteger, nullable=False),
     CheckConstraint("state IN ('open', 'answer', 'message')", name="state"),
+)
+
+# The outcomes of asks for which agent frameworks wait. A foreign key is missing on purpose, since a process of an
+# earlier release deletes asks without knowing this table.
+hand_overs = Table(
+    "hand_overs",
+    metadata,
+    Column("framework", Text, nullable=False),
+    Column("run", Text, nullable=False),
+    Column("call", Text, nullable=False),
+    Column("ask_id", Text, nullable=False, index=True),
+    Column("digest", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("holder", Text, index=True),
+    Column("claimed_at", BigInteger),
+    # Time until which the holder renews its claim. Afterwards, the outcome of the hand-over is unknown.
+    Column("claimed_until", BigInteger),
+    PrimaryKeyConstraint("framework", "run", "call"),
+    CheckConstraint("state IN ('asked', 'claimed', 'acknowledged', 'unknown')", name="state"),
+    Index(None, "framework", "state"),
 )
 
 meta = Table(

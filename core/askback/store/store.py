@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from askback.store.ask_transactions import AskTransactions, DecisionResult
 from askback.store.conversation_transactions import ConversationTransactions
 from askback.store.edit_transactions import EditTransactions
+from askback.store.hand_over_transactions import HandOverTransactions
 from askback.store.outbox_transactions import OutboxTransactions
 from askback.store.queries import retention, unserved_work
 from askback.store.queries.retention import PruneCounts
@@ -27,6 +28,7 @@ class Store(
     TurnTransactions,
     UsageTransactions,
     ToolCallTransactions,
+    HandOverTransactions,
 ):
     """All transactions on data that must survive a restart."""
 

@@ -31,6 +31,7 @@ from askback.store.migrate import NEWEST, VERSION_TABLE, prepare
 from askback.store.queries import (
     asks,
     conversations,
+    hand_overs,
     inbox,
     offers,
     outbox,
@@ -346,6 +347,12 @@ ONE = frozenset({"slack"})
         ),
         (lambda connection: usage.delete_reservations(connection, "c"), ["ix_reservations_conversation_id"]),
         (lambda connection: offers.find(connection, "o"), ["sqlite_autoindex_offers_1"]),
+        (lambda connection: hand_overs.expire(connection, "f", "r"), ["ix_hand_overs_framework_state"]),
+        (lambda connection: hand_overs.acknowledge(connection, "h"), ["ix_hand_overs_holder"]),
+        (
+            lambda connection: hand_overs.list_answered_runs(connection, "f"),
+            ["ix_hand_overs_framework_state", "sqlite_autoindex_asks_1"],
+        ),
         (
             lambda connection: outbox_leases.lease(connection, timedelta(seconds=10), 16, ONE),
             ["ix_outbox_due_at", "sqlite_autoindex_asks_1", "sqlite_autoindex_conversations_1"],
@@ -361,7 +368,7 @@ ONE = frozenset({"slack"})
             [
                 "ix_conversations_updated_at", "ix_asks_conversation_id_status", "ix_outbox_conversation_id",
                 "ix_asks_conversation_id_settled_at", "sqlite_autoindex_outbox_1", "ix_actions_ask_id",
-                "ix_offers_conversation_id",
+                "ix_offers_conversation_id", "ix_hand_overs_ask_id",
             ],
         ),
     ],

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from askback.domain.card import EXPANDING
+from askback_discord import control_ids
 from askback_sandbox.discord.clicks import Delivery
 from askback_sandbox.discord.clicks import Target as DiscordTarget
 from askback_sandbox.discord.controls import controls as discord_controls
 from askback_sandbox.discord.drawing import body
 from askback_sandbox.discord.values import Place, Role
+from askback_sandbox.json_values import objects
 from askback_sandbox.play.controls import Control, find
 from askback_sandbox.revisions import Revisions
 from askback_sandbox.services import Services
@@ -185,6 +187,12 @@ class Office:
                     return
                 await asyncio.sleep(LOOK)
 
+    async def fill(self, person: str, label: str, text: str, words: str = "Deploy 1.4.2?") -> None:
+        """Press a button that opens a text field, and submit the text."""
+        await self.click(person, label, words)
+        await self.until(lambda: self.has_field(person))
+        await self.submit(person, text)
+
     async def connected(self, count: int) -> None:
         """Wait until N processes receive events."""
         await self.until(lambda: self.connections == count, what=lambda: f"{self.connections} connections")
@@ -216,6 +224,14 @@ class Office:
         raise NotImplementedError
 
     async def press(self, person: str, message: Any, label: str) -> bool:
+        raise NotImplementedError
+
+    def has_field(self, person: str) -> bool:
+        """Return True if this person has a text field open."""
+        raise NotImplementedError
+
+    async def submit(self, person: str, text: str) -> None:
+        """Submit the text of the open field."""
         raise NotImplementedError
 
     def write(self, person: str, message: Any, text: str) -> None:
@@ -286,6 +302,23 @@ class SlackOffice(Office):
         done = await self.services.clicks.act(target, as_seen=[*message.blocks])
         return done is not None and done.acked is True
 
+    def _views(self, person: str) -> Any:
+        who = self.services.workspace.person(person)
+        assert who is not None
+        return self.services.workspace.stack(who.id)
+
+    def has_field(self, person: str) -> bool:
+        return bool(self._views(person))
+
+    async def submit(self, person: str, text: str) -> None:
+        view = self._views(person)[-1]
+        (entry,) = (one for one in controls(objects(view.view.get("blocks"))) if one.kind == "field")
+        handle = entry.handle
+        done = await self.services.modals.submit(
+            person, view.id, {str(handle["block_id"]): {str(handle["action_id"]): text}}
+        )
+        assert (done.error, done.errors) == (None, {})
+
     def write(self, person: str, message: Any, text: str) -> None:
         self.services.people.write(person, message.channel, text)
 
@@ -349,6 +382,20 @@ class DiscordOffice(Office):
             components=message.components,
         )
         return (await self.services.discord.clicks.click(target, Delivery())).acked is True
+
+    def _modal(self, person: str) -> Any:
+        who = self.services.discord.guild.person(person)
+        assert who is not None
+        return self.services.discord.guild.modals.get(who.id)
+
+    def has_field(self, person: str) -> bool:
+        return self._modal(person) is not None
+
+    async def submit(self, person: str, text: str) -> None:
+        done = await self.services.discord.clicks.submit(
+            person, self._modal(person).custom_id, {control_ids.TEXT: text}, Delivery()
+        )
+        assert done.acked
 
     def write(self, person: str, message: Any, text: str) -> None:
         self.services.discord.people.write(person, message.channel, text)

@@ -26,7 +26,13 @@ BEFORE = """
 _VERSIONS = files("askback.store") / "migrations" / "versions"
 _ADDED = "".join(
     (_VERSIONS / name).read_text(encoding="utf-8")
-    for name in ("0005_trust.py", "0006_contested_drawings.py", "0007_unshown_texts.py", "0008_confirmed_messages.py")
+    for name in (
+        "0005_trust.py",
+        "0006_contested_drawings.py",
+        "0007_unshown_texts.py",
+        "0008_confirmed_messages.py",
+        "0009_hand_overs.py",
+    )
 )
 BEFORE += "".join(
     [

@@ -6,11 +6,13 @@ import asyncio
 
 import aiohttp
 
+from askback_sandbox.json_values import JsonObject, objects
 from askback_sandbox.services import Services
+from askback_sandbox.slack.controls import controls
 
 
-async def click(services: Services, person: str, label: str) -> None:
-    """Press a button of the only card as a person, and wait until the card shows it."""
+async def click(services: Services, person: str, label: str, *, changes: bool = True) -> None:
+    """Press a button of the only card as a person, and wait until the card shows it, if it changes the card."""
     await services.workspace.until(lambda w: any(m.blocks for m in w.messages.values()), within=60)
     async with asyncio.timeout(60):
         while not services.socket.connections:  # noqa: ASYNC110 - a card may be posted before the socket is open
@@ -28,4 +30,17 @@ async def click(services: Services, person: str, label: str) -> None:
     async with aiohttp.ClientSession() as session, session.post(act, json=body) as answer:
         done = await answer.json()
         assert done["ok"] is True, done
-    await services.workspace.until(lambda w: w.messages[card.channel, card.ts].blocks != shown, within=60)
+    if changes:
+        await services.workspace.until(lambda w: w.messages[card.channel, card.ts].blocks != shown, within=60)
+
+
+async def write_into_field(services: Services, person: str, text: str) -> None:
+    """Submit a text in the field that a button has opened."""
+    who = services.workspace.person(person)
+    assert who is not None
+    await services.workspace.until(lambda w: w.stack(who.id), within=60)
+    view = services.workspace.stack(who.id)[-1]
+    (entry,) = (one for one in controls(objects(view.view.get("blocks"))) if one.kind == "field")
+    values: JsonObject = {entry.handle["block_id"]: {entry.handle["action_id"]: text}}
+    done = await services.modals.submit(person, view.id, values)
+    assert (done.error, done.errors) == (None, {})

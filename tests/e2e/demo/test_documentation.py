@@ -32,8 +32,9 @@ from askback_discord.settings import DiscordSettings
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
 from askback_slack.settings import SlackSettings
-from e2e.demo.clicks import click
+from e2e.demo.clicks import click, write_into_field
 from e2e.demo.http_server import serving
+from support.optional import optional
 
 ROOT = Path(__file__).parents[3]
 PAGES = {
@@ -45,8 +46,10 @@ PROGRAMS = {
     "README.md": 1,
     "docs/approvals.md": 1,
     "docs/http.md": 1,
+    "docs/langgraph.md": 2,
     "docs/library.md": 5,
     "docs/mcp.md": 1,
+    "docs/pydantic-ai.md": 1,
     "docs/scripts.md": 1,
     "docs/tools.md": 1,
 }
@@ -153,6 +156,65 @@ async def test_a_program_asks_over_http_with_the_callers_of_the_page(
         program.write_text(text, encoding="utf-8")
         printed = await output_of(program, lambda: click(services, "ada", "Staging"))
     assert re.fullmatch(r"Answered by \S+ \(U0LOCALADA\) in #general at .* UTC: Staging\n", printed)
+
+
+async def test_the_graph_asks_and_gets_the_answer(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "graph.py"
+    program = block("docs/langgraph.md", "python", "StateGraph(State)")
+    file.write_text(program.replace("#deploys", "#general").replace("@release", "@ada"), encoding="utf-8")
+
+    async def answer() -> None:
+        await click(services, "ada", "Write an answer…", changes=False)
+        await write_into_field(services, "ada", "1.4.2")
+
+    assert await output_of(file, answer) == "{'version': '1.4.2'}\n"
+
+
+async def test_the_agent_of_langchain_deploys_if_two_agree(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    optional("langchain")
+    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    class Scripted(GenericFakeChatModel):
+        def bind_tools(self, *given: Any, **named: Any) -> Any:
+            return self
+
+    made = {"name": "deploy", "args": {"version": "1.4.2"}, "id": "one"}
+    model = Scripted(messages=iter([AIMessage("", tool_calls=[made]), AIMessage("It is done.")]))
+    program = block("docs/langgraph.md", "python", "HumanInTheLoopMiddleware")
+    page = ModuleType("page")
+    changed = program.replace("#deploys", "#general").replace('"@release"', '["@ada", "@ben"]')
+    exec(compile(changed, "docs/langgraph.md", "exec"), page.__dict__)
+    working = asyncio.create_task(page.work(model, InMemorySaver(), "thread"))
+    await click(services, "ada", "Approve")
+    await click(services, "ben", "Approve")
+    assert await working == "It is done."
+
+
+async def test_the_agent_of_pydantic_ai_deploys_after_an_approval(
+    services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    optional("pydantic_ai")
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
+
+    def says(messages: Any, _: Any) -> ModelResponse:
+        if len(messages) > 1:
+            return ModelResponse(parts=[TextPart(messages[-1].parts[0].content)])
+        return ModelResponse(parts=[ToolCallPart("deploy", {"version": "1.4.2", "region": "eu"})])
+
+    monkeypatch.chdir(tmp_path)
+    program = block("docs/pydantic-ai.md", "python", "PydanticAIDoor(")
+    page = ModuleType("page")
+    changed = program.replace("#deploys", "#general").replace("@release", "@ada")
+    exec(compile(changed, "docs/pydantic-ai.md", "exec"), page.__dict__)
+    working = asyncio.create_task(page.work(FunctionModel(says), "Deploy 1.4.2", "talk"))
+    await click(services, "ada", "Approve")
+    assert await working == "1.4.2 is deployed to eu"
 
 
 def test_an_outcome_is_read_as_the_library_page_says() -> None:

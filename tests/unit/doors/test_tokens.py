@@ -72,5 +72,5 @@ def test_rules_without_a_place_or_people_are_refused(rules: DoorRules, words: st
 
 @pytest.mark.parametrize(("setting", "seconds"), [(None, 5.0), (0.0, 0.0), (60.0, 60.0)])
 async def test_an_agent_cannot_post_card_after_card(setting: float | None, seconds: float) -> None:
-    asks = CallerAsks("mcp", Settings(question_pace=setting, database_url="x.db"), Path("x.db"))
+    asks = CallerAsks(Settings(question_pace=setting, database_url="x.db"), Path("x.db"), "mcp")
     assert asks._settings.limits.pause(agent=False) == timedelta(seconds=seconds)

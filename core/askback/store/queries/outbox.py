@@ -122,7 +122,8 @@ def enqueue_message(
 ) -> None:
     """Queue a text, or the removal of one. If a row with the same target exists, it stays as it is.
 
-    `lease` is the time for which the caller posts it itself. With `ask_id`, it is posted only while that ask is open.
+    `lease` is the time for which the caller posts it itself. With `ask_id`, it is posted only while that ask is open,
+    unless it is about the hand-over of its outcome.
     `tried` means that a part of it may be posted already. A `lease` implies that, since the caller is about to post it.
     """
     tried = tried or lease is not None

@@ -1,0 +1,73 @@
+"""The hand-over of an outcome to the program that waits for it. It takes place at most once. Pure.
+
+Most agent frameworks run a call twice if they are resumed twice. So a process claims the hand-over before it resumes
+the framework, and acknowledges it afterwards. If the process dies in between, nobody knows what the framework did.
+"""
+
+from __future__ import annotations
+
+__all__ = ["HAND_OVER", "CallId", "ClaimResult", "HandOver", "HandOverState", "build_unknown_notice"]
+
+from typing import Final, Literal
+
+from pydantic import AwareDatetime, Field
+
+from askback.domain.ask import Ask
+from askback.domain.ask_policy import Who
+from askback.domain.outgoing_message import OutgoingMessage
+from askback.internal.values import Value
+
+HandOverState = Literal["asked", "claimed", "acknowledged", "unknown"]
+ClaimResult = Literal["claimed", "taken", "acknowledged", "unknown", "changed", "missing"]
+"""`claimed`, or the reason why nothing was claimed. `taken` means that another process resumes the framework now.
+`changed` means that people were shown another call."""
+
+HAND_OVER: Final = "handover:"
+"""Prefix of `OutgoingMessage.target` for notices about a hand-over. The ask's id follows."""
+UNKNOWN: Final = (
+    "The program that asked this was interrupted while it acted on the answer, so the outcome is unknown. It will not "
+    "act on it again by itself: please check what it has done."
+)
+
+
+class CallId(Value):
+    """The identity of one call of an agent framework. It is the same when the call is repeated."""
+
+    framework: str = Field(min_length=1)
+    run: str = Field(min_length=1)
+    """The framework's id of the run, such as a thread or a conversation."""
+    call: str = Field(min_length=1)
+
+
+class HandOver(Value):
+    """The state of the hand-over of one call's outcome."""
+
+    id: CallId
+    ask_id: str
+    digest: str
+    """A digest of what people were shown."""
+    state: HandOverState
+    holder: str | None = None
+    """The claim that resumes the framework, or did: a machine, a process, and a random part."""
+    claimed_at: AwareDatetime | None = None
+
+    def find_refusal(self, digest: str, holder: str) -> ClaimResult:
+        """Return the result of a claim for a call with this digest; `claimed` if nothing prevents it."""
+        if self.state == "claimed":
+            return "claimed" if self.holder == holder else "taken"
+        if self.state != "asked":
+            return self.state
+        return "claimed" if self.digest == digest else "changed"
+
+
+def build_unknown_notice(ask: Ask, hand_over: HandOver) -> OutgoingMessage:
+    """Return the notice for people that the outcome of a hand-over is unknown. It names those who decided."""
+    outcome = ask.outcome
+    deciders = () if outcome is None else tuple(vote.by for vote in outcome.votes) or tuple(filter(None, (outcome.by,)))
+    return OutgoingMessage(
+        target=f"{HAND_OVER}{ask.id}:{hand_over.holder}",
+        text=UNKNOWN,
+        markdown=False,
+        mention=Who.only(*deciders) if deciders else None,
+        reply_to=next(iter(ask.messages), None),
+    )

@@ -1,0 +1,37 @@
+"""Values of the doors for agent frameworks: the question about a call, and the lack of an answer. Pure."""
+
+from __future__ import annotations
+
+__all__ = ["CallQuestion", "Unanswered"]
+
+from dataclasses import dataclass
+from typing import Literal
+
+from askback.domain.ask import Ask
+from askback.domain.form import Form
+from askback.domain.outcome import Outcome
+from askback.errors import AskbackError
+from askback.tools.base import describe_unanswered
+
+
+class Unanswered(AskbackError):
+    """Raised if people gave no answer, and the framework has no way to learn that.
+
+    `outcome.status` is `timed_out`, `declined`, `cancelled` or `undeliverable`. To ask again, continue the run.
+    """
+
+    def __init__(self, ask: Ask, outcome: Outcome) -> None:
+        self.ask = ask
+        self.outcome = outcome
+        super().__init__(describe_unanswered(outcome))
+
+
+@dataclass(frozen=True, slots=True)
+class CallQuestion:
+    """The question about one call of a framework."""
+
+    kind: Literal["ask", "permit"]
+    """`permit` asks approvers if a tool may run, by the rules for approvals."""
+    form: Form
+    digest: str
+    """A digest of what is shown."""

@@ -1,0 +1,91 @@
+"""Reads the deferred tool calls of Pydantic AI as questions for people, and writes their answers as its results."""
+
+from __future__ import annotations
+
+__all__ = ["DeferredCall", "build_results", "read_calls"]
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import JsonValue
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
+
+from askback.domain import approval
+from askback.domain.ask import Ask
+from askback.doors.call_question import CallQuestion, Unanswered
+from askback.doors.interrupts import read_value
+from askback.doors.results import format_name
+from askback.doors.tool_decisions import build_call_question, describe_rejection
+
+SCHEMA = "response_schema"
+"""The key of a call's metadata with the JSON Schema of its answer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeferredCall:
+    """A deferred call, with the question about it."""
+
+    id: str
+    tool: str
+    given: Mapping[str, JsonValue]
+    question: CallQuestion
+    read: Callable[[Ask], JsonValue] | None
+    """Return the answer to a call that people answer. None for a call that they approve. Raises `Unanswered`."""
+
+
+def read_calls(requests: DeferredToolRequests) -> list[DeferredCall]:
+    """Return the deferred calls of a turn with their questions. Raises `CallerError` if people cannot be asked that."""
+    return [
+        *(_read_approval(part) for part in requests.approvals),
+        *(_read_call(part, requests.metadata.get(part.tool_call_id, {})) for part in requests.calls),
+    ]
+
+
+def _read_approval(part: ToolCallPart) -> DeferredCall:
+    given = _get_arguments(part)
+    question = build_call_question(part.tool_name, given, ("approve", "reject"), None)
+    return DeferredCall(part.tool_call_id, part.tool_name, given, question, None)
+
+
+def _read_call(part: ToolCallPart, metadata: Mapping[str, Any]) -> DeferredCall:
+    given = _get_arguments(part)
+    schema: object = metadata.get(SCHEMA)
+    if isinstance(schema, Mapping) or isinstance(given.get("question"), str):
+        value = read_value(part.tool_call_id, dict(given), cast("Mapping[str, JsonValue] | None", schema))
+        return DeferredCall(part.tool_call_id, part.tool_name, given, value.questions[0], lambda ask: value.read([ask]))
+    question = build_call_question(part.tool_name, given, ("respond",), None)
+    return DeferredCall(part.tool_call_id, part.tool_name, given, question, _read_text)
+
+
+def _read_text(ask: Ask) -> JsonValue:
+    assert ask.outcome is not None
+    if ask.outcome.status != "answered":
+        raise Unanswered(ask, ask.outcome)
+    return "\n".join(ask.outcome.answers[0].labels)
+
+
+def _get_arguments(part: ToolCallPart) -> Mapping[str, JsonValue]:
+    return cast("Mapping[str, JsonValue]", part.args_as_dict())
+
+
+def build_results(settled: Iterable[tuple[DeferredCall, Ask]]) -> DeferredToolResults:
+    """Return the results of all calls. The model reads who denied a call and why, or that nobody answered."""
+    results = DeferredToolResults()
+    for call, ask in settled:
+        outcome = ask.outcome
+        assert outcome is not None
+        if outcome.by is not None:
+            results.answered_by[call.id] = format_name(outcome.by)
+        if call.read is None:
+            allowed = approval.is_allowed(ask, call.tool, dict(call.given), own=True)
+            denial = None if allowed else ToolDenied(describe_rejection(call.tool, outcome))
+            results.approvals[call.id] = ToolApproved() if denial is None else denial
+            continue
+        try:
+            results.calls[call.id] = call.read(ask)
+        except Unanswered as unanswered:
+            results.calls[call.id] = ToolFailed(str(unanswered))
+    return results

@@ -1,0 +1,182 @@
+"""The part that the doors of agent frameworks share: it asks about calls, and hands each outcome over once.
+
+The key of an ask names the framework, the run and the call. So a process that was killed finds its questions again.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Duration", "FrameworkDoor", "Names", "build_rules"]
+
+import json
+import math
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import NoReturn
+
+from askback.domain.ask import Ask
+from askback.domain.ask_policy import LONGEST_WAIT, Policy, Reasons
+from askback.domain.hand_over import CallId, HandOver
+from askback.doors.call_question import CallQuestion
+from askback.doors.caller_asks import CallerAsks, NewAsk
+from askback.doors.hand_over import HandOvers, NotClaimed, OutcomeUnknown
+from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rules
+from askback.doors.tool_inputs import check_secrets
+from askback.errors import CallerError
+from askback.settings.core import Settings
+from askback.settings.durations import parse_duration
+from askback.settings.environment import load_settings
+from askback.store.url import parse_database_url
+
+REPORT_SECONDS = 3600.0
+CHANGED = "The agent asks again, since the call has changed."
+OUTDATED = "The agent no longer waits for this."
+
+Names = str | Sequence[str]
+Duration = str | float
+
+
+def build_rules(
+    settings: Settings,
+    *,
+    to: str,
+    who: Names,
+    approvers: Names,
+    requested_by: Names,
+    wait: Duration | None,
+    remind: Duration | Sequence[Duration],
+    quorum: int | None,
+    reasons: Reasons | None,
+) -> DoorRules:
+    """Return the rules of a door. What is None comes from the settings. Raises `CallerError`."""
+    limit = settings.timeout if wait is None else _parse_wait(wait)
+    approvals = settings.approvals
+    if wait is not None:
+        approvals = replace(approvals, timeout=limit)
+    if quorum is not None:
+        approvals = replace(approvals, quorum=quorum)
+    if reasons is not None:
+        approvals = replace(approvals, reasons=reasons)
+    reminders = (remind,) if isinstance(remind, str | int | float) else remind
+    rules = DoorRules(
+        places=(to,),
+        answerers=_to_tuple(who),
+        approvers=_to_tuple(approvers),
+        requesters=_to_tuple(requested_by),
+        wait=limit,
+        remind=tuple(_parse_seconds("remind", one) for one in reminders),
+        approvals=approvals,
+    )
+    if not rules.answerers and rules.approvers:
+        # A door that only approves calls needs nobody else.
+        rules = replace(rules, answerers=rules.approvers)
+    rules.check()
+    return rules
+
+
+class FrameworkDoor:
+    """Asks people about the calls of a framework, and hands each outcome over once."""
+
+    def __init__(self, framework: str, rules: DoorRules, settings: Settings | None = None) -> None:
+        settings = load_settings() if settings is None else settings
+        where = parse_database_url(settings.database_url)
+        self.framework = framework
+        self.hand_overs = HandOvers(where)
+        self._rules = rules
+        self._asks = CallerAsks(settings, where, "framework")
+        self._book = AddressBook(rules)
+
+    async def ask(self, call: CallId, question: CallQuestion) -> Ask:
+        """Store the ask about a call, or return the one of the same call before. The result may be settled."""
+        check_secrets(question.form)
+        people = await self._book.look_up(self._rules.places[0])
+
+        def build_policy() -> Policy:
+            return self._build_policy(people, question)
+
+        policy = build_policy()
+        policy.check(question.form)
+        new = NewAsk(question.kind, question.form, people.found.place, build_policy, identify_rules(policy), call.call)
+        ask = await self._asks.ask(_identify(call), new)
+        replaced = await self.hand_overs.record(call, ask.id, question.digest)
+        if replaced is not None:
+            await self._cancel(call, replaced, CHANGED)
+        return ask
+
+    async def wait(self, ask: Ask) -> Ask:
+        """Return the ask once it is settled. A cancelled wait settles nothing."""
+
+        async def ignore() -> None:
+            """Report nothing: the caller of a framework waits."""
+
+        return await self._asks.wait(ask, math.inf, REPORT_SECONDS, ignore)
+
+    @asynccontextmanager
+    async def claim(self, digests: Mapping[CallId, str]) -> AsyncGenerator[None]:
+        """Resume the framework inside this block, as `HandOvers.claim` describes. If it fails, people get a notice."""
+        try:
+            async with self.hand_overs.claim(digests):
+                yield
+        except NotClaimed:
+            raise
+        except Exception:
+            await self._deliver()
+            raise
+
+    async def list_hand_overs(self, run: str) -> tuple[HandOver, ...]:
+        """Return all hand-overs of a run, after lost claims were marked as unknown."""
+        return await self.hand_overs.list_of_run(self.framework, run)
+
+    async def withdraw(self, outdated: Iterable[HandOver]) -> None:
+        """End the questions about calls for which the framework no longer waits."""
+        for one in outdated:
+            if await self.hand_overs.forget(one):
+                await self._cancel(one.id, one.ask_id, OUTDATED)
+
+    async def refuse_unknown(self, hand_over: HandOver, advice: str) -> NoReturn:
+        """Raise `OutcomeUnknown`, after people have been told."""
+        await self._deliver()
+        raise OutcomeUnknown(hand_over, advice)
+
+    async def close(self) -> None:
+        """Stop waiting. Open questions stay open, and a later process finds them."""
+        await self._asks.close()
+
+    async def _cancel(self, call: CallId, ask_id: str, reason: str) -> None:
+        ask = await self._asks.find(_identify(call), ask_id)
+        if ask is not None and ask.outcome is None:
+            await self._asks.cancel(ask, reason)
+
+    async def _deliver(self) -> None:
+        """Let pending notices be delivered, if no bot runs."""
+        people = await self._book.look_up(self._rules.places[0])
+        await self._asks.deliver(people.found.place.platform)
+
+    def _build_policy(self, people: Addressees, question: CallQuestion) -> Policy:
+        if question.kind == "permit":
+            return people.build_approval_policy(self._rules.approvals, question.digest)
+        return people.build_policy(self._rules, None)
+
+
+def _identify(call: CallId) -> str:
+    return json.dumps([call.framework, call.run, call.call])
+
+
+def _to_tuple(names: Names) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _parse_wait(wait: Duration) -> float | None:
+    if isinstance(wait, str) and wait.strip().casefold() in {"forever", "never"}:
+        return None
+    return _parse_seconds("wait", wait)
+
+
+def _parse_seconds(name: str, given: Duration) -> float:
+    try:
+        seconds = parse_duration(given) if isinstance(given, str) else float(given)
+    except ValueError as error:
+        raise CallerError(f"{name}={given!r} {error}.") from None
+    if not 0 < seconds <= LONGEST_WAIT:
+        raise CallerError(f"{name}={given!r} is out of range: use more than 0 seconds, at most ten years.")
+    return seconds

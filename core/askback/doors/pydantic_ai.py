@@ -1,0 +1,176 @@
+"""Lets people in Slack or Discord approve and answer the deferred tool calls of a Pydantic AI agent.
+
+Pydantic AI applies the same results twice if it is given them twice. So the results of a run are handed over at most
+once. What the agent has said so far is saved by the caller, before people are asked.
+"""
+
+from __future__ import annotations
+
+__all__ = ["NotClaimed", "OutcomeUnknown", "PydanticAIDoor"]
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from askback.domain.ask_policy import Reasons
+from askback.domain.hand_over import CallId
+from askback.doors.framework_door import Duration, FrameworkDoor, Names, build_rules
+from askback.doors.hand_over import NotClaimed, OutcomeUnknown
+from askback.errors import CallerError
+from askback.internal.extras import import_extra
+from askback.settings.environment import load_settings
+
+with import_extra("pydantic-ai", "The door for Pydantic AI"):
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.run import AgentRunResult
+    from pydantic_ai.tools import DeferredToolRequests
+
+    from askback.doors.deferred_calls import build_results, read_calls
+
+ADVICE = "To hand it over once more, call resume(…, again=True)."
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A run that waits for people."""
+
+    messages: list[ModelMessage]
+    requests: DeferredToolRequests
+
+
+_SAVED = TypeAdapter(_Waiting)
+
+
+class PydanticAIDoor:
+    """Asks people about the deferred tool calls of an agent, and continues it with all their answers."""
+
+    def __init__(
+        self,
+        agent: Agent[Any, Any],
+        *,
+        to: str,
+        save: Callable[[str, str], None],
+        who: Names = (),
+        approvers: Names = (),
+        requested_by: Names = (),
+        wait: Duration | None = None,
+        remind: Duration | Sequence[Duration] = (),
+        quorum: int | None = None,
+        reasons: Reasons | None = None,
+        name: str = "pydantic-ai",
+    ) -> None:
+        """`to` is a place such as `slack:#agents`. `who` may answer questions, and `approvers` decide about tool calls.
+
+        `save` stores a text for the id of a conversation before people are asked; `resume` takes it. `name` separates
+        agents that share a database. What is left out comes from the settings. Raises `CallerError`.
+        """
+        settings = load_settings()
+        rules = build_rules(
+            settings,
+            to=to,
+            who=who,
+            approvers=approvers,
+            requested_by=requested_by,
+            wait=wait,
+            remind=remind,
+            quorum=quorum,
+            reasons=reasons,
+        )
+        self._agent = agent
+        self._save = save
+        self._door = FrameworkDoor(name, rules, settings)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stop waiting. Open questions stay open, and a later process finds them."""
+        await self._door.close()
+
+    async def run(
+        self,
+        prompt: str,
+        conversation: str,
+        *,
+        history: Sequence[ModelMessage] | None = None,
+        deps: object = None,
+    ) -> AgentRunResult[Any]:
+        """Run the agent until no call waits for people; return its last result.
+
+        Raises `OutcomeUnknown`, `NotClaimed` and the errors of the agent. If the process ends meanwhile, continue with
+        `resume`.
+        """
+        result = await self._agent.run(prompt, message_history=history, deps=deps, conversation_id=conversation)
+        return await self._answer(result, conversation, deps)
+
+    async def resume(
+        self, conversation: str, saved: str, *, deps: object = None, again: bool = False
+    ) -> AgentRunResult[Any]:
+        """Continue a run from the text that was saved last. What people answered meanwhile is not asked again.
+
+        `again` hands the answers over once more although it is unknown what the agent did with them. Raises the errors
+        of `run`; `NotClaimed` if these answers were handed over before.
+        """
+        try:
+            waiting = _SAVED.validate_json(saved)
+        except ValidationError as error:
+            raise CallerError(
+                f"This is not a run that `save` was given ({error.error_count()} problems): pass the newest text."
+            ) from None
+        if again:
+            known = await self._door.list_hand_overs(conversation)
+            await self._door.hand_overs.release(one.id for one in known if one.state == "unknown")
+        result = await self._continue(waiting, conversation, deps)
+        return await self._answer(result, conversation, deps)
+
+    async def list_answered(self) -> tuple[str, ...]:
+        """Return the ids of the conversations in which people have answered a call."""
+        return await self._door.hand_overs.list_answered_runs(self._door.framework)
+
+    async def list_waiting(self) -> tuple[str, ...]:
+        """Return the ids of all conversations that wait for people, answered or not."""
+        return await self._door.hand_overs.list_waiting_runs(self._door.framework)
+
+    async def _answer(self, result: AgentRunResult[Any], conversation: str, deps: object) -> AgentRunResult[Any]:
+        while isinstance(requests := cast("object", result.output), DeferredToolRequests):
+            waiting = _Waiting(result.all_messages(), requests)
+            self._save(conversation, _SAVED.dump_json(waiting).decode())
+            result = await self._continue(waiting, conversation, deps)
+        return result
+
+    async def _continue(self, waiting: _Waiting, conversation: str, deps: object) -> AgentRunResult[Any]:
+        """Ask about all calls, wait until the last is answered, and continue the agent with all answers."""
+        requests = waiting.requests
+        calls = {
+            CallId(framework=self._door.framework, run=conversation, call=one.id): one for one in read_calls(requests)
+        }
+        await self._check(conversation, calls)
+        asks = {call: await self._door.ask(call, one.question) for call, one in calls.items()}
+        settled = await asyncio.gather(*(self._door.wait(ask) for ask in asks.values()))
+        results = build_results(zip(calls.values(), settled, strict=True))
+        async with self._door.claim({call: one.question.digest for call, one in calls.items()}):
+            return await self._agent.run(
+                message_history=waiting.messages,
+                deferred_tool_results=results,
+                deps=deps,
+                conversation_id=conversation,
+            )
+
+    async def _check(self, conversation: str, calls: Iterable[CallId]) -> None:
+        """Raise `OutcomeUnknown` or `NotClaimed` for calls whose outcome was handed over, before anyone is asked."""
+        wanted = frozenset(calls)
+        for one in await self._door.list_hand_overs(conversation):
+            if one.id in wanted and one.state == "unknown":
+                await self._door.refuse_unknown(one, ADVICE)
+            if one.id in wanted and one.state == "acknowledged":
+                raise NotClaimed("acknowledged")

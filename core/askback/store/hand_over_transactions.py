@@ -1,0 +1,134 @@
+"""Transactions that hand the outcome of a call over to an agent framework, at most once."""
+
+from __future__ import annotations
+
+__all__ = ["HandOverTransactions"]
+
+import logging
+from collections.abc import Iterable, Mapping
+
+from sqlalchemy import Connection
+
+from askback.domain.hand_over import CallId, ClaimResult, HandOver, build_unknown_notice
+from askback.store.notifications import Signal, send_signal
+from askback.store.queries import asks, hand_overs, locks, outbox
+from askback.store.transactions import Transactions
+
+log = logging.getLogger("askback.store")
+
+
+class HandOverTransactions(Transactions):
+    """Transactions that hand the outcome of a call over to an agent framework, at most once."""
+
+    async def record_hand_over(self, call: CallId, ask_id: str, digest: str) -> str | None:
+        """Record which ask is about a call, and the digest of what it shows.
+
+        Return the id of the earlier ask that this one replaces, or None. A claimed hand-over stays as it is.
+        """
+
+        def work(connection: Connection) -> str | None:
+            _lock(connection, call.framework, call.run)
+            before = hand_overs.get(connection, call)
+            if before is None:
+                hand_overs.add(connection, call, ask_id, digest)
+                return None
+            if (before.ask_id, before.digest) == (ask_id, digest):
+                return None
+            replaced = hand_overs.replace(connection, call, ask_id, digest)
+            return before.ask_id if replaced and before.ask_id != ask_id else None
+
+        return await self._run(work)
+
+    async def claim_hand_overs(self, digests: Mapping[CallId, str], holder: str) -> ClaimResult:
+        """Claim the hand-overs of these calls of one run: all of them, or none.
+
+        The values are the digests of the calls that the framework would now continue. `holder` is a new name for each
+        claim. The same claim may be repeated after an error.
+        """
+
+        def work(connection: Connection) -> ClaimResult:
+            for framework, run in sorted({(call.framework, call.run) for call in digests}):
+                _lock(connection, framework, run)
+                _expire(connection, framework, run)
+            found = {call: hand_overs.get(connection, call) for call in digests}
+            for call, digest in digests.items():
+                one = found[call]
+                refusal: ClaimResult = "missing" if one is None else one.find_refusal(digest, holder)
+                if refusal != "claimed":
+                    return refusal
+            for call, one in found.items():
+                free = one is not None and one.state == "asked"
+                if free and not hand_overs.claim(connection, call, digests[call], holder):
+                    raise AssertionError("A hand-over changed although its run is locked.")
+            return "claimed"
+
+        return await self._run(work)
+
+    async def renew_hand_overs(self, holder: str) -> bool:
+        """Renew a claim while the framework works. Return False if it was lost."""
+        return await self._run(lambda connection: hand_overs.renew(connection, holder))
+
+    async def acknowledge_hand_overs(self, holder: str) -> bool:
+        """Record that the framework has taken the outcomes of a claim. Return False if there is no such claim."""
+        return await self._run(lambda connection: hand_overs.acknowledge(connection, holder))
+
+    async def abandon_hand_overs(self, holder: str) -> bool:
+        """Record that the framework failed with the outcomes of a claim, so that nobody knows what it did.
+
+        People get a notice. Return False if there is no such claim.
+        """
+
+        def work(connection: Connection) -> bool:
+            found = [one for one in hand_overs.list_of_holder(connection, holder) if one.state == "claimed"]
+            lost = tuple(one for one in found if hand_overs.mark_unknown(connection, one))
+            _tell_people(connection, lost)
+            return bool(lost)
+
+        return await self._run(work)
+
+    async def release_hand_overs(self, calls: Iterable[CallId]) -> bool:
+        """Let unknown outcomes be handed over once more, since somebody decided so. Return False if none is unknown."""
+        listed = tuple(calls)
+        return await self._run(lambda connection: sum(hand_overs.release(connection, call) for call in listed) > 0)
+
+    async def delete_hand_over(self, hand_over: HandOver) -> bool:
+        """Delete a hand-over for which no framework waits any more. Return False if it was claimed meanwhile."""
+        return await self._run(lambda connection: hand_overs.delete_asked(connection, hand_over.id, hand_over.ask_id))
+
+    async def list_hand_overs(self, framework: str, run: str) -> tuple[HandOver, ...]:
+        """Return all hand-overs of a run, after lost claims were marked as unknown."""
+
+        def work(connection: Connection) -> tuple[HandOver, ...]:
+            _lock(connection, framework, run)
+            _expire(connection, framework, run)
+            return hand_overs.list_of_run(connection, framework, run)
+
+        return await self._run(work)
+
+    async def list_answered_runs(self, framework: str) -> tuple[str, ...]:
+        """Return the runs in which an outcome waits to be handed over, or a claim was lost."""
+        return await self._database.read(lambda connection: hand_overs.list_answered_runs(connection, framework))
+
+    async def list_waiting_runs(self, framework: str) -> tuple[str, ...]:
+        """Return the runs in which an outcome has not been handed over, whether or not people have answered."""
+        return await self._database.read(lambda connection: hand_overs.list_waiting_runs(connection, framework))
+
+
+def _lock(connection: Connection, framework: str, run: str) -> None:
+    locks.lock_key(connection, f"hand-over {framework} {run}")
+
+
+def _expire(connection: Connection, framework: str, run: str) -> None:
+    _tell_people(connection, hand_overs.expire(connection, framework, run))
+
+
+def _tell_people(connection: Connection, lost: tuple[HandOver, ...]) -> None:
+    for one in lost:
+        log.warning(
+            "A process ended while it handed over an answer, so the outcome is unknown. Check what the agent has done.",
+            extra={"action": "hand_over_unknown", "ask_id": one.ask_id, "holder": one.holder},
+        )
+        ask = asks.get(connection, one.ask_id)
+        if ask is not None:
+            outbox.enqueue_message(connection, build_unknown_notice(ask, one), ask.conversation_id, ask_id=ask.id)
+            send_signal(connection, Signal(kind="look"))

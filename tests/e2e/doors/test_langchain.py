@@ -1,0 +1,158 @@
+"""People decide about the tool calls of a LangChain agent, in both modes of its middleware."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from askback.doors.call_question import Unanswered
+from askback.doors.langgraph import LangGraphDoor
+from askback.errors import CallerError
+from e2e.ask.office import Office
+from support.optional import optional
+
+from .test_langgraph import door, settle_in
+
+optional("langchain")
+
+MODES = ("batched", "per_call")
+
+
+@pytest.fixture
+def here(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
+    """An office whose bots run in this process."""
+    return settle_in(office, monkeypatch)
+
+
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+class Scripted(GenericFakeChatModel):
+    """A model that says what the test wants."""
+
+    def bind_tools(self, *given: Any, **named: Any) -> Any:
+        return self
+
+
+class Shop:
+    """An agent with a tool, and what the tool has done."""
+
+    def __init__(self) -> None:
+        self.deployed: list[str] = []
+        self.graph: Any = None
+
+    def deploy(self, where: str, count: int = 1) -> str:
+        """Deploy the release."""
+        self.deployed.append(f"{where} {count}")
+        return f"deployed to {where}"
+
+    def ask_person(self, question: str) -> str:
+        """Ask a person."""
+        raise AssertionError("people answer for it")
+
+
+@asynccontextmanager
+async def shop(office: Office, mode: str, allowed: Any, *calls: dict[str, Any]) -> AsyncGenerator[Shop]:
+    """Yield an agent whose model makes these calls in one turn, then says that it is done."""
+    from langchain.agents import create_agent
+    from langchain.agents.middleware import HumanInTheLoopMiddleware
+    from langchain_core.tools import tool
+
+    one = Shop()
+    made = [{"name": "deploy", "id": f"call {number}", **call} for number, call in enumerate(calls)]
+    model = Scripted(messages=_repeat(AIMessage("", tool_calls=made), AIMessage("done")))
+    middleware: Any = HumanInTheLoopMiddleware({"deploy": allowed, "ask_person": allowed}, interrupt_mode=mode)
+    async with AsyncSqliteSaver.from_conn_string(str(office.folder / "graph.db")) as saver:
+        one.graph = create_agent(
+            model, [tool(one.deploy), tool(one.ask_person)], checkpointer=saver, middleware=[middleware]
+        )
+        yield one
+
+
+def _repeat(*messages: AIMessage) -> Iterator[AIMessage]:
+    yield from messages
+
+
+async def run(one: LangGraphDoor) -> list[str]:
+    """Let the agent work; return the results of its calls."""
+    result: Any = await one.run({"messages": [("user", "Deploy!")]}, "thread")
+    messages: Sequence[BaseMessage] = result["messages"]
+    assert messages[-1].content == "done"
+    return [str(message.content) for message in messages if message.type == "tool"]
+
+
+EU, US = {"args": {"where": "eu", "count": 2}}, {"args": {"where": "us"}}
+
+
+async def test_each_call_is_decided_on_its_own_and_the_model_reads_who_denied_it_and_why(
+    here: Office, mode: str
+) -> None:
+    async with shop(here, mode, True, EU, US) as agent, door(here, agent.graph, approvers="anyone") as one:
+        running = asyncio.create_task(run(one))
+        await here.fill("ben", "Deny", "It is Friday", '"eu"')
+        await here.click("ada", "Approve", '"us"')
+        first, second = await running
+    assert agent.deployed == ["us 1"]
+    assert "with reason: deploy was denied by ben" in first
+    assert "It is Friday" in first
+    assert second == "deployed to us"
+
+
+async def test_as_many_as_the_rules_say_have_to_agree(here: Office, mode: str) -> None:
+    async with shop(here, mode, True, EU) as agent, door(here, agent.graph, approvers="anyone", quorum=2) as one:
+        running = asyncio.create_task(run(one))
+        await here.click("ada", "Approve", "Run deploy?")
+        assert agent.deployed == []
+        await here.click("ben", "Approve", "Run deploy?")
+        assert await running == ["deployed to eu"]
+    assert agent.deployed == ["eu 2"]
+
+
+async def test_nobody_decided_is_no_denial(here: Office, mode: str) -> None:
+    async with shop(here, mode, True, EU) as agent, door(here, agent.graph, approvers="anyone", wait="1s") as one:
+        (result,) = await run(one)
+    assert "Nobody decided in time whether deploy may run" in result
+    assert "Nobody denied it." in result
+    assert agent.deployed == []
+
+
+async def test_people_answer_in_the_place_of_a_tool(here: Office, mode: str) -> None:
+    call = {"name": "ask_person", "args": {"question": "Which region?"}}
+    async with shop(here, mode, {"allowed_decisions": ["respond"]}, call) as agent, door(here, agent.graph) as one:
+        running = asyncio.create_task(run(one))
+        await here.fill("ada", "Write an answer…", "Frankfurt", "Which region?")
+        assert await running == ["Frankfurt"]
+
+
+async def test_without_a_way_to_say_no_the_caller_learns_that_nobody_answered(here: Office, mode: str) -> None:
+    call = {"name": "ask_person", "args": {"question": "Which region?"}}
+    allowed = {"allowed_decisions": ["respond"]}
+    async with shop(here, mode, allowed, call) as agent, door(here, agent.graph, wait="1s") as one:
+        with pytest.raises(Unanswered, match="Nobody answered in time"):
+            await run(one)
+
+
+async def test_the_developers_own_description_is_shown(here: Office, mode: str) -> None:
+    allowed = {"allowed_decisions": ["approve", "reject"], "description": "This reaches customers."}
+    async with shop(here, mode, allowed, EU) as agent, door(here, agent.graph, approvers="anyone") as one:
+        running = asyncio.create_task(run(one))
+        card = await here.card("Run deploy?")
+        assert "This reaches customers." in here.reads(card)
+        await here.click("ada", "Approve", "Run deploy?")
+        assert await running == ["deployed to eu"]
+
+
+async def test_edits_alone_are_refused_with_a_sentence(here: Office, mode: str) -> None:
+    async with shop(here, mode, {"allowed_decisions": ["edit"]}, EU) as agent, door(here, agent.graph) as one:
+        with pytest.raises(CallerError, match="cannot let them edit its arguments: allow “approve” and “reject”"):
+            await run(one)
+    assert here.shown() == []

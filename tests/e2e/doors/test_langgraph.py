@@ -1,0 +1,267 @@
+"""People answer the interrupts of a real LangGraph graph, whatever process runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel
+
+from askback.doors.call_question import Unanswered
+from askback.doors.hand_over import OutcomeUnknown
+from askback.doors.langgraph import LangGraphDoor
+from askback.errors import CallerError
+from e2e.ask.office import OURS, Office, Process
+
+from .graphs import asking
+
+TESTS = Path(__file__).parents[2]
+WRITE = "Write an answer…"
+PROGRAM = """
+import asyncio, os, signal, sys
+from pathlib import Path
+
+sys.path.insert(0, {tests!r})
+from askback.doors.langgraph import LangGraphDoor
+from askback.store.queries import hand_overs
+from e2e.doors.graphs import asking
+
+hand_overs.CLAIM_SECONDS = 1.0
+
+async def main():
+    async with asking(Path("."), "Which version?", then={then}) as graph:
+        async with LangGraphDoor(graph, to="{platform}:#deploys", who="anyone") as door:
+            print(await door.{call})
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def here(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
+    """An office whose bots run in this process."""
+    return settle_in(office, monkeypatch)
+
+
+@pytest.fixture
+def stored_here(stored_office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
+    """The same on each of the databases."""
+    return settle_in(stored_office, monkeypatch)
+
+
+def settle_in(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
+    for name in [name for name in os.environ if name.startswith(OURS)]:
+        monkeypatch.delenv(name)
+    for name, value in (office.environment() | {"ASKBACK_QUESTION_PACE": "0s"}).items():
+        monkeypatch.setenv(name, value)
+    return office
+
+
+def door(office: Office, graph: Any, **more: Any) -> LangGraphDoor:
+    return LangGraphDoor(graph, to=f"{office.platform}:#deploys", **({"who": "anyone"} | more))
+
+
+async def program(office: Office, call: str, then: str = "None") -> Process:
+    """Start a process that runs or resumes the graph."""
+    file = office.folder / f"program-{len(office._processes)}.py"
+    file.write_text(PROGRAM.format(tests=str(TESTS), platform=office.platform, call=call, then=then), encoding="utf-8")
+    return await office.start(program=file, ASKBACK_QUESTION_PACE="0s")
+
+
+def done(office: Office) -> list[str]:
+    """Return the answers that nodes have noted."""
+    file = office.folder / "done.txt"
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+
+async def test_a_written_answer_resumes_the_graph(stored_here: Office) -> None:
+    here = stored_here
+    async with asking(here.folder, "Which version?") as graph, door(here, graph) as one:
+        running = asyncio.create_task(one.run({}, "thread"))
+        await here.fill("ada", WRITE, "1.4.2", "Which version?")
+        assert await running == {"answers": ["1.4.2"]}
+        assert await one.resume("thread") == {"answers": ["1.4.2"]}
+        assert await one.list_waiting() == ()
+    assert done(here) == ["1.4.2"]
+
+
+async def test_each_of_several_interrupts_gets_its_own_answer(here: Office) -> None:
+    async with asking(here.folder, "First?", "Second?") as graph, door(here, graph) as one:
+        running = asyncio.create_task(one.run({}, "thread"))
+        await here.fill("ada", WRITE, "to the second", "Second?")
+        await here.until(lambda: done(here) == ["to the second"])
+        await here.fill("ben", WRITE, "to the first", "First?")
+        result: Any = await running
+    assert sorted(result["answers"]) == ["to the first", "to the second"]
+    assert done(here) == ["to the second", "to the first"]
+
+
+async def test_equal_questions_of_two_threads_are_two_questions(here: Office) -> None:
+    async with asking(here.folder, "Which version?") as graph, door(here, graph) as one:
+        both = [asyncio.create_task(one.run({}, thread)) for thread in ("one", "two")]
+        await here.until(lambda: len(here.shown()) == 2)
+        await here.fill("ada", WRITE, "1.4.2", "Which version?")
+        ended, waiting = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        assert (len(ended), len(waiting)) == (1, 1)
+        await here.fill("ada", WRITE, "1.5", "Which version?")
+        await asyncio.gather(*both)
+    assert done(here) == ["1.4.2", "1.5"]
+
+
+class Release(BaseModel):
+    """What to release."""
+
+    where: Literal["staging", "production"]
+    urgent: bool
+
+
+async def test_the_schema_of_an_answer_becomes_a_form(here: Office) -> None:
+    async with asking(here.folder, "What to release?", schema=Release) as graph, door(here, graph) as one:
+        running = asyncio.create_task(one.run({}, "thread"))
+        await here.click("ada", "production", "What to release?")
+        await here.click("ada", "No", "Urgent")
+        await here.click("ada", "Submit", "Review your answers")
+        assert await running == {"answers": [Release(where="production", urgent=False)]}
+
+
+async def test_a_schema_that_is_no_object_is_one_question(here: Office) -> None:
+    value = {"question": "Go?", "of": "1.4"}
+    async with asking(here.folder, value, schema={"type": "boolean"}) as graph, door(here, graph) as one:
+        running = asyncio.create_task(one.run({}, "thread"))
+        await here.click("ada", "Yes", "Go?")
+        assert await running == {"answers": [True]}
+
+
+async def test_what_people_cannot_be_asked_is_refused_and_nothing_is_posted(here: Office) -> None:
+    nested = {"type": "object", "properties": {"of": {"type": "object"}}}
+    async with asking(here.folder, "Go?", schema=nested) as graph, door(here, graph) as one:
+        with pytest.raises(CallerError, match="is an object"):
+            await one.run({}, "thread")
+    assert here.shown() == []
+
+
+async def test_nobody_answered_is_no_answer_and_the_question_can_be_asked_again(here: Office) -> None:
+    async with asking(here.folder, "Which version?") as graph:
+        async with door(here, graph, wait="1s") as one:
+            for number in (1, 2):
+                with pytest.raises(Unanswered) as caught:
+                    await one.resume("thread") if number == 2 else await one.run({}, "thread")
+                assert caught.value.outcome.status == "timed_out"
+        async with door(here, graph, wait="1s", unanswered=lambda error: error.outcome.status) as other:
+            assert await other.resume("thread") == {"answers": ["timed_out"]}
+    assert done(here) == ["timed_out"]
+
+
+async def test_a_lost_caller_settles_nothing_and_the_next_one_gets_the_answer(stored_office: Office) -> None:
+    office = stored_office
+    first = await program(office, 'run({}, "thread")')
+    await office.card("Which version?")
+    await first.kill()
+    second = await program(office, 'resume("thread")')
+    await office.fill("ada", WRITE, "1.4.2", "Which version?")
+    assert await second.ended() == (0, "{'answers': ['1.4.2']}\n")
+    third = await program(office, 'resume("thread")')
+    assert await third.ended() == (0, "{'answers': ['1.4.2']}\n")
+    assert (len(office.shown()), done(office)) == (1, ["1.4.2"])
+
+
+async def test_what_was_answered_while_nobody_ran_is_found(stored_office: Office) -> None:
+    office = stored_office
+    await office.bot()
+    first = await program(office, 'run({}, "thread")')
+    await office.card("Which version?")
+    waiting = await program(office, "list_waiting()")
+    assert await waiting.ended() == (0, "('thread',)\n")
+    await first.kill()
+    await office.fill("ada", WRITE, "1.4.2", "Which version?")
+    await office.settled("Which version?")
+    answered = await program(office, "list_answered()")
+    assert await answered.ended() == (0, "('thread',)\n")
+    second = await program(office, 'resume("thread")')
+    assert await second.ended() == (0, "{'answers': ['1.4.2']}\n")
+    none = await program(office, "list_answered()")
+    assert await none.ended() == (0, "()\n")
+    assert done(office) == ["1.4.2"]
+
+
+async def test_a_process_that_dies_with_the_answer_leaves_it_unknown(
+    stored_office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office = stored_office
+    dying = await program(office, 'run({}, "thread")', "lambda _: os.kill(os.getpid(), signal.SIGKILL)")
+    await office.fill("ada", WRITE, "1.4.2", "Which version?")
+    await dying.ended()
+    assert done(office) == ["1.4.2"]
+    settle_in(office, monkeypatch)
+    async with asking(office.folder, "Which version?") as graph, door(office, graph) as one:
+        for _ in range(2):
+            with pytest.raises(OutcomeUnknown, match="check that first"):
+                await one.resume("thread")
+        await office.until(lambda: "was interrupted while it acted on the answer" in office.picture())
+        assert done(office) == ["1.4.2"]
+        # Only a decision of the caller hands it over once more.
+        assert await one.resume("thread", again=True) == {"answers": ["1.4.2"]}
+    assert len([text for text in map(office.reads, office.shown()) if "was interrupted" in text]) == 1
+    assert done(office) == ["1.4.2"] * 2
+
+
+async def test_two_that_resume_at_once_resume_once(stored_here: Office) -> None:
+    here = stored_here
+    async with asking(here.folder, "Which version?") as graph, door(here, graph) as one, door(here, graph) as other:
+        running = [asyncio.create_task(one.run({}, "thread"))]
+        await here.card("Which version?")
+        running.append(asyncio.create_task(other.resume("thread")))
+        await here.fill("ada", WRITE, "1.4.2", "Which version?")
+        assert await asyncio.gather(*running) == [{"answers": ["1.4.2"]}] * 2
+    assert (len(here.shown()), done(here)) == (1, ["1.4.2"])
+
+
+async def test_a_question_that_changed_meanwhile_is_asked_again(here: Office) -> None:
+    versions = iter(["Deploy 1.4?", *["Deploy 1.5?"] * 9])
+    async with asking(here.folder, "Ready?", lambda: next(versions)) as graph, door(here, graph) as one:
+        running = asyncio.create_task(one.run({}, "thread"))
+        await here.card("Deploy 1.4?")
+        # The graph runs all waiting nodes again when one of them gets its answer.
+        await here.fill("ada", WRITE, "ready", "Ready?")
+        await here.settled("Deploy 1.4?", "since the call has changed")
+        await here.fill("ada", WRITE, "yes to 1.5", "Deploy 1.5?")
+        result: Any = await running
+    assert sorted(result["answers"]) == ["ready", "yes to 1.5"]
+
+
+async def test_a_graph_that_fails_with_the_answer_raises_and_is_not_resumed_again(here: Office) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("no space left")
+
+    async with asking(here.folder, "Which version?", then=fail) as graph, door(here, graph) as one:
+        running = asyncio.create_task(one.run({}, "thread"))
+        await here.fill("ada", WRITE, "1.4.2", "Which version?")
+        with pytest.raises(RuntimeError, match="no space left"):
+            await running
+        with pytest.raises(OutcomeUnknown):
+            await one.resume("thread")
+        await here.until(lambda: "was interrupted while it acted on the answer" in here.picture())
+    assert done(here) == ["1.4.2"]
+
+
+async def test_a_question_that_the_graph_no_longer_asks_is_withdrawn(here: Office) -> None:
+    async with asking(here.folder, "Which version?") as graph, door(here, graph) as one:
+        running = asyncio.create_task(one.run({}, "thread"))
+        await here.card("Which version?")
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert await one.list_waiting() == ("thread",)
+        await graph.aupdate_state({"configurable": {"thread_id": "thread"}}, {"answers": []}, as_node="node 0")
+        await one.resume("thread")
+        await here.settled("Which version?", "no longer waits")
+        assert await one.list_waiting() == ()
+
+
+async def test_a_graph_without_a_checkpointer_cannot_wait(here: Office) -> None:
+    async with asking(here.folder, "Which version?", durable=False) as graph:
+        with pytest.raises(CallerError, match="no checkpointer"):
+            door(here, graph)

@@ -1,0 +1,190 @@
+"""People approve and answer the deferred calls of a Pydantic AI agent, whatever process runs it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from askback.doors.hand_over import NotClaimed, OutcomeUnknown
+from askback.errors import CallerError
+from e2e.ask.office import Office, Process
+from support.optional import optional
+
+from .agents import DONE, SAVED, Shop, door
+from .test_langgraph import settle_in
+
+optional("pydantic_ai")
+
+TESTS = Path(__file__).parents[2]
+PROGRAM = """
+import asyncio, os, signal, sys
+from pathlib import Path
+
+sys.path.insert(0, {tests!r})
+from askback.store.queries import hand_overs
+from e2e.doors.agents import SAVED, Shop, door
+
+hand_overs.CLAIM_SECONDS = 1.0
+
+async def main():
+    shop = Shop(Path("."), {calls!r}, dies={dies})
+    async with door(shop, "{platform}:#deploys") as one:
+        print({act})
+
+asyncio.run(main())
+"""
+RUN = '(await one.run("Deploy!", "talk")).output'
+RESUME = '(await one.resume("talk", Path(SAVED).read_text())).output'
+DEPLOY = ("deploy", {"where": "eu"})
+ASK = ("ask_person", {"question": "Which region?"})
+
+
+@pytest.fixture
+def here(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
+    """An office whose bots run in this process."""
+    return settle_in(office, monkeypatch)
+
+
+async def program(office: Office, act: str, *calls: Any, dies: bool = False) -> Process:
+    """Start a process that runs or continues the agent."""
+    file = office.folder / f"program-{len(office._processes)}.py"
+    text = PROGRAM.format(tests=str(TESTS), platform=office.platform, act=act, calls=calls, dies=dies)
+    file.write_text(text, encoding="utf-8")
+    return await office.start(program=file, ASKBACK_QUESTION_PACE="0s")
+
+
+def opened(office: Office, *calls: Any, **more: Any) -> tuple[Shop, Any]:
+    shop = Shop(office.folder, calls)
+    return shop, door(shop, f"{office.platform}:#deploys", **more)
+
+
+async def test_all_calls_of_a_turn_are_answered_by_people_and_handed_over_together(here: Office) -> None:
+    shop, opening = opened(here, DEPLOY, ("deploy", {"where": "us"}), ASK)
+    async with opening as one:
+        running = asyncio.create_task(one.run("Deploy!", "talk"))
+        await here.fill("ben", "Deny", "It is Friday", '"us"')
+        await here.fill("cy", "Write an answer…", "Frankfurt", "Which region?")
+        await here.settled("Which region?")
+        assert shop.done() == []
+        await here.click("ada", "Approve", '"eu"')
+        result = await running
+    assert result.output == "done"
+    assert shop.done() == ["eu"]
+    approved, denied, answered = shop.results
+    assert approved == "deployed to eu"
+    assert denied.startswith("deploy was denied by ben")
+    assert "It is Friday" in denied
+    assert answered == "Frankfurt"
+
+
+async def test_nobody_answered_is_told_apart_from_a_denial(here: Office) -> None:
+    shop, opening = opened(here, DEPLOY, ASK, wait="1s")
+    async with opening as one:
+        assert (await one.run("Deploy!", "talk")).output == "done"
+    undecided, unanswered = shop.results
+    assert undecided.startswith("Nobody decided in time whether deploy may run")
+    assert undecided.endswith("Nobody denied it.")
+    assert "Nobody answered in time" in unanswered
+    assert shop.outcomes == ["denied", "failed"]
+    assert shop.done() == []
+
+
+async def test_a_schema_in_the_metadata_becomes_a_form(here: Office) -> None:
+    shop, opening = opened(here, ("choose", {"question": "Where?"}))
+    async with opening as one:
+        running = asyncio.create_task(one.run("Deploy!", "talk"))
+        await here.click("ada", "eu", "Where?")
+        await running
+    assert shop.results == ["eu"]
+
+
+async def test_the_same_answers_are_never_applied_twice(here: Office) -> None:
+    shop, opening = opened(here, DEPLOY)
+    async with opening as one:
+        running = asyncio.create_task(one.run("Deploy!", "talk"))
+        await here.click("ada", "Approve", "Run deploy?")
+        await running
+        saved = (here.folder / SAVED).read_text(encoding="utf-8")
+        with pytest.raises(NotClaimed, match="handed over before"):
+            await one.resume("talk", saved)
+        with pytest.raises(CallerError, match="not a run that `save` was given"):
+            await one.resume("talk", "{}")
+    assert (shop.done(), len(here.shown())) == (["eu"], 1)
+
+
+async def test_two_that_resume_at_once_resume_once(here: Office) -> None:
+    shop, opening = opened(here, DEPLOY)
+    async with opening as one, door(Shop(here.folder, [DEPLOY]), f"{here.platform}:#deploys") as other:
+        running = asyncio.create_task(one.run("Deploy!", "talk"))
+        await here.card("Run deploy?")
+        saved = (here.folder / SAVED).read_text(encoding="utf-8")
+        both = [running, asyncio.create_task(other.resume("talk", saved))]
+        await here.click("ada", "Approve", "Run deploy?")
+        results = await asyncio.gather(*both, return_exceptions=True)
+    refused = [one for one in results if isinstance(one, NotClaimed)]
+    assert [one.result in ("taken", "acknowledged") for one in refused] == [True]
+    assert shop.done() == ["eu"]
+
+
+async def test_arguments_that_differ_from_the_shown_ones_are_asked_again(here: Office) -> None:
+    shop, opening = opened(here, DEPLOY)
+    async with opening as one:
+        running = asyncio.create_task(one.run("Deploy!", "talk"))
+        await here.card('"eu"')
+        running.cancel()
+        await asyncio.wait([running])
+        saved = (here.folder / SAVED).read_text(encoding="utf-8")
+        again = asyncio.create_task(one.resume("talk", saved.replace('"eu"', '"mars"')))
+        await here.settled('"eu"', "since the call has changed")
+        await here.click("ada", "Approve", '"mars"')
+        await again
+    assert shop.done() == ["mars"]
+
+
+async def test_a_killed_process_is_continued_once_by_another(stored_office: Office) -> None:
+    office = stored_office
+    await office.bot()
+    first = await program(office, RUN, DEPLOY)
+    await office.card("Run deploy?")
+    await first.kill()
+    await office.click("ada", "Approve", "Run deploy?")
+    await office.settled("Run deploy?")
+    listed = await program(office, "await one.list_answered()", DEPLOY)
+    assert await listed.ended() == (0, "('talk',)\n")
+    second = await program(office, RESUME, DEPLOY)
+    assert await second.ended() == (0, "done\n")
+    third = await program(office, RESUME, DEPLOY)
+    assert (await third.ended())[0] == 1
+    assert "handed over before" in third.err
+    assert (office.folder / DONE).read_text(encoding="utf-8") == "eu\n"
+
+
+async def test_a_process_that_dies_with_the_approval_leaves_it_unknown(
+    stored_office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office = stored_office
+    dying = await program(office, RUN, DEPLOY, dies=True)
+    await office.click("ada", "Approve", "Run deploy?")
+    await dying.ended()
+    shop, opening = opened(settle_in(office, monkeypatch), DEPLOY)
+    async with opening as one:
+        saved = (office.folder / SAVED).read_text(encoding="utf-8")
+        with pytest.raises(OutcomeUnknown, match="check that first"):
+            await _resume_after_the_claim(one, saved)
+        await office.until(lambda: "was interrupted while it acted on the answer" in office.picture())
+        assert shop.done() == ["eu"]
+        assert (await one.resume("talk", saved, again=True)).output == "done"
+    assert shop.done() == ["eu", "eu"]
+
+
+async def _resume_after_the_claim(one: Any, saved: str) -> None:
+    """Continue a run, once the claim of the dead process has passed."""
+    while True:
+        try:
+            await one.resume("talk", saved)
+        except NotClaimed as error:
+            assert error.result == "taken"  # noqa: PT017
+            await asyncio.sleep(0.2)
