@@ -6,7 +6,7 @@ health answers and its own calls would then fail, too.
 
 from __future__ import annotations
 
-__all__ = ["MOST", "ConnectionLimiter", "compute_connection_limit", "mark_trusted", "track_requests"]
+__all__ = ["ConnectionLimiter", "compute_connection_limit", "mark_trusted", "track_requests"]
 
 import asyncio
 import resource
@@ -30,9 +30,10 @@ SHARE = 4
 FEWEST = 8
 
 
-def compute_connection_limit(most: int = MOST) -> int:
-    """Return the number of connections that a listener of this process may keep, of `most` that it wants."""
+def compute_connection_limit(most: int | None = None) -> int:
+    """Return the number of connections that a listener may keep. `most` is what it asks for, by default `MOST`."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST if most is None else most
     return most if files == resource.RLIM_INFINITY else max(FEWEST, min(most, files // SHARE))
 
 

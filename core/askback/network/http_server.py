@@ -14,7 +14,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from askback.internal.throttle import Throttle
-from askback.network.connection_limits import MOST, ConnectionLimiter, compute_connection_limit, track_requests
+from askback.network.connection_limits import ConnectionLimiter, compute_connection_limit, track_requests
 from askback.network.listeners import listen
 from askback.settings.address import Address
 
@@ -54,7 +54,7 @@ http_log.addFilter(_MalformedRequests())
 
 @asynccontextmanager
 async def serve_http(
-    application: web.Application, address: Address, *, max_connections: int = MOST, cancels_handlers: bool = False
+    application: web.Application, address: Address, *, max_connections: int | None = None, cancels_handlers: bool = False
 ) -> AsyncGenerator[Address]:
     """Serve the application at this address, and yield the address with its actual port.
 
