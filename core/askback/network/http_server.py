@@ -54,7 +54,11 @@ http_log.addFilter(_MalformedRequests())
 
 @asynccontextmanager
 async def serve_http(
-    application: web.Application, address: Address, *, max_connections: int | None = None, cancels_handlers: bool = False
+    application: web.Application,
+    address: Address,
+    *,
+    max_connections: int | None = None,
+    cancels_handlers: bool = False,
 ) -> AsyncGenerator[Address]:
     """Serve the application at this address, and yield the address with its actual port.
 
