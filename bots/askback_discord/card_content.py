@@ -98,14 +98,14 @@ def _build_prompt(card: Card) -> Iterator[Text]:
 
 def _build_arguments(arguments: Arguments) -> Iterator[Unit]:
     """A row for each argument of the call, and the number of those without one."""
-    for row in arguments.rows:
-        yield [*_build_argument(row)]
+    for number, row in enumerate(arguments.rows):
+        yield [*_build_argument(row, opens=number == 0)]
     if arguments.note is not None:
         yield [Text(f"-# {arguments.note}", before="\n")]
 
 
-def _build_argument(row: Argument) -> Iterator[Text]:
-    yield replace(strong(row.name), before="\n")
+def _build_argument(row: Argument, *, opens: bool) -> Iterator[Text]:
+    yield replace(plain(row.name), before="\n", opens=opens)
     # A back-tick would end inline code.
     if row.is_block or "`" in row.value:
         yield Text(row.value, "code", before="\n")

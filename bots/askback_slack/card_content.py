@@ -98,9 +98,9 @@ def _build_arguments(arguments: Arguments) -> Iterator[Unit]:
 
 def _build_argument(row: Argument, *, opens: bool) -> Iterator[Part]:
     if not row.is_block:
-        yield Part(section([*runs(row.name, strong=True), text("  "), inline_code(row.value)]), opens=opens)
+        yield Part(section([*runs(row.name), text("  "), inline_code(row.value)]), opens=opens)
         return
-    yield Part(section(runs(row.name, strong=True)), opens=opens)
+    yield Part(section(runs(row.name)), opens=opens)
     yield Part(code(runs(row.value)))
     if row.note is not None:
         yield Part(section([italic(row.note)]))

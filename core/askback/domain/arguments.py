@@ -33,7 +33,7 @@ EXCERPT: Final = 300
 """Minimum number of characters that the table shows of a longer value."""
 LINES: Final = 5
 """Minimum number of lines that the table shows of a longer text."""
-SHARED: Final = 1500
+SHARED: Final = 1000
 """Number of characters that the longer values share, if that is more than `EXCERPT` for each."""
 SHARED_LINES: Final = 15
 """Number of lines that they share, if that is more than `LINES` for each."""

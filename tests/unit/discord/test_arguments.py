@@ -15,7 +15,7 @@ from askback.domain.interview import start_interview
 from askback.domain.voting import apply_vote
 from askback_discord.render import render_messages
 from support.discord_cards import ADA, ASK, NOW, Body, accepted, displays, labels, said
-from support.discord_markdown import Node, formats, read, seen
+from support.discord_markdown import Node, formats, read
 from support.tool_arguments import ARGUMENTS
 
 RULES = Approval(refusing=(DENY,), subject="0" * 64)
@@ -48,14 +48,14 @@ def list_nodes(messages: tuple[Body, ...]) -> list[Node]:
 
 
 def read_rows(messages: tuple[Body, ...]) -> list[tuple[str, str]]:
-    """Return the names in bold with the values in monospace."""
+    """Return the names with the values in monospace."""
     rows: list[tuple[str, str]] = []
     name = ""
     for node in list_nodes(messages):
         if node.kind in {"code", "block of code"}:
             rows.append((name, node.text.replace(BREAK, "")))
-        elif node.kind == "bold":
-            name = seen([node])
+        elif node.kind == "plain":
+            name = node.text.removesuffix("\n").rpartition("\n")[2].removesuffix("  ")
     return rows
 
 
@@ -79,8 +79,7 @@ def test_a_short_value_stands_beside_its_name_and_a_long_one_below_it() -> None:
     messages = drawn(asked({"version": "1.4.2", "dry_run": True, "plan": "copy\nrestart", "shell": "echo `date`"}))
     display = next(text for text in displays(messages) if "1.4.2" in text)
     assert display == (
-        "**Run deploy?**\n**version**  `1.4.2`\n**dry\\_run**  `true`\n**plan**\n```\ncopy\nrestart\n```\n"
-        "**shell**\n```\necho `date`\n```"
+        "version  `1.4.2`\ndry\\_run  `true`\nplan\n```\ncopy\nrestart\n```\nshell\n```\necho `date`\n```"
     )
     assert EVERYTHING not in labels(messages)
 

@@ -254,8 +254,8 @@ def test_a_long_text_begins_and_says_how_much_follows() -> None:
     row = only("".join(f"step {number}\n" for number in range(100)))
     assert row.value == "\n".join(f"step {number}" for number in range(15))
     assert row.note == "… and 85 more lines (679 characters)"
-    assert only("x" * 2_000).note == "… and 500 more characters"
-    assert only(["x" * 2_000]).note == "… and 504 more characters"
+    assert only("x" * 2_000).note == "… and 1,000 more characters"
+    assert only(["x" * 2_000]).note == "… and 1,004 more characters"
     assert only("a\n" * 14 + "b\nc").note == "… and 1 more line (1 character)"
 
 

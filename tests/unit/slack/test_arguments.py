@@ -43,19 +43,19 @@ def get_arguments(card: Card) -> Arguments:
 
 
 def read_rows(messages: tuple[SlackMessage, ...]) -> list[tuple[str, str]]:
-    """Return the names in bold with the values in monospace."""
+    """Return the names with the values in monospace."""
     rows: list[tuple[str, str]] = []
     name = ""
     for message in messages:
-        for block in message.blocks:
-            parts: Any = block["elements"] if block["type"] == "rich_text" else []
-            for part in parts:
-                for run in part["elements"]:
-                    style = run.get("style", {})
-                    if part["type"] == "rich_text_preformatted" or style.get("code"):
-                        rows.append((name, run["text"]))
-                    elif style.get("bold"):
-                        name = run["text"]
+        blocks: list[Any] = [block for block in message.blocks if block["type"] == "rich_text"]
+        for part in [part for block in blocks for part in block["elements"]]:
+            first, *others = part["elements"]
+            if part["type"] == "rich_text_preformatted":
+                rows.append((name, first["text"]))
+            elif others and others[-1].get("style") == {"code": True}:
+                rows.append((first["text"], others[-1]["text"]))
+            else:
+                name = first.get("text", "")
     return rows
 
 
@@ -84,14 +84,14 @@ def test_a_short_value_stands_beside_its_name_and_a_long_one_below_it() -> None:
         {
             "type": "rich_text_section",
             "elements": [
-                {"type": "text", "text": "version", "style": {"bold": True}},
+                {"type": "text", "text": "version"},
                 {"type": "text", "text": "  "},
                 {"type": "text", "text": "1.4.2", "style": {"code": True}},
             ],
         },
         {
             "type": "rich_text_section",
-            "elements": [{"type": "text", "text": "plan", "style": {"bold": True}}],
+            "elements": [{"type": "text", "text": "plan"}],
         },
         {"type": "rich_text_preformatted", "elements": [{"type": "text", "text": "copy\nrestart"}]},
     ]
