@@ -10,6 +10,7 @@ __all__ = ["LangGraphDoor", "OutcomeUnknown", "Unanswered"]
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -130,12 +131,12 @@ class LangGraphDoor:
         while True:
             # First what was handed over, then what is pending. An interrupt of both is therefore a new one.
             known = await self._door.list_hand_overs(thread)
+            if any(one.state == "claimed" for one in known):
+                await asyncio.sleep(TAKEN_SECONDS)
+                continue
             snapshot = await self._graph.aget_state(config)
             pending = [read_interrupt(one.id, one.value, one.response_schema) for one in snapshot.interrupts]
             await self._door.withdraw(_list_outdated(known, pending))
-            if not pending and any(one.state == "claimed" for one in known):
-                await asyncio.sleep(TAKEN_SECONDS)
-                continue
             if not pending:
                 unknown = next((one for one in known if one.state == "unknown"), None)
                 if unknown is not None and snapshot.next:
@@ -146,11 +147,8 @@ class LangGraphDoor:
             if ready is None:
                 await self._wait_for_one([ask for _, asks in asked for ask in asks.values() if ask.outcome is None])
                 continue
-            try:
+            with suppress(NotClaimed):  # the next look finds the reason
                 result = await self._resume(config, *ready)
-            except NotClaimed as refusal:
-                if refusal.result == "taken":
-                    await asyncio.sleep(TAKEN_SECONDS)
 
     async def _ask(self, interrupt: PendingInterrupt, thread: str, known: Sequence[HandOver]) -> Mapping[CallId, Ask]:
         """Return the asks about an interrupt. Raises `OutcomeUnknown`."""
