@@ -6,13 +6,13 @@ think, and another one resumes the graph, once.
 
 from __future__ import annotations
 
-__all__ = ["LangGraphDoor", "OutcomeUnknown", "Unanswered"]
+__all__ = ["Graph", "LangGraphDoor", "OutcomeUnknown", "Unanswered"]
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from pydantic import JsonValue
 
@@ -29,16 +29,25 @@ from askback.settings.environment import load_settings
 
 with import_extra("langgraph", "The door for LangGraph"):
     from langchain_core.runnables import RunnableConfig
-    from langgraph.graph.state import CompiledStateGraph
-    from langgraph.types import Command
+    from langgraph.types import Command, StateSnapshot
 
-Graph = CompiledStateGraph[Any, Any, Any, Any]
 TAKEN_SECONDS = 1.0
 """Seconds between two looks at a thread that another process resumes."""
 INTERRUPT = "__interrupt__"
 """The key of a result under which the graph lists its interrupts."""
 ADVICE = "To hand it over once more, call resume(…, again=True)."
 HALFWAY = "The graph has taken the answer, and stopped later. To continue it, call its own ainvoke(None, …)."
+
+
+class Graph(Protocol):
+    """A compiled graph of LangGraph, or an agent of LangChain."""
+
+    @property
+    def checkpointer(self) -> object: ...
+
+    async def ainvoke(self, given: Any, config: RunnableConfig, /) -> Any: ...
+
+    async def aget_state(self, config: RunnableConfig, /) -> StateSnapshot: ...
 
 
 class LangGraphDoor:

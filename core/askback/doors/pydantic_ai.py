@@ -164,13 +164,18 @@ class PydanticAIDoor(Generic[Deps, Output]):
         asks = {call: await self._door.ask(call, one.question) for call, one in calls.items()}
         settled = await asyncio.gather(*(self._door.wait(ask) for ask in asks.values()))
         results = build_results(zip(calls.values(), settled, strict=True))
-        async with self._door.claim({call: one.question.digest for call, one in calls.items()}):
-            return await self._agent.run(
-                message_history=waiting.messages,
-                deferred_tool_results=results,
-                deps=cast("Deps", deps),
-                conversation_id=conversation,
-            )
+        try:
+            async with self._door.claim({call: one.question.digest for call, one in calls.items()}):
+                return await self._agent.run(
+                    message_history=waiting.messages,
+                    deferred_tool_results=results,
+                    deps=cast("Deps", deps),
+                    conversation_id=conversation,
+                )
+        except NotClaimed as refusal:
+            if refusal.result == "unknown":  # the claim of another process was lost while this one waited
+                await self._check(conversation, calls)
+            raise
 
     async def _check(self, conversation: str, calls: Iterable[CallId]) -> None:
         """Raise `OutcomeUnknown` or `NotClaimed` for calls whose outcome was handed over, before anyone is asked."""
