@@ -6,7 +6,7 @@ the framework, and acknowledges it afterwards. If the process dies in between, n
 
 from __future__ import annotations
 
-__all__ = ["HAND_OVER", "CallId", "ClaimResult", "HandOver", "HandOverState", "build_unknown_notice"]
+__all__ = ["HAND_OVER", "NOT_ASKED", "CallId", "ClaimResult", "HandOver", "HandOverState", "build_unknown_notice"]
 
 from typing import Final, Literal
 
@@ -24,6 +24,8 @@ ClaimResult = Literal["claimed", "taken", "acknowledged", "unknown", "changed", 
 
 HAND_OVER: Final = "handover:"
 """Prefix of `OutgoingMessage.target` for notices about a hand-over. The ask's id follows."""
+NOT_ASKED: Final = ""
+"""The id of an ask that is about to be stored."""
 UNKNOWN: Final = (
     "The program that asked this was interrupted while it acted on the answer, so the outcome is unknown. It will not "
     "act on it again by itself: please check what it has done."

@@ -197,8 +197,8 @@ class CallerAsks:
             return ()
         return found[:MOST_PENDING]
 
-    async def deliver(self, platform: str) -> None:
-        """Serve for some seconds, so that pending messages are delivered if no bot runs."""
+    async def serve(self, platform: str) -> None:
+        """Serve for some seconds: the database exists then, and pending messages are delivered even without a bot."""
         async with self._get_session(platform).use() as session:
             await session.read(lambda _: None)
 

@@ -97,6 +97,9 @@ class FrameworkDoor:
         policy = build_policy()
         policy.check(question.form)
         new = NewAsk(question.kind, question.form, people.found.place, build_policy, identify_rules(policy), call.call)
+        # First the hand-over, so that a process that is killed here leaves no ask that nobody looks for.
+        await self._asks.serve(people.found.place.platform)
+        await self.hand_overs.announce(call, question.digest)
         ask = await self._asks.ask(_identify(call), new)
         replaced = await self.hand_overs.record(call, ask.id, question.digest)
         if replaced is not None:
@@ -150,7 +153,7 @@ class FrameworkDoor:
     async def _deliver(self) -> None:
         """Let pending notices be delivered, if no bot runs."""
         people = await self._book.look_up(self._rules.places[0])
-        await self._asks.deliver(people.found.place.platform)
+        await self._asks.serve(people.found.place.platform)
 
     def _build_policy(self, people: Addressees, question: CallQuestion) -> Policy:
         if question.kind == "permit":

@@ -68,6 +68,10 @@ class HandOvers:
     def __init__(self, where: DatabaseLocation) -> None:
         self._where = where
 
+    async def announce(self, call: CallId, digest: str) -> None:
+        """Record that people are about to be asked about a call."""
+        await self._write(lambda store: store.announce_hand_over(call, digest))
+
     async def record(self, call: CallId, ask_id: str, digest: str) -> str | None:
         """Record which ask is about a call. Return the id of the ask that it replaces, or None."""
         return await self._write(lambda store: store.record_hand_over(call, ask_id, digest))

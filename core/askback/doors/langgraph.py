@@ -6,12 +6,13 @@ think, and another one resumes the graph, once.
 
 from __future__ import annotations
 
-__all__ = ["LangGraphDoor", "OutcomeUnknown", "Unanswered"]
+__all__ = ["Graph", "LangGraphDoor", "OutcomeUnknown", "Unanswered"]
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from pydantic import JsonValue
 
@@ -28,16 +29,25 @@ from askback.settings.environment import load_settings
 
 with import_extra("langgraph", "The door for LangGraph"):
     from langchain_core.runnables import RunnableConfig
-    from langgraph.graph.state import CompiledStateGraph
-    from langgraph.types import Command
+    from langgraph.types import Command, StateSnapshot
 
-Graph = CompiledStateGraph[Any, Any, Any, Any]
 TAKEN_SECONDS = 1.0
 """Seconds between two looks at a thread that another process resumes."""
 INTERRUPT = "__interrupt__"
 """The key of a result under which the graph lists its interrupts."""
 ADVICE = "To hand it over once more, call resume(…, again=True)."
 HALFWAY = "The graph has taken the answer, and stopped later. To continue it, call its own ainvoke(None, …)."
+
+
+class Graph(Protocol):
+    """A compiled graph of LangGraph, or an agent of LangChain."""
+
+    @property
+    def checkpointer(self) -> object: ...
+
+    async def ainvoke(self, given: Any, config: RunnableConfig, /) -> Any: ...
+
+    async def aget_state(self, config: RunnableConfig, /) -> StateSnapshot: ...
 
 
 class LangGraphDoor:
@@ -130,12 +140,12 @@ class LangGraphDoor:
         while True:
             # First what was handed over, then what is pending. An interrupt of both is therefore a new one.
             known = await self._door.list_hand_overs(thread)
+            if any(one.state == "claimed" for one in known):
+                await asyncio.sleep(TAKEN_SECONDS)
+                continue
             snapshot = await self._graph.aget_state(config)
             pending = [read_interrupt(one.id, one.value, one.response_schema) for one in snapshot.interrupts]
             await self._door.withdraw(_list_outdated(known, pending))
-            if not pending and any(one.state == "claimed" for one in known):
-                await asyncio.sleep(TAKEN_SECONDS)
-                continue
             if not pending:
                 unknown = next((one for one in known if one.state == "unknown"), None)
                 if unknown is not None and snapshot.next:
@@ -146,11 +156,8 @@ class LangGraphDoor:
             if ready is None:
                 await self._wait_for_one([ask for _, asks in asked for ask in asks.values() if ask.outcome is None])
                 continue
-            try:
+            with suppress(NotClaimed):  # the next look finds the reason
                 result = await self._resume(config, *ready)
-            except NotClaimed as refusal:
-                if refusal.result == "taken":
-                    await asyncio.sleep(TAKEN_SECONDS)
 
     async def _ask(self, interrupt: PendingInterrupt, thread: str, known: Sequence[HandOver]) -> Mapping[CallId, Ask]:
         """Return the asks about an interrupt. Raises `OutcomeUnknown`."""

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Generic, Self, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -32,6 +32,8 @@ with import_extra("pydantic-ai", "The door for Pydantic AI"):
 
     from askback.doors.deferred_calls import build_results, read_calls
 
+Deps = TypeVar("Deps")
+Output = TypeVar("Output")
 ADVICE = "To hand it over once more, call resume(…, again=True)."
 
 
@@ -46,12 +48,12 @@ class _Waiting:
 _SAVED = TypeAdapter(_Waiting)
 
 
-class PydanticAIDoor:
+class PydanticAIDoor(Generic[Deps, Output]):
     """Asks people about the deferred tool calls of an agent, and continues it with all their answers."""
 
     def __init__(
         self,
-        agent: Agent[Any, Any],
+        agent: Agent[Deps, Output],
         *,
         to: str,
         save: Callable[[str, str], None],
@@ -103,19 +105,21 @@ class PydanticAIDoor:
         conversation: str,
         *,
         history: Sequence[ModelMessage] | None = None,
-        deps: object = None,
-    ) -> AgentRunResult[Any]:
+        deps: Deps | None = None,
+    ) -> AgentRunResult[Output]:
         """Run the agent until no call waits for people; return its last result.
 
         Raises `OutcomeUnknown`, `NotClaimed` and the errors of the agent. If the process ends meanwhile, continue with
         `resume`.
         """
-        result = await self._agent.run(prompt, message_history=history, deps=deps, conversation_id=conversation)
+        result = await self._agent.run(
+            prompt, message_history=history, deps=cast("Deps", deps), conversation_id=conversation
+        )
         return await self._answer(result, conversation, deps)
 
     async def resume(
-        self, conversation: str, saved: str, *, deps: object = None, again: bool = False
-    ) -> AgentRunResult[Any]:
+        self, conversation: str, saved: str, *, deps: Deps | None = None, again: bool = False
+    ) -> AgentRunResult[Output]:
         """Continue a run from the text that was saved last. What people answered meanwhile is not asked again.
 
         `again` hands the answers over once more although it is unknown what the agent did with them. Raises the errors
@@ -141,14 +145,16 @@ class PydanticAIDoor:
         """Return the ids of all conversations that wait for people, answered or not."""
         return await self._door.hand_overs.list_waiting_runs(self._door.framework)
 
-    async def _answer(self, result: AgentRunResult[Any], conversation: str, deps: object) -> AgentRunResult[Any]:
+    async def _answer(
+        self, result: AgentRunResult[Output], conversation: str, deps: Deps | None
+    ) -> AgentRunResult[Output]:
         while isinstance(requests := cast("object", result.output), DeferredToolRequests):
             waiting = _Waiting(result.all_messages(), requests)
             self._save(conversation, _SAVED.dump_json(waiting).decode())
             result = await self._continue(waiting, conversation, deps)
         return result
 
-    async def _continue(self, waiting: _Waiting, conversation: str, deps: object) -> AgentRunResult[Any]:
+    async def _continue(self, waiting: _Waiting, conversation: str, deps: Deps | None) -> AgentRunResult[Output]:
         """Ask about all calls, wait until the last is answered, and continue the agent with all answers."""
         requests = waiting.requests
         calls = {
@@ -158,13 +164,18 @@ class PydanticAIDoor:
         asks = {call: await self._door.ask(call, one.question) for call, one in calls.items()}
         settled = await asyncio.gather(*(self._door.wait(ask) for ask in asks.values()))
         results = build_results(zip(calls.values(), settled, strict=True))
-        async with self._door.claim({call: one.question.digest for call, one in calls.items()}):
-            return await self._agent.run(
-                message_history=waiting.messages,
-                deferred_tool_results=results,
-                deps=deps,
-                conversation_id=conversation,
-            )
+        try:
+            async with self._door.claim({call: one.question.digest for call, one in calls.items()}):
+                return await self._agent.run(
+                    message_history=waiting.messages,
+                    deferred_tool_results=results,
+                    deps=cast("Deps", deps),
+                    conversation_id=conversation,
+                )
+        except NotClaimed as refusal:
+            if refusal.result == "unknown":  # the claim of another process was lost while this one waited
+                await self._check(conversation, calls)
+            raise
 
     async def _check(self, conversation: str, calls: Iterable[CallId]) -> None:
         """Raise `OutcomeUnknown` or `NotClaimed` for calls whose outcome was handed over, before anyone is asked."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from sqlalchemy import Connection
 
-from askback.domain.hand_over import CallId, ClaimResult, HandOver, build_unknown_notice
+from askback.domain.hand_over import NOT_ASKED, CallId, ClaimResult, HandOver, build_unknown_notice
 from askback.store.notifications import Signal, send_signal
 from askback.store.queries import asks, hand_overs, locks, outbox
 from askback.store.transactions import Transactions
@@ -19,6 +19,16 @@ log = logging.getLogger("askback.store")
 
 class HandOverTransactions(Transactions):
     """Transactions that hand the outcome of a call over to an agent framework, at most once."""
+
+    async def announce_hand_over(self, call: CallId, digest: str) -> None:
+        """Record that people are about to be asked about a call, so that a process that is killed leaves a trace."""
+
+        def work(connection: Connection) -> None:
+            _lock(connection, call.framework, call.run)
+            if hand_overs.get(connection, call) is None:
+                hand_overs.add(connection, call, NOT_ASKED, digest)
+
+        await self._run(work)
 
     async def record_hand_over(self, call: CallId, ask_id: str, digest: str) -> str | None:
         """Record which ask is about a call, and the digest of what it shows.
@@ -35,7 +45,7 @@ class HandOverTransactions(Transactions):
             if (before.ask_id, before.digest) == (ask_id, digest):
                 return None
             replaced = hand_overs.replace(connection, call, ask_id, digest)
-            return before.ask_id if replaced and before.ask_id != ask_id else None
+            return before.ask_id if replaced and before.ask_id not in (ask_id, NOT_ASKED) else None
 
         return await self._run(work)
 

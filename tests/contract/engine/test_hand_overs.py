@@ -151,6 +151,19 @@ async def test_open_questions_wait_and_only_answered_ones_are_to_hand_over(tmp_p
         assert await one.store.list_answered_runs("langgraph") == ("thread",)
 
 
+async def test_a_process_that_dies_while_it_asks_leaves_a_trace(store: Store) -> None:
+    await store.announce_hand_over(FIRST, "digest")
+    assert await store.list_waiting_runs("langgraph") == await store.list_answered_runs("langgraph") == ("thread",)
+    # The next process asks, and replaces no ask.
+    await store.announce_hand_over(FIRST, "digest")
+    assert await store.record_hand_over(FIRST, "ask", "digest") is None
+    assert await store.list_answered_runs("langgraph") == ()
+    await store.announce_hand_over(FIRST, "changed")
+    assert [(one.ask_id, one.digest) for one in await store.list_hand_overs("langgraph", "thread")] == [
+        ("ask", "digest")
+    ]
+
+
 async def test_a_hand_over_is_deleted_with_its_ask(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
         await one.store.record_hand_over(FIRST, await answered(one, board), "digest")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -102,8 +103,7 @@ async def test_each_call_is_decided_on_its_own_and_the_model_reads_who_denied_it
         await here.click("ada", "Approve", '"us"')
         first, second = await running
     assert agent.deployed == ["us 1"]
-    assert "with reason: deploy was denied by ben" in first
-    assert "It is Friday" in first
+    assert re.search(r"with reason: deploy was denied by .*\(\w+\): It is Friday\. It was not run\.", first)
     assert second == "deployed to us"
 
 

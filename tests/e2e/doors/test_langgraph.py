@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
 
+from askback.doors import hand_over
 from askback.doors.call_question import Unanswered
 from askback.doors.hand_over import OutcomeUnknown
 from askback.doors.langgraph import LangGraphDoor
 from askback.errors import CallerError
+from askback.store.queries import hand_overs
 from e2e.ask.office import OURS, Office, Process
 
 from .graphs import asking
@@ -215,6 +218,23 @@ async def test_two_that_resume_at_once_resume_once(stored_here: Office) -> None:
         await here.card("Which version?")
         running.append(asyncio.create_task(other.resume("thread")))
         await here.fill("ada", WRITE, "1.4.2", "Which version?")
+        assert await asyncio.gather(*running) == [{"answers": ["1.4.2"]}] * 2
+    assert (len(here.shown()), done(here)) == (1, ["1.4.2"])
+
+
+async def test_a_graph_that_works_for_long_keeps_its_claim(here: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (hand_overs, hand_over):
+        monkeypatch.setattr(module, "CLAIM_SECONDS", 1.0)
+    slow: dict[str, Any] = {"then": lambda _: time.sleep(4.0)}
+    async with (
+        asking(here.folder, "Which version?", **slow) as graph,
+        door(here, graph) as one,
+        door(here, graph) as other,
+    ):
+        running = [asyncio.create_task(one.run({}, "thread"))]
+        await here.fill("ada", WRITE, "1.4.2", "Which version?")
+        await here.until(lambda: done(here))
+        running.append(asyncio.create_task(other.resume("thread")))
         assert await asyncio.gather(*running) == [{"answers": ["1.4.2"]}] * 2
     assert (len(here.shown()), done(here)) == (1, ["1.4.2"])
 

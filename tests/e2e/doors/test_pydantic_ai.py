@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,7 @@ async def test_all_calls_of_a_turn_are_answered_by_people_and_handed_over_togeth
     assert shop.done() == ["eu"]
     approved, denied, answered = shop.results
     assert approved == "deployed to eu"
-    assert denied.startswith("deploy was denied by ben")
-    assert "It is Friday" in denied
+    assert re.match(r"deploy was denied by .*\(\w+\): It is Friday\. It was not run\.", denied)
     assert answered == "Frankfurt"
 
 

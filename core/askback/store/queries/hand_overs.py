@@ -41,7 +41,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import delete as delete_from
 
-from askback.domain.hand_over import CallId, HandOver
+from askback.domain.hand_over import NOT_ASKED, CallId, HandOver
 from askback.internal.clock import from_micros
 from askback.store.database_clock import NOW, get_now_parameter
 from askback.store.schema import asks, hand_overs
@@ -103,10 +103,14 @@ def list_of_holder(connection: Connection, holder: str) -> tuple[HandOver, ...]:
 
 
 def list_answered_runs(connection: Connection, framework: str) -> tuple[str, ...]:
-    """Return the runs in which an outcome waits to be handed over, or a claim was lost."""
+    """Return the runs in which an outcome waits to be handed over, or a claim was lost.
+
+    A run whose process was killed while it asked is among them, since people may have answered already.
+    """
     settled = select(asks.c.id).where(asks.c.id == hand_overs.c.ask_id, asks.c.status != "open").exists()
+    answered = or_(settled, hand_overs.c.ask_id == NOT_ASKED)
     lost = hand_overs.c.claimed_until <= NOW
-    return _list_runs(connection, framework, or_((hand_overs.c.state == "asked") & settled, lost))
+    return _list_runs(connection, framework, or_((hand_overs.c.state == "asked") & answered, lost))
 
 
 def list_waiting_runs(connection: Connection, framework: str) -> tuple[str, ...]:
