@@ -99,8 +99,8 @@ async def test_each_call_is_decided_on_its_own_and_the_model_reads_who_denied_it
 ) -> None:
     async with shop(here, mode, True, EU, US) as agent, door(here, agent.graph, approvers="anyone") as one:
         running = asyncio.create_task(run(one))
-        await here.fill("ben", "Deny", "It is Friday", '"eu"')
-        await here.click("ada", "Approve", '"us"')
+        await here.fill("ben", "Deny", "It is Friday", "where  eu")
+        await here.click("ada", "Approve", "where  us")
         first, second = await running
     assert agent.deployed == ["us 1"]
     assert re.search(r"with reason: deploy was denied by .*\(\w+\): It is Friday\. It was not run\.", first)

@@ -66,11 +66,11 @@ async def test_all_calls_of_a_turn_are_answered_by_people_and_handed_over_togeth
     shop, opening = opened(here, DEPLOY, ("deploy", {"where": "us"}), ASK)
     async with opening as one:
         running = asyncio.create_task(one.run("Deploy!", "talk"))
-        await here.fill("ben", "Deny", "It is Friday", '"us"')
+        await here.fill("ben", "Deny", "It is Friday", "where  us")
         await here.fill("cy", "Write an answer…", "Frankfurt", "Which region?")
         await here.settled("Which region?")
         assert shop.done() == []
-        await here.click("ada", "Approve", '"eu"')
+        await here.click("ada", "Approve", "where  eu")
         result = await running
     assert result.output == "done"
     assert shop.done() == ["eu"]
@@ -133,13 +133,13 @@ async def test_arguments_that_differ_from_the_shown_ones_are_asked_again(here: O
     shop, opening = opened(here, DEPLOY)
     async with opening as one:
         running = asyncio.create_task(one.run("Deploy!", "talk"))
-        await here.card('"eu"')
+        await here.card("where  eu")
         running.cancel()
         await asyncio.wait([running])
         saved = (here.folder / SAVED).read_text(encoding="utf-8")
         again = asyncio.create_task(one.resume("talk", saved.replace('"eu"', '"mars"')))
-        await here.settled('"eu"', "since the call has changed")
-        await here.click("ada", "Approve", '"mars"')
+        await here.settled("Run deploy?", "since the call has changed")
+        await here.click("ada", "Approve", "where  mars")
         await again
     assert shop.done() == ["mars"]
 
