@@ -34,7 +34,7 @@ CLAIMS = 3
 
 _REASONS: Final[Mapping[ClaimResult, str]] = {
     "taken": "Another process is just handing it over: wait for that one.",
-    "acknowledged": "It was handed over before, and the agent has gone on from there: continue its newest state.",
+    "acknowledged": "It was handed over before, and the agent has continued from there: continue its newest state.",
     "unknown": "A process ended while it handed it over, so it is unknown what the agent did: check that first.",
     "changed": "The agent now waits for the outcome of another call than people were shown: ask again.",
     "missing": "Nobody was asked about this call: ask first.",
@@ -114,12 +114,14 @@ class HandOvers:
         try:
             yield
         except BaseException:
-            renewal.cancel()
-            await asyncio.shield(self._write(lambda store: store.abandon_hand_overs(holder)))
+            await asyncio.shield(self._end_claim(renewal, lambda store: store.abandon_hand_overs(holder)))
             raise
-        finally:
-            renewal.cancel()
-        await asyncio.shield(self._write(lambda store: store.acknowledge_hand_overs(holder)))
+        await asyncio.shield(self._end_claim(renewal, lambda store: store.acknowledge_hand_overs(holder)))
+
+    async def _end_claim(self, renewal: asyncio.Task[None], end: Callable[[Store], Awaitable[bool]]) -> None:
+        renewal.cancel()
+        await asyncio.wait([renewal])
+        await self._write(end)
 
     async def _claim(self, digests: Mapping[CallId, str], holder: str) -> ClaimResult:
         for _ in range(CLAIMS - 1):

@@ -79,13 +79,13 @@ class HandOverTransactions(Transactions):
         return await self._run(lambda connection: hand_overs.renew(connection, holder))
 
     async def acknowledge_hand_overs(self, holder: str) -> bool:
-        """Record that the framework has taken the outcomes of a claim. Return False if there is no such claim."""
+        """Record that the framework has taken the outcomes of a claim. Return False if the claim does not exist."""
         return await self._run(lambda connection: hand_overs.acknowledge(connection, holder))
 
     async def abandon_hand_overs(self, holder: str) -> bool:
         """Record that the framework failed with the outcomes of a claim, so that nobody knows what it did.
 
-        People get a notice. Return False if there is no such claim.
+        People get a notice. Return False if the claim does not exist.
         """
 
         def work(connection: Connection) -> bool:

@@ -1,4 +1,4 @@
-"""Interrupts become questions, and each way in which a question ends becomes a result of its own."""
+"""Interrupts become questions, and each way in which a question ends has its own result."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def release(connection: Connection, call: CallId) -> bool:
 
 
 def delete_asked(connection: Connection, call: CallId, ask_id: str) -> bool:
-    """Delete a hand-over that nobody has claimed, if it is still about this ask."""
+    """Delete a hand-over that is not claimed, if it is still about this ask."""
     return _DELETE_ASKED.change(connection, **_name(call), about=ask_id) == 1
 
 
