@@ -1,9 +1,24 @@
-"""Arbitrary arguments of tool calls, for property tests."""
+"""Arguments of tool calls: arbitrary ones for property tests, and the cards of their approvals."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from hypothesis import strategies as st
 from pydantic import JsonValue
+
+from askback.domain.actions import Action, Choose
+from askback.domain.approval import DENY, build_form
+from askback.domain.arguments import Arguments
+from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.card import Card, build_card
+from askback.domain.identity import Actor
+from askback.domain.interview import start_interview
+from askback.domain.voting import apply_vote
+
+ASK = "a-request-for-approval"
+NOW = datetime(2026, 11, 24, 9, tzinfo=UTC)
+RULES = Approval(refusing=(DENY,), subject="0" * 64)
 
 HOSTILE_TEXT = st.one_of(
     st.text(
@@ -36,3 +51,17 @@ ARGUMENTS: st.SearchStrategy[dict[str, JsonValue]] = st.dictionaries(
     min_size=1,
     max_size=6,
 )
+
+
+def build_approval_card(data: JsonValue, approver: Actor, *, vote: int | None = None) -> Card:
+    """Return the card for a call with these arguments, after the approver has chosen an option, if any."""
+    at = start_interview(build_form("deploy", data))
+    if vote is not None:
+        operation = Choose(index=vote, reason="So.")
+        at = apply_vote(at, RULES, Action(ask_id=ASK, actor=approver, at=NOW, step=at.step, operation=operation))
+    return build_card(ASK, at, Policy(who=Who.only(approver), approval=RULES))
+
+
+def get_arguments(card: Card) -> Arguments:
+    assert card.arguments is not None
+    return card.arguments

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from askback.cli.command import Command
+from askback.cli.time_option import parse_time, parse_wait
 from askback.errors import AskbackError, CallerError, OperatorError
 from askback.internal.extras import import_extra
 from askback.runtime.process import run_to_end
@@ -148,7 +149,7 @@ def mcp(
         raise CallerError("--tokens and --allow-host need --http: add --http PORT, or leave them out.")
     if http is not None and name is not None:
         raise CallerError("With --http, the token names the agent: leave out --name.")
-    limit = None if call_wait is None else _parse_wait("call-wait", call_wait)
+    limit = None if call_wait is None else parse_wait("call-wait", call_wait)
     raise typer.Exit(
         run_to_end(
             _serve(
@@ -228,35 +229,18 @@ def _build_rules(
 ) -> DoorRules:
     from askback.doors.rules import DoorRules
 
-    limit = settings.timeout if wait is None else _parse_wait("wait", wait)
+    limit = settings.timeout if wait is None else parse_wait("wait", wait)
     rules = DoorRules(
         places=tuple(to or ()),
         answerers=tuple(who or ()),
         approvers=tuple(approvers or ()),
         requesters=tuple(requested_by or ()),
         wait=None if limit == math.inf else limit,
-        remind=tuple(_parse_time("remind", one) for one in remind or ()),
+        remind=tuple(parse_time("remind", one) for one in remind or ()),
         approvals=settings.approvals,
     )
     rules.check()
     return rules
-
-
-def _parse_wait(option: str, text: str) -> float:
-    return math.inf if text.strip().casefold() in {"forever", "never"} else _parse_time(option, text)
-
-
-def _parse_time(option: str, text: str) -> float:
-    from askback.domain.ask_policy import LONGEST_WAIT
-    from askback.settings.durations import parse_duration
-
-    try:
-        seconds = parse_duration(text)
-    except ValueError as error:
-        raise CallerError(f"--{option} {text} {error}.") from None
-    if not 0 < seconds <= LONGEST_WAIT:
-        raise CallerError(f"--{option} {text} is out of range: use more than 0 seconds, at most ten years, or forever.")
-    return seconds
 
 
 def _parse_address(http: str | None) -> Address | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = ["ServerAsking", "build_question", "read_server", "refuse_options"]
 
+import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,14 +12,14 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from askback.cli.input_file import UnusableFile, read_input_file
+from askback.cli.time_option import parse_wait
 from askback.client.http_client import Server, ServerQuestion, ask_server
 from askback.client.http_result import AskResult
 from askback.client.result import AskOutcome
 from askback.domain.ask import check_key
-from askback.domain.ask_policy import LONGEST_WAIT, Reasons
+from askback.domain.ask_policy import Reasons
 from askback.domain.form import Form
 from askback.errors import CallerError, OperatorError
-from askback.settings.durations import parse_duration
 from askback.text.redaction import register_secrets
 from askback.text.terminal import to_terminal_text
 
@@ -86,20 +87,8 @@ def build_question(
         quorum=quorum,
         refusals=refusals,
         reasons=reasons,
-        timeout=_parse_wait(wait),
+        timeout=None if (limit := parse_wait("wait", wait)) == math.inf else limit,
     )
-
-
-def _parse_wait(text: str) -> float | None:
-    if text.strip().casefold() in {"forever", "never"}:
-        return None
-    try:
-        seconds = parse_duration(text)
-    except ValueError as error:
-        raise CallerError(f"--wait {text} {error}.") from None
-    if not 0 < seconds <= LONGEST_WAIT:
-        raise CallerError(f"--wait {text} is out of range: use more than 0 seconds, at most ten years, or forever.")
-    return seconds
 
 
 class ServerAsking:

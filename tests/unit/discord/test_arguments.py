@@ -6,41 +6,24 @@ import pytest
 from hypothesis import given
 from pydantic import JsonValue
 
-from askback.domain.actions import Action, Choose
-from askback.domain.approval import DENY, build_form
-from askback.domain.arguments import Arguments
-from askback.domain.ask_policy import Approval, Policy, Who
-from askback.domain.card import EVERYTHING, Card, build_card
-from askback.domain.interview import start_interview
-from askback.domain.voting import apply_vote
+from askback.domain.card import EVERYTHING, Card
 from askback_discord.render import render_messages
-from support.discord_cards import ADA, ASK, NOW, Body, accepted, displays, labels, said
+from support.discord_cards import ADA, Body, accepted, displays, labels, said
 from support.discord_markdown import Node, formats, read
-from support.tool_arguments import ARGUMENTS
+from support.tool_arguments import ARGUMENTS, build_approval_card, get_arguments
 
-RULES = Approval(refusing=(DENY,), subject="0" * 64)
 BREAK = "\u2060"
 """The word joiner that interrupts a code fence in a value."""
 
 
 def asked(data: JsonValue, *, vote: int | None = None) -> Card:
-    at = start_interview(build_form("deploy", data))
-    if vote is not None:
-        at = apply_vote(
-            at, RULES, Action(ask_id=ASK, actor=ADA, at=NOW, step=at.step, operation=Choose(index=vote, reason="So."))
-        )
-    return build_card(ASK, at, Policy(who=Who.only(ADA), approval=RULES))
+    return build_approval_card(data, ADA, vote=vote)
 
 
 def drawn(card: Card) -> tuple[Body, ...]:
     messages = render_messages(card)
     accepted(messages)
     return messages
-
-
-def get_arguments(card: Card) -> Arguments:
-    assert card.arguments is not None
-    return card.arguments
 
 
 def list_nodes(messages: tuple[Body, ...]) -> list[Node]:

@@ -8,38 +8,20 @@ import pytest
 from hypothesis import given
 from pydantic import JsonValue
 
-from askback.domain.actions import Action, Choose
-from askback.domain.approval import DENY, build_form
-from askback.domain.arguments import Arguments
-from askback.domain.ask_policy import Approval, Policy, Who
-from askback.domain.card import EVERYTHING, Card, build_card
-from askback.domain.interview import start_interview
-from askback.domain.voting import apply_vote
+from askback.domain.card import EVERYTHING, Card
 from askback_slack.render import SlackMessage, render_messages
-from support.slack_cards import ADA, ASK, NOW, accepted, labels, said
-from support.tool_arguments import ARGUMENTS
-
-RULES = Approval(refusing=(DENY,), subject="0" * 64)
+from support.slack_cards import ADA, accepted, labels, said
+from support.tool_arguments import ARGUMENTS, build_approval_card, get_arguments
 
 
 def asked(data: JsonValue, *, vote: int | None = None) -> Card:
-    at = start_interview(build_form("deploy", data))
-    if vote is not None:
-        at = apply_vote(
-            at, RULES, Action(ask_id=ASK, actor=ADA, at=NOW, step=at.step, operation=Choose(index=vote, reason="So."))
-        )
-    return build_card(ASK, at, Policy(who=Who.only(ADA), approval=RULES))
+    return build_approval_card(data, ADA, vote=vote)
 
 
 def drawn(card: Card) -> tuple[SlackMessage, ...]:
     messages = render_messages(card)
     accepted(messages)
     return messages
-
-
-def get_arguments(card: Card) -> Arguments:
-    assert card.arguments is not None
-    return card.arguments
 
 
 def read_rows(messages: tuple[SlackMessage, ...]) -> list[tuple[str, str]]:
