@@ -185,7 +185,7 @@ def _format_name(name: str) -> tuple[str, bool]:
 def _show(value: JsonValue) -> _Shown:
     if not isinstance(value, str):
         return _Shown(json.dumps(value, ensure_ascii=False), escape_unseen)
-    head = value[: SHARED + 1]  # only the beginning is shown, so only that has to be looked at
+    head = value[:SHARED]  # only the beginning is shown, so only that has to be looked at
     if "\n" in head.strip():
         unified = value.replace("\r\n", "\n")
         begins = unified.rfind("\n", 0, len(unified) - len(unified.lstrip())) + 1
