@@ -11,6 +11,7 @@ from .mutants import Mutant
 MODULES: dict[str, tuple[str, ...]] = {
     "askback.domain.interview": ("unit/domain/test_interview.py", "unit/domain/test_interview_properties.py"),
     "askback.domain.apply_action": ("unit/domain/test_interview.py", "unit/domain/test_interview_properties.py"),
+    "askback.domain.arguments": ("unit/domain/test_arguments.py",),
     "askback.domain.voting": ("unit/domain/test_voting.py", "unit/domain/test_approval.py"),
     "askback.domain.schedule": ("unit/domain/test_schedule.py",),
     "askback.domain.decision": ("unit/domain/test_decision.py",),

@@ -28,7 +28,7 @@ ROWS: Final = 20
 LONGEST_NAME: Final = 60
 """Maximum number of characters of an argument's name."""
 INLINE: Final = 100
-"""Maximum number of characters of a value on the line of its name. A longer one is below it."""
+"""Maximum number of characters of a value on the line of its name. A longer one is below the name."""
 EXCERPT: Final = 300
 """Minimum number of characters that the table shows of a longer value."""
 LINES: Final = 5
@@ -185,7 +185,7 @@ def _format_name(name: str) -> tuple[str, bool]:
 def _show(value: JsonValue) -> _Shown:
     if not isinstance(value, str):
         return _Shown(json.dumps(value, ensure_ascii=False), escape_unseen)
-    head = value[: SHARED + 1]  # only the beginning is shown, so only that is checked
+    head = value[:SHARED]  # only the beginning is shown, so only that is checked
     if "\n" in head.strip():
         unified = value.replace("\r\n", "\n")
         begins = unified.rfind("\n", 0, len(unified) - len(unified.lstrip())) + 1

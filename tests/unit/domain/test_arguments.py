@@ -134,14 +134,45 @@ def test_of_thousands_of_arguments_some_are_shown_and_the_others_counted() -> No
     assert not shown.is_whole
     assert table(dict.fromkeys(map(str, range(ROWS + 1)), 1)).note == "… and 1 more argument"
     assert table(dict.fromkeys(map(str, range(ROWS)), 1)).note is None
+    assert table(dict.fromkeys(map(str, range(ROWS)), 1)).is_whole
 
 
-def test_a_single_long_text_gets_more_space_than_one_of_many() -> None:
-    text = "word " * 1_000
-    (alone,) = table({"plan": text}).rows
-    many = table({f"plan{number}": text for number in range(ROWS)}).rows
-    assert SHARED / 2 < len(alone.value) <= SHARED
-    assert all(EXCERPT / 2 < len(row.value) <= EXCERPT for row in many)
+@pytest.mark.parametrize(
+    ("count", "characters", "lines"), [(1, 1_000, 15), (2, 500, 7), (3, 333, 5), (4, 300, 5), (ROWS, 300, 5)]
+)
+def test_the_long_values_share_the_space(count: int, characters: int, lines: int) -> None:
+    short: dict[str, JsonValue] = {} if count == ROWS else {"version": "1.4.2"}
+    for row in table({**short, **{f"plan{number}": "x" * 2_000 for number in range(count)}}).rows[len(short) :]:
+        assert row == Argument(
+            name=row.name,
+            value="x" * characters,
+            is_block=True,
+            note=f"… and {2_000 - characters:,} more characters",
+        )
+    for row in table({**short, **{f"plan{number}": "x\n" * 90 for number in range(count)}}).rows[len(short) :]:
+        assert row.value == "\n".join("x" * lines)
+
+
+@pytest.mark.parametrize("text", ['"' + "x" * 2_000, "x" * 999 + "\u202e" + "x" * 2_000])
+def test_what_is_quoted_has_the_same_space(text: str) -> None:
+    row = only(text)
+    assert row.value.startswith('"')
+    # A part has no quotation mark at its end, for which there is space as well.
+    assert SHARED - 1 - len(r"\u202e") < len(row.value) < SHARED
+
+
+def test_a_quoted_part_fills_its_space() -> None:
+    assert only('"' + "x" * 2_000).value == r'"\"' + "x" * (SHARED - 4)
+    assert only('"' + "x" * (SHARED - 4)).value == r'"\"' + "x" * (SHARED - 4) + '"'
+
+
+@pytest.mark.parametrize(
+    ("text", "is_block"), [("x" * 100, False), ("x" * 101, True), (" " + "x" * 97, False), (" " + "x" * 98, True)]
+)
+def test_up_to_a_hundred_characters_stand_beside_the_name(text: str, is_block: bool) -> None:
+    row = only(text)
+    assert (row.is_block, read_back(row.value), row.note) == (is_block, text, None)
+    assert table({"value": text}).is_whole
 
 
 @pytest.mark.parametrize("depth", [1, 50, 200])
@@ -179,6 +210,7 @@ def test_the_longest_arguments_are_drawn() -> None:
         (3.0, "3.0"),
         (["a", 1], '["a", 1]'),
         ({"a": {"b": []}}, '{"a": {"b": []}}'),
+        (["é"], '["é"]'),
         ([], "[]"),
         # Texts that look like something else
         ("true", '"true"'),
@@ -223,6 +255,7 @@ def test_a_short_value_is_as_it_is_and_what_could_be_mistaken_is_quoted(value: A
 )
 def test_names_that_could_be_mistaken_for_others_are_quoted(name: str, shown: str) -> None:
     assert only("x", name).name == shown
+    assert table({name: "x"}).is_whole
 
 
 def test_names_that_look_alike_are_told_apart() -> None:
@@ -231,6 +264,9 @@ def test_names_that_look_alike_are_told_apart() -> None:
 
 
 def test_a_long_name_is_cut_and_the_whole_of_it_can_be_opened() -> None:
+    assert LONGEST_NAME == 60
+    assert only("x", "k" * 60).name == "k" * 60
+    assert only("x", " " * 58).name == f'"{" " * 58}"'
     shown = table({"k" * 5_000: "x"})
     assert shown.rows[0].name == f'"{"k" * (LONGEST_NAME - 2)}…'
     assert not shown.is_whole
@@ -242,7 +278,16 @@ def test_a_text_of_several_lines_is_shown_line_by_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["one\ntwo\n", "\n\none\ntwo", "one\r\ntwo", "one\ntwo\u202e", "one\ntwo \x1b[1m", "⚠\ufe0f one\ntwo"]
+    "text",
+    [
+        "one\ntwo\n",
+        "\none\ntwo",
+        "\n\none\ntwo",
+        "one\r\ntwo",
+        "one\ntwo\u202e",
+        "one\ntwo \x1b[1m",
+        "⚠\ufe0f one\ntwo",
+    ],
 )
 def test_lines_that_are_not_shown_exactly_can_be_opened_as_json(text: str) -> None:
     shown = table({"value": text})
@@ -272,6 +317,7 @@ def test_blank_lines_hide_nothing() -> None:
 def test_a_hostile_text_is_a_value_and_a_name_and_nothing_else(text: str) -> None:
     shown = table({text: text, "force": False})
     assert [row.name for row in shown.rows][1:] == ["force"]
+    assert "\n" not in shown.rows[0].name
     assert shown.describe().splitlines()[-1] == "force: false"
     assert read_back(shown.rows[0].value) == text
 
