@@ -29,7 +29,7 @@ TEXTS = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
 
 def test_what_the_documentation_names_as_public_is_exported() -> None:
     """The check covers names of values and errors, imports in examples, and names after `askback.`."""
-    others = {"db", "toml", "demo_tools", "observability", "asks", "ack", "outbox", "model", "turns", "wait"}
+    others = {"db", "toml", "demo_tools", "doors", "observability", "asks", "ack", "outbox", "model", "turns", "wait"}
     """Files, modules and metrics."""
     named: set[str] = set()
     for text in TEXTS.values():
