@@ -32,6 +32,10 @@ VIOLATIONS = {
 ENDINGS = {"Approved": "approved", "Refused": "denied", "Not decided in time": "timed out"}
 
 
+ROW = re.compile(r"^(where|version|with_notes)  `?(.*?)`?$", re.MULTILINE)
+"""A row of the table of arguments: a name and a value."""
+
+
 @dataclass(frozen=True)
 class Decision:
     """The final state of a card."""
@@ -51,13 +55,13 @@ class Decision:
         return cls(ending, votes, _arguments(text))
 
 
-def _arguments(text: str) -> Any:
-    _, found, rest = text.replace("\\", "").partition(RELEASE)
-    begins = rest.find("{")
-    try:
-        return json.JSONDecoder().raw_decode(rest[begins:])[0] if found and begins >= 0 else None
-    except json.JSONDecodeError:
+def _arguments(text: str) -> dict[str, Any] | None:
+    """Return the arguments in the table on a card; None if there is no table of all three."""
+    _, _, table = text.replace("\\", "").partition(RELEASE)
+    rows: dict[str, str] = dict(ROW.findall(table))
+    if rows.keys() != {"where", "version", "with_notes"}:
         return None
+    return {**rows, "with_notes": json.loads(rows["with_notes"])}
 
 
 @dataclass(frozen=True)
