@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import gc
-import os
 import ssl
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,15 +15,18 @@ from aiohttp import web_app
 from hypothesis import HealthCheck, Phase, settings
 
 from askback.text import redaction
-from support import compiled_statements
-from support.processes import ROOT, Launcher
+from support import compiled_statements, xdist_worker
+from support.processes import Launcher
 
 if TYPE_CHECKING:
+    from execnet import XSpec
     from xdist.scheduler import LoadScopeScheduling
 
 pytest_plugins = ["support.stores"]
 
 compiled_statements.share()
+
+LAUNCHER_FOLDER = pytest.StashKey[TemporaryDirectory[str]]()
 
 TOGETHER = (
     "tests/e2e/demo/test_demo.py::test_an_unseen_scenario_plays",
@@ -51,32 +52,18 @@ settings.register_profile("unshrunk", parent=settings.get_profile("askback"), ph
 settings.load_profile("askback")
 
 
-COMPILERS = 2
-"""Processes that compile the tests before the others start."""
-
-
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_setupnodes() -> None:
-    """Compile the code and the tests before the processes start: in a new clone, each would do it for ten seconds."""
-    missing = [str(file) for file in sorted((ROOT / "tests").rglob("test_*.py")) if not _is_compiled(file)]
-    if not missing or sys.dont_write_bytecode:
-        return
-    subprocess.run([sys.executable, "-m", "compileall", "-q", "-j", "0", "core", "bots"], cwd=ROOT, check=True)
-    # Only pytest compiles tests as it reads them, so it collects them once and runs none.
-    collect = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
-    compilers = [
-        subprocess.Popen([*collect, *part], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
-        for part in (missing[number::COMPILERS] for number in range(COMPILERS))
-        if part
-    ]
-    # If one fails, the error is in a test module, and the processes that collect it report it.
-    for compiler in compilers:
-        compiler.wait()
+def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[XSpec]) -> None:
+    """Fork the test processes from one that has imported the tests: each would take ten seconds to import them."""
+    folder = Path(config.stash.setdefault(LAUNCHER_FOLDER, TemporaryDirectory()).name)
+    for spec in specs:
+        if spec.popen and not spec.python:
+            spec.python = xdist_worker.build_command(folder / "launcher", config.args)
 
 
-def _is_compiled(file: Path) -> bool:
-    return next(file.parent.glob(f"__pycache__/{file.stem}.*.pyc"), None) is not None
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (folder := config.stash.get(LAUNCHER_FOLDER, None)) is not None:
+        folder.cleanup()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,45 +1,29 @@
 """Run `askback`, or a program of the tests, in separate processes that start within milliseconds.
 
-It imports the program once, since that is most of a start's time, and forks a process for each order. Its arguments are
-the address of a socket and the descriptor that listens there. A client sends orders as JSON: order, program (a file to
-run; null means `askback`), arguments, folder, environment. With each order come three descriptors, which become the
-process's 0, 1 and 2. It answers with a JSON of the order, a word and a number: `runs` and the process id, `halted` (the
-process has stopped itself), `ended` and its code. When a client closes, it kills the client's remaining processes. It
-ends after the last client.
+A launcher imports the program once, since that is most of a start's time, and forks a process for each order. A client
+sends orders as JSON: order, program (a file to run; null means `askback`), arguments, folder, environment. With each
+order come three descriptors, which become the process's 0, 1 and 2. The launcher answers with a JSON of the order, a
+word and a number: `runs` and the process id, `halted` (the process has stopped itself), `ended` and its code. When a
+client closes, it kills the client's remaining processes. It ends after the last client.
 """
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import gc
-import inspect
 import json
 import os
-import pkgutil
 import runpy
 import selectors
 import signal
 import socket
 import sys
 import termios
+from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-import anyio
-import anyio.lowlevel
-import httpx2
-from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
-
-import askback
-import askback_discord
-import askback_sandbox
-import askback_slack
-from askback.cli import main as cli
-from askback.ports.installed_bots import list_entries
 from support.file_lock import lock
 
 LARGEST = 2**17
@@ -174,57 +158,24 @@ def become(order: dict[str, Any], streams: list[int]) -> None:
 def run(program: str | None, arguments: list[str]) -> None:
     sys.argv = [program or "askback", *arguments]
     if program is None:
+        from askback.cli import main as cli
+
         cli.main()
     else:
         sys.path.insert(0, str(Path(program).parent))
         runpy.run_path(program, run_name="__main__")
 
 
-def import_all(package: ModuleType) -> None:
-    """Import every module of a package, except those that run a program or a migration."""
-    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if not found.name.endswith("__main__") and ".migrations" not in found.name:
-            import_module(found.name)
-
-
-async def read_a_stream() -> None:
-    """Read a stream of the Messages API. The client builds the types of its events when the first one arrives."""
-
-    async def answer(request: httpx2.Request) -> httpx2.Response:
-        event = {"type": "message_stop"}
-        text = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
-        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, text=text, request=request)
-
-    http = DefaultAsyncHttpxClient(transport=httpx2.MockTransport(answer))
-    async with AsyncAnthropic(api_key="-", http_client=http) as client:
-        message = {"role": "user", "content": "-"}
-        async for _ in await client.messages.create(model="-", max_tokens=1, messages=[message], stream=True):
-            pass
-    await anyio.lowlevel.checkpoint()  # imports the part of anyio for asyncio
-
-
-def warm() -> None:
-    """Do once the work that would otherwise slow down each process's start."""
-    for package in (askback, askback_slack, askback_discord, askback_sandbox):
-        import_all(package)
-    asyncio.run(read_a_stream())
-    list_entries()
-    inspect.stack()  # slack_bolt reads the source of every module that it finds
-    gc.collect()
-    gc.freeze()
-
-
-def main() -> None:
+def serve(address: Path, listener: int, warm: Callable[[], None]) -> None:
+    """Listen on the descriptor `listener`, and call `warm` before, which imports what the processes need."""
     if os.fork():
-        os._exit(0)  # whoever started it need not outlive it
+        os._exit(0)  # the program that started it need not outlive it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     woken, wakes = os.pipe()
     os.set_blocking(wakes, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     warm()
-    Launcher(Path(sys.argv[1]), socket.socket(fileno=int(sys.argv[2]))).serve(woken)
-
-
-if __name__ == "__main__":
-    main()
+    gc.collect()
+    gc.freeze()
+    Launcher(address, socket.socket(fileno=listener)).serve(woken)

@@ -18,7 +18,7 @@ from tempfile import TemporaryFile
 
 from support.file_lock import lock
 
-LAUNCHER = Path(__file__).with_name("launcher.py")
+LAUNCHER = Path(__file__).with_name("askback_launcher.py")
 ROOT = Path(__file__).parents[2]
 END_SECONDS = 30.0
 RUN_SECONDS = 100.0
@@ -82,10 +82,13 @@ class Launched:
 
 
 class Launcher:
-    """Starts processes quickly. Launchers with the same address share one process, which lives until all are closed."""
+    """Starts processes quickly. Launchers with the same address share one process, which lives until all are closed.
 
-    def __init__(self, address: Path) -> None:
-        self._socket = _connect(address)
+    `program` is the file of that process. It gets the address, the descriptor that listens there, and the arguments.
+    """
+
+    def __init__(self, address: Path, program: Path = LAUNCHER, *arguments: str) -> None:
+        self._socket = _connect(address, program, arguments)
         self._orders = count(1)
         self._launched: dict[int, Launched] = {}
         self._reader = threading.Thread(target=self._read, name="launcher", daemon=True)
@@ -176,7 +179,7 @@ class Launcher:
         self._socket.close()
 
 
-def _connect(address: Path) -> socket.socket:
+def _connect(address: Path, program: Path, arguments: Sequence[str]) -> socket.socket:
     """Connect to the launcher at an address. Start it if there is none."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with lock(address.with_suffix(".lock")):
@@ -187,17 +190,17 @@ def _connect(address: Path) -> socket.socket:
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
                 listener.bind(str(address))
                 listener.listen()
-                _start(address, listener.fileno())
+                _start([str(program), str(address), str(listener.fileno()), *arguments], listener.fileno())
             connection.connect(str(address))
     return connection
 
 
-def _start(address: Path, listener: int) -> None:
+def _start(command: Sequence[str], listener: int) -> None:
     paths = os.pathsep.join(
         [*(str(ROOT / name) for name in ("core", "bots", "tests")), os.environ.get("PYTHONPATH", "")]
     )
     subprocess.run(
-        [sys.executable, str(LAUNCHER), str(address), str(listener)],
+        [sys.executable, *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         pass_fds=[listener],

@@ -1,0 +1,23 @@
+"""Fork the test processes of xdist from one process that has imported every test.
+
+A test process would take most of its first ten seconds to import the tests and the SDKs. Its arguments are those of
+`askback_launcher.py`, then the paths of the tests.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import launcher
+
+
+def collect() -> None:
+    # An error in a test module is reported by the test processes, which collect it again.
+    pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", "-p", "no:xdist", *sys.argv[3:]])
+
+
+if __name__ == "__main__":
+    launcher.serve(Path(sys.argv[1]), int(sys.argv[2]), collect)
