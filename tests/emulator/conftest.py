@@ -38,10 +38,14 @@ class Bot:
         self._session = session
         self.handlers: list[AsyncSocketModeHandler] = []
 
-    async def connect(self) -> AsyncSocketModeHandler:
-        """Open one more socket and return when it is open."""
+    async def connect(self, *, ping_interval: float = 5.0) -> AsyncSocketModeHandler:
+        """Open one more socket and return when it is open.
+
+        The SDK opens another one if it hears nothing for four intervals. The default is the SDK's own: with a shorter
+        one, a busy machine costs the bot its socket in the middle of a click.
+        """
         before = self._services.socket.connections
-        handler = AsyncSocketModeHandler(self.app, "xapp-local", ping_interval=0.2)
+        handler = AsyncSocketModeHandler(self.app, "xapp-local", ping_interval=ping_interval)
         self.handlers.append(handler)
         await handler.connect_async()
         await self._services.workspace.until(lambda _: self._services.socket.connections > before)

@@ -320,7 +320,7 @@ async def test_a_bolt_bot_comes_back_after_a_refresh_and_after_a_cut(services, b
         heard.append(event["text"])
         services.workspace.touch()
 
-    await bot.connect()
+    await bot.connect(ping_interval=0.2)
     for number, lose in enumerate(("refresh_requested", "warning", "cut")):
         old = services.socket.ticket_count
         if lose == "cut":

@@ -6,6 +6,7 @@ A test process would take most of its first ten seconds to import the tests and 
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from support import launcher
 
 
 def collect() -> None:
+    os.environ.pop("PYTEST_ADDOPTS", None)
     # An error in a test module is reported by the test processes, which collect it again.
     pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", "-p", "no:xdist", *sys.argv[3:]])
 
