@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,13 +58,23 @@ def sources(folder: Path) -> list[Path]:
     return found
 
 
+@cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Yield the full names of a module's imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@cache
+def imports(path: Path) -> tuple[str, ...]:
+    """Return the full names of a module's imports, anywhere in it."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(parse(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -86,7 +97,7 @@ def packages(path: Path) -> set[str]:
 
 def words(path: Path) -> Iterator[tuple[int, str]]:
     """Yield names and texts of a module's code, except docstrings, attribute docstrings and `help=`."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parse(path)
     for_people: set[ast.AST] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -123,7 +134,7 @@ PURE_SOURCES = [path for path in sources(CORE) if pure(module(path))]
 
 def for_types(path: Path) -> set[str]:
     """Return the modules that this module imports only for its types."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parse(path)
     blocks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
     found = (node for block in blocks for node in ast.walk(block) if isinstance(node, ast.ImportFrom))
     return {node.module for node in found if node.module}
@@ -201,7 +212,7 @@ def test_what_calls_itself_pure_is_held_to_it():
     said = [
         path
         for path in sources(CORE)
-        if any(word in (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "") for word in words)
+        if any(word in (ast.get_docstring(parse(path)) or "") for word in words)
     ]
     held = {module(path) for path in PURE_SOURCES}
     assert {module(path) for path in said} - {"client.result"} <= held
@@ -209,7 +220,7 @@ def test_what_calls_itself_pure_is_held_to_it():
 
 def test_pure_modules_hold_no_coroutine_and_read_no_clock():
     for path in PURE_SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parse(path)):
             assert not isinstance(node, ast.AsyncFunctionDef | ast.Await | ast.AsyncFor | ast.AsyncWith), name(path)
             if isinstance(node, ast.Call):
                 reading = {"datetime.now", "time.time", "utc_now", "now", "open", "print"}

@@ -512,7 +512,7 @@ def forms(draw: st.DrawFn) -> Form:
     return Form(questions=tuple(one(n) for n in range(draw(st.integers(1, 4)))))
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(forms())
 def test_any_form_is_whole_at_every_step(form: Form) -> None:
     for at in walk(start_interview(form)):

@@ -290,12 +290,12 @@ def test_ordinary_text_ids_and_hashes_stay(text: str) -> None:
      "x-api-key: ", "password:    ", "password: " + "a" * 250, "eyJaaaa.eyJ", "a_a", " "],
 )  # fmt: skip
 def test_a_hostile_text_takes_time_in_proportion(part: str) -> None:
-    assert grows_in_proportion((part * 200_000)[:200_000])
+    assert grows_in_proportion((part * 50_000)[:50_000])
 
 
-def test_a_line_of_a_megabyte_takes_time_in_proportion() -> None:
+def test_a_long_line_of_a_log_takes_time_in_proportion() -> None:
     assert grows_in_proportion(
-        "A question was answered.  action=ask_settled password: a token=b --token c ms=12 " * 12_500
+        "A question was answered.  action=ask_settled password: a token=b --token c ms=12 " * 3_000
     )
 
 
