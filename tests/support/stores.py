@@ -126,9 +126,14 @@ def stored(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "stored" in metafunc.fixturenames:
+    if "stored" in metafunc.fixturenames and not _is_chosen(metafunc):
         alone = metafunc.definition.get_closest_marker("one_store") is not None
         metafunc.parametrize("stored", ("sqlite",) if alone else ("sqlite", "postgres"), indirect=True)
+
+
+def _is_chosen(metafunc: pytest.Metafunc) -> bool:
+    """Return True if the test's own parameters choose the store."""
+    return any("stored" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
 
 
 def url_in(folder: Path) -> str | None:
