@@ -209,11 +209,7 @@ def test_pure_modules_import_no_effects_and_build_on_pure_modules_only():
 
 def test_what_calls_itself_pure_is_held_to_it():
     words = ("Pure", "No I/O")
-    said = [
-        path
-        for path in sources(CORE)
-        if any(word in (ast.get_docstring(parse(path)) or "") for word in words)
-    ]
+    said = [path for path in sources(CORE) if any(word in (ast.get_docstring(parse(path)) or "") for word in words)]
     held = {module(path) for path in PURE_SOURCES}
     assert {module(path) for path in said} - {"client.result"} <= held
 

@@ -91,9 +91,7 @@ def cases() -> Iterator[tuple[str, dict[str, Any], int]]:
 
 
 @pytest.mark.timeout(300)
-async def test_the_model_gets_the_exact_label_of_the_option_that_somebody_clicked(
-    desk: Desk, previews: Any
-) -> None:
+async def test_the_model_gets_the_exact_label_of_the_option_that_somebody_clicked(desk: Desk, previews: Any) -> None:
     _, lines = await asyncio.to_thread(preview, previews, desk.platform)
     by_name = {name: (data, nth) for name, data, nth in cases()}
 
