@@ -15,10 +15,20 @@ import pytest
 from support import launcher
 
 
+class Warm:
+    """Import what tests use, while pytest watches imports: the test processes refuse plugins that it did not see."""
+
+    def pytest_collection_finish(self) -> None:
+        from support.askback_launcher import warm
+
+        warm()
+
+
 def collect() -> None:
     os.environ.pop("PYTEST_ADDOPTS", None)
     # An error in a test module is reported by the test processes, which collect it again.
-    pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", "-p", "no:xdist", *sys.argv[3:]])
+    options = ["--collect-only", "-qq", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    pytest.main([*options, *sys.argv[3:]], plugins=[Warm()])
 
 
 if __name__ == "__main__":
