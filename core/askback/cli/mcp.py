@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from askback.cli.command import Command
-from askback.cli.time_option import parse_time, parse_wait
 from askback.errors import AskbackError, CallerError, OperatorError
 from askback.internal.extras import import_extra
 from askback.runtime.process import run_to_end
@@ -149,14 +148,13 @@ def mcp(
         raise CallerError("--tokens and --allow-host need --http: add --http PORT, or leave them out.")
     if http is not None and name is not None:
         raise CallerError("With --http, the token names the agent: leave out --name.")
-    limit = None if call_wait is None else parse_wait("call-wait", call_wait)
     raise typer.Exit(
         run_to_end(
             _serve(
                 settings,
                 rules,
                 permit=permit,
-                call_wait=limit,
+                call_wait=None if call_wait is None else _parse_call_wait(call_wait),
                 name=name,
                 address=_parse_address(http),
                 tokens=tokens,
@@ -227,20 +225,29 @@ def _build_rules(
     approvers: list[str] | None,
     requested_by: list[str] | None,
 ) -> DoorRules:
+    from askback.client.duration_parameters import parse_durations, parse_wait
+    from askback.client.parameter_names import SHELL
     from askback.doors.rules import DoorRules
 
-    limit = settings.timeout if wait is None else parse_wait("wait", wait)
     rules = DoorRules(
         places=tuple(to or ()),
         answerers=tuple(who or ()),
         approvers=tuple(approvers or ()),
         requesters=tuple(requested_by or ()),
-        wait=None if limit == math.inf else limit,
-        remind=tuple(parse_time("remind", one) for one in remind or ()),
+        wait=settings.timeout if wait is None else parse_wait("wait", wait, SHELL),
+        remind=parse_durations("remind", remind or (), SHELL),
         approvals=settings.approvals,
     )
     rules.check()
     return rules
+
+
+def _parse_call_wait(text: str) -> float:
+    from askback.client.duration_parameters import parse_wait
+    from askback.client.parameter_names import SHELL
+
+    seconds = parse_wait("call_wait", text, SHELL)
+    return math.inf if seconds is None else seconds
 
 
 def _parse_address(http: str | None) -> Address | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 __all__ = ["ServerAsking", "build_question", "read_server", "refuse_options"]
 
-import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,9 +11,10 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from askback.cli.input_file import UnusableFile, read_input_file
-from askback.cli.time_option import parse_wait
+from askback.client.duration_parameters import parse_wait
 from askback.client.http_client import Server, ServerQuestion, ask_server
 from askback.client.http_result import AskResult
+from askback.client.parameter_names import SHELL
 from askback.client.result import AskOutcome
 from askback.domain.ask import check_key
 from askback.domain.ask_policy import Reasons
@@ -87,7 +87,7 @@ def build_question(
         quorum=quorum,
         refusals=refusals,
         reasons=reasons,
-        timeout=None if (limit := parse_wait("wait", wait)) == math.inf else limit,
+        timeout=parse_wait("wait", wait, SHELL),
     )
 
 

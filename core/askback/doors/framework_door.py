@@ -5,7 +5,7 @@ The key of an ask names the framework, the run and the call. So a process that w
 
 from __future__ import annotations
 
-__all__ = ["Duration", "FrameworkDoor", "Names", "build_rules"]
+__all__ = ["FrameworkDoor", "build_rules"]
 
 import json
 import math
@@ -14,26 +14,24 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import NoReturn
 
+from askback.client.addressing import Names, to_tuple
+from askback.client.duration_parameters import Duration, parse_durations, parse_wait
+from askback.client.parameter_names import PYTHON
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import LONGEST_WAIT, Policy, Reasons
+from askback.domain.ask_policy import Policy, Reasons
 from askback.domain.hand_over import CallId, HandOver
 from askback.doors.call_question import CallQuestion
 from askback.doors.caller_asks import CallerAsks, NewAsk
 from askback.doors.hand_over import HandOvers, NotClaimed, OutcomeUnknown
 from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rules
 from askback.doors.tool_inputs import check_secrets
-from askback.errors import CallerError
 from askback.settings.core import Settings
-from askback.settings.durations import parse_duration
 from askback.settings.environment import load_settings
 from askback.store.url import parse_database_url
 
 REPORT_SECONDS = 3600.0
 CHANGED = "The agent asks again, since the call has changed."
 OUTDATED = "The agent no longer waits for this."
-
-Names = str | Sequence[str]
-Duration = str | float
 
 
 def build_rules(
@@ -49,7 +47,7 @@ def build_rules(
     reasons: Reasons | None,
 ) -> DoorRules:
     """Return the rules of a door. What is None comes from the settings. Raises `CallerError`."""
-    limit = settings.timeout if wait is None else _parse_wait(wait)
+    limit = settings.timeout if wait is None else parse_wait("wait", wait, PYTHON)
     approvals = settings.approvals
     if wait is not None:
         approvals = replace(approvals, timeout=limit)
@@ -57,14 +55,13 @@ def build_rules(
         approvals = replace(approvals, quorum=quorum)
     if reasons is not None:
         approvals = replace(approvals, reasons=reasons)
-    reminders = (remind,) if isinstance(remind, str | int | float) else remind
     rules = DoorRules(
         places=(to,),
-        answerers=_to_tuple(who),
-        approvers=_to_tuple(approvers),
-        requesters=_to_tuple(requested_by),
+        answerers=to_tuple(who),
+        approvers=to_tuple(approvers),
+        requesters=to_tuple(requested_by),
         wait=limit,
-        remind=tuple(_parse_seconds("remind", one) for one in reminders),
+        remind=parse_durations("remind", remind, PYTHON),
         approvals=approvals,
     )
     if not rules.answerers and rules.approvers:
@@ -163,23 +160,3 @@ class FrameworkDoor:
 
 def _identify(call: CallId) -> str:
     return json.dumps([call.framework, call.run, call.call])
-
-
-def _to_tuple(names: Names) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _parse_wait(wait: Duration) -> float | None:
-    if isinstance(wait, str) and wait.strip().casefold() in {"forever", "never"}:
-        return None
-    return _parse_seconds("wait", wait)
-
-
-def _parse_seconds(name: str, given: Duration) -> float:
-    try:
-        seconds = parse_duration(given) if isinstance(given, str) else float(given)
-    except ValueError as error:
-        raise CallerError(f"{name}={given!r} {error}.") from None
-    if not 0 < seconds <= LONGEST_WAIT:
-        raise CallerError(f"{name}={given!r} is out of range: use more than 0 seconds, at most ten years.")
-    return seconds

@@ -16,11 +16,13 @@ from typing import Any, Protocol, Self
 
 from pydantic import JsonValue
 
+from askback.client.addressing import Names
+from askback.client.duration_parameters import Duration
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Reasons
 from askback.domain.hand_over import CallId, HandOver
 from askback.doors.call_question import Unanswered
-from askback.doors.framework_door import Duration, FrameworkDoor, Names, build_rules
+from askback.doors.framework_door import FrameworkDoor, build_rules
 from askback.doors.hand_over import NotClaimed, OutcomeUnknown
 from askback.doors.interrupts import PendingInterrupt, read_interrupt
 from askback.errors import CallerError

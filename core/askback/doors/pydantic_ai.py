@@ -16,9 +16,11 @@ from typing import Generic, Self, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from askback.client.addressing import Names
+from askback.client.duration_parameters import Duration
 from askback.domain.ask_policy import Reasons
 from askback.domain.hand_over import CallId
-from askback.doors.framework_door import Duration, FrameworkDoor, Names, build_rules
+from askback.doors.framework_door import FrameworkDoor, build_rules
 from askback.doors.hand_over import NotClaimed, OutcomeUnknown
 from askback.errors import CallerError
 from askback.internal.extras import import_extra
