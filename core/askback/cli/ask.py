@@ -291,7 +291,7 @@ def _read_form(file: Path) -> Form:
     except InvalidValue as error:
         listed = "".join(f"\n- {one}" for one in error.problems[:MAX_PROBLEMS])
         raise CallerError(f"--form {file} cannot be asked, so nobody was asked:{listed}") from None
-    if any(question.rules.pattern is not None for question in form.questions):
+    if form.has_pattern:
         # A bot matches it against people's answers. The file may come from a checkout that others write to.
         raise CallerError(
             f"--form {file} has a pattern, which could take hours to match: use a `kind`, or pass the form from Python."

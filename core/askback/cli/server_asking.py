@@ -19,6 +19,7 @@ from askback.client.result import AskOutcome
 from askback.domain.ask import check_key
 from askback.domain.ask_policy import Reasons
 from askback.domain.form import Form
+from askback.doors.tokens import is_sendable
 from askback.errors import CallerError, OperatorError
 from askback.text.redaction import register_secrets
 from askback.text.terminal import to_terminal_text
@@ -51,7 +52,7 @@ def read_server(url: str, token_file: Path | None, settings: Settings) -> Server
             token = read_input_file(token_file, TOKEN_BYTES).strip()
         except UnusableFile as error:
             raise CallerError(f"--token-file {token_file} {error}.") from None
-    if not token.isascii() or not token.isprintable() or " " in token or not token:
+    if not token or not is_sendable(token):
         raise OperatorError("The token for --server is not one: it has spaces or other characters, or is empty.")
     register_secrets(token)
     return Server.read(url, token)
