@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from askback.cli.command import Command
-from askback.errors import AskbackError, CallerError, OperatorError
+from askback.errors import CallerError, OperatorError
 from askback.internal.extras import import_extra
 from askback.runtime.process import run_to_end
 from askback.settings.config_option import Config, report_unread
 
 if TYPE_CHECKING:
-    from askback.doors.caller_asks import CallerAsks
     from askback.doors.rules import DoorRules
     from askback.doors.tokens import Tokens
     from askback.settings.address import Address
@@ -190,7 +189,7 @@ async def _serve(
 
             principal = build_stdio_principal(name)
             mcp = McpDoor(door, lambda _: principal, call_wait=call_wait, permit=permit)
-            await _resume(asks, (principal,))
+            await asks.resume((principal,))
             resume_collector()
             await serve_stdio(mcp.create_server(__version__))
         else:
@@ -198,22 +197,12 @@ async def _serve(
 
             known = _read_tokens(settings, tokens)
             mcp = McpDoor(door, find_http_principal, call_wait=call_wait, permit=permit)
-            await _resume(asks, tuple(map(build_http_principal, known.digests)))
+            await asks.resume(tuple(map(build_http_principal, known.digests)))
             resume_collector()
             await serve_http(mcp.create_server(__version__), address, known, hosts)
     finally:
         await asks.close()
     return 0
-
-
-async def _resume(asks: CallerAsks, principals: tuple[str, ...]) -> None:
-    """Serve the open questions of an earlier process. If that fails, each later call reports the reason."""
-    from logging import getLogger
-
-    try:
-        await asks.resume(principals)
-    except AskbackError as error:
-        getLogger("askback.door").warning("Could not look for open questions: %s", error, extra={"action": "resume"})
 
 
 def _build_rules(

@@ -48,6 +48,7 @@ class HttpDoor:
         self._asks = asks
         self._document = build_document(version)
         self._doors: dict[str, tuple[Caller, Door]] = {}
+        """The door of each caller by its name, with the caller's rules at that time."""
 
     def create_application(self) -> web.Application:
         """Return the application to serve."""
@@ -71,10 +72,6 @@ class HttpDoor:
     async def _end_waits(self, application: web.Application) -> None:
         del application
         await self._asks.close()
-
-    def forget_doors(self) -> None:
-        """Forget what was looked up for callers whose rules have changed."""
-        self._doors = {name: known for name, known in self._doors.items() if self._callers.has(known[0])}
 
     async def _report_health(self, request: web.Request) -> web.Response:
         del request
