@@ -156,8 +156,7 @@ class McpDoor:
 
     async def _ask(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
         parsed = parse_input("ask", AskInput, given)
-        form, vote = build_question(parsed)
-        kind = "ask" if parsed.form is None else "form"
+        kind, form, vote = build_question(parsed)
         return _build_answer(await self._door.ask(call, kind, form, vote, parsed.place))
 
     async def _ask_questions(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
