@@ -5,14 +5,15 @@ The key of an ask names the framework, the run and the call. So a process that w
 
 from __future__ import annotations
 
-__all__ = ["FrameworkDoor", "build_rules"]
+__all__ = ["FrameworkDoor", "ResumableDoor", "build_rules"]
 
 import json
 import math
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import NoReturn
+from types import TracebackType
+from typing import NoReturn, Self
 
 from askback.client.addressing import Names, to_tuple
 from askback.client.duration_parameters import Duration, parse_durations, parse_wait
@@ -156,6 +157,33 @@ class FrameworkDoor:
         if question.kind == "permit":
             return people.build_approval_policy(self._rules.approvals, question.digest)
         return people.build_policy(self._rules, None)
+
+
+class ResumableDoor:
+    """The methods that the doors of all frameworks have. A run that was interrupted is resumed later."""
+
+    def __init__(self, door: FrameworkDoor) -> None:
+        self._door = door
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stop waiting. Open questions stay open, and a later process finds them."""
+        await self._door.close()
+
+    async def list_answered(self) -> tuple[str, ...]:
+        """Return the ids of the threads or conversations in which people have answered. They wait for `resume`."""
+        return await self._door.hand_overs.list_answered_runs(self._door.framework)
+
+    async def list_waiting(self) -> tuple[str, ...]:
+        """Return the ids of all threads or conversations that wait for people, answered or not."""
+        return await self._door.hand_overs.list_waiting_runs(self._door.framework)
 
 
 def _identify(call: CallId) -> str:
