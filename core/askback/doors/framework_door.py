@@ -8,6 +8,7 @@ from __future__ import annotations
 __all__ = ["FrameworkDoor", "ResumableDoor", "build_rules"]
 
 import json
+import logging
 import math
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -26,9 +27,12 @@ from askback.doors.caller_asks import CallerAsks, NewAsk
 from askback.doors.hand_over import HandOvers, NotClaimed, OutcomeUnknown
 from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rules
 from askback.doors.tool_inputs import check_secrets
+from askback.errors import AskbackError
 from askback.settings.core import Settings
 from askback.settings.environment import load_settings
 from askback.store.url import parse_database_url
+
+log = logging.getLogger("askback.door")
 
 REPORT_SECONDS = 3600.0
 CHANGED = "The agent asks again, since the call has changed."
@@ -135,7 +139,7 @@ class FrameworkDoor:
                 await self._cancel(one.id, one.ask_id, OUTDATED)
 
     async def refuse_unknown(self, hand_over: HandOver, advice: str) -> NoReturn:
-        """Raise `OutcomeUnknown`, after people have been told."""
+        """Deliver the notice about a hand-over, and raise `OutcomeUnknown`."""
         await self._deliver()
         raise OutcomeUnknown(hand_over, advice)
 
@@ -149,9 +153,15 @@ class FrameworkDoor:
             await self._asks.cancel(ask, reason)
 
     async def _deliver(self) -> None:
-        """Let pending notices be delivered, if no bot runs."""
-        people = await self._book.look_up(self._rules.places[0])
-        await self._asks.serve(people.found.place.platform)
+        """Let pending notices be delivered, if no bot runs. An error is logged only, since the caller raises another.
+
+        The notice stays in the outbox, so the next process on this database delivers it.
+        """
+        try:
+            people = await self._book.look_up(self._rules.places[0])
+            await self._asks.serve(people.found.place.platform)
+        except AskbackError as error:
+            log.warning("Could not deliver a notice now: %s", error, extra={"action": "notice_failed"})
 
     def _build_policy(self, people: Addressees, question: CallQuestion) -> Policy:
         if question.kind == "permit":

@@ -114,7 +114,11 @@ class HandOvers:
         try:
             yield
         except BaseException:
-            await asyncio.shield(self._end_claim(renewal, lambda store: store.abandon_hand_overs(holder)))
+            try:
+                await asyncio.shield(self._end_claim(renewal, lambda store: store.abandon_hand_overs(holder)))
+            except OperatorError as error:
+                # Nobody renews the claim, so the outcome is unknown soon. The error of the block matters more.
+                log.warning("Could not record that a claim failed: %s", error, extra={"action": "claim_not_ended"})
             raise
         await asyncio.shield(self._end_claim(renewal, lambda store: store.acknowledge_hand_overs(holder)))
 
