@@ -50,6 +50,7 @@ class CallerFile:
         return self._callers is not None and self._callers.by_name.get(caller.name) == caller
 
     def list_names(self) -> tuple[str, ...]:
+        """Return the names of the callers; empty while the file cannot be read."""
         return () if self._callers is None else tuple(self._callers.by_name)
 
     async def watch(self) -> None:

@@ -29,12 +29,12 @@ from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rul
 from askback.doors.tool_inputs import check_secrets
 from askback.errors import AskbackError
 from askback.settings.core import Settings
-from askback.settings.environment import load_settings
 from askback.store.url import parse_database_url
 
 log = logging.getLogger("askback.door")
 
 REPORT_SECONDS = 3600.0
+"""Seconds between two reports of a wait, which nobody receives here."""
 CHANGED = "The agent asks again, since the call has changed."
 OUTDATED = "The agent no longer waits for this."
 
@@ -79,8 +79,7 @@ def build_rules(
 class FrameworkDoor:
     """Asks people about the calls of a framework, and hands each outcome over once."""
 
-    def __init__(self, framework: str, rules: DoorRules, settings: Settings | None = None) -> None:
-        settings = load_settings() if settings is None else settings
+    def __init__(self, framework: str, rules: DoorRules, settings: Settings) -> None:
         where = parse_database_url(settings.database_url)
         self.framework = framework
         self.hand_overs = HandOvers(where)

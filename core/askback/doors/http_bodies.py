@@ -1,8 +1,8 @@
-"""The bodies of `askback serve`: what callers send, and what they get."""
+"""The bodies of `askback serve`, and the limits of its requests: what callers send, and what they get."""
 
 from __future__ import annotations
 
-__all__ = ["AskBody", "AskList", "CancelBody", "PendingAsk", "build_question"]
+__all__ = ["LONGEST_KEY", "MAX_WAIT", "AskBody", "AskList", "CancelBody", "PendingAsk", "build_question"]
 
 from typing import Annotated, cast
 
@@ -17,6 +17,10 @@ from askback.doors.tool_inputs import AskInput
 from askback.errors import CallerError, InvalidValue
 from askback.tools.lenient_parser import LenientText, as_list
 
+MAX_WAIT = 300.0
+"""Longest wait of one request, in seconds. Proxies end requests that take longer."""
+LONGEST_KEY = 255
+"""Maximum number of characters of an Idempotency-Key."""
 MAX_VOTERS = 100
 """Largest number of votes that a caller can ask for."""
 

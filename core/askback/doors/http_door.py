@@ -21,7 +21,7 @@ from askback.doors.callers import Caller, Scope
 from askback.doors.claude_hooks import HookBody, answer_hook, build_call_id
 from askback.doors.door import Call, Door
 from askback.doors.http_access import CALLER, HttpAccess, NotAllowed, RequestProblem
-from askback.doors.http_bodies import AskBody, AskList, CancelBody, PendingAsk, build_question
+from askback.doors.http_bodies import LONGEST_KEY, MAX_WAIT, AskBody, AskList, CancelBody, PendingAsk, build_question
 from askback.doors.openapi import build_document
 from askback.doors.tool_inputs import PermitInput, repair_texts
 from askback.errors import AskbackError, to_problems
@@ -30,12 +30,8 @@ log = logging.getLogger("askback.door")
 
 MAX_BODY: Final = 1_000_000
 """Largest body in bytes. A body without a valid token is not read."""
-MAX_WAIT: Final = 300.0
-"""Longest wait of one request, in seconds. Proxies end requests that take longer."""
 EVENT_SECONDS: Final = 15.0
 """Seconds between two comments of a stream, which keep proxies from closing it."""
-LONGEST_KEY: Final = 255
-"""Maximum number of characters of an Idempotency-Key."""
 
 BodyT = TypeVar("BodyT", bound=BaseModel)
 

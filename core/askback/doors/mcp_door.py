@@ -26,7 +26,8 @@ from askback.domain.ask import Ask
 from askback.doors.door import LONGEST_CALL_ID, Call, Door
 from askback.doors.mcp_tasks import TASKS, McpTasks, TaskParams, has_tasks
 from askback.doors.mcp_tools import INSTRUCTIONS, describe_tools
-from askback.doors.permission import QUESTIONS, deny
+from askback.doors.permission import deny
+from askback.doors.results import QUESTIONS
 from askback.doors.tool_inputs import (
     AskInput,
     CancelInput,
