@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from askback.cli.server_asking import ServerAsking
-    from askback.client.progress_output import Telling
+    from askback.client.progress_output import TerminalProgress
     from askback.client.result import AskOutcome
     from askback.domain.form import Form
 
@@ -153,7 +153,7 @@ def ask(
     """  # noqa: E501 - typer keeps line breaks
     from askback.cli.server_asking import ServerAsking, build_question, read_server, refuse_options
     from askback.client.api import ask_async
-    from askback.client.progress_output import Telling
+    from askback.client.progress_output import TerminalProgress
     from askback.observability.logs import configure_logging
     from askback.settings.core import Settings
     from askback.settings.environment import load_settings
@@ -165,7 +165,7 @@ def ask(
         configure_logging(
             settings.log_level if "log_level" in list_set_fields(Settings) else "ERROR", settings.log_format
         )
-        telling = Telling(_write_line)
+        progress = TerminalProgress(_write_line)
         if server is not None:
             refuse_options(
                 {
@@ -211,9 +211,9 @@ def ask(
             escalate=_parse_escalations(escalate or ()),
             details=None if details is None else _read_details(details),
             key=key,
-            progress=telling,
+            progress=progress,
         )
-        code = run_to_end(_report_outcome(asking, telling), terminated_code=TERMINATED)
+        code = run_to_end(_report_outcome(asking, progress), terminated_code=TERMINATED)
     except AskbackError as error:
         for line in str(error).splitlines():
             _write_line(line)
@@ -221,7 +221,9 @@ def ask(
     raise typer.Exit(code)
 
 
-async def _report_outcome(asking: Coroutine[object, object, AskOutcome], telling: Telling | ServerAsking) -> int:
+async def _report_outcome(
+    asking: Coroutine[object, object, AskOutcome], progress: TerminalProgress | ServerAsking
+) -> int:
     import asyncio
 
     from askback.client.result import exit_code, format_sentence
@@ -229,7 +231,7 @@ async def _report_outcome(asking: Coroutine[object, object, AskOutcome], telling
     try:
         outcome = await asking
     except asyncio.CancelledError:
-        _write_line(telling.format_farewell())
+        _write_line(progress.format_farewell())
         raise
     _write_line(format_sentence(outcome))
     _print(outcome)
@@ -291,7 +293,7 @@ def _read_form(file: Path) -> Form:
     except InvalidValue as error:
         listed = "".join(f"\n- {one}" for one in error.problems[:MAX_PROBLEMS])
         raise CallerError(f"--form {file} cannot be asked, so nobody was asked:{listed}") from None
-    if any(question.rules.pattern is not None for question in form.questions):
+    if form.has_pattern:
         # A bot matches it against people's answers. The file may come from a checkout that others write to.
         raise CallerError(
             f"--form {file} has a pattern, which could take hours to match: use a `kind`, or pass the form from Python."

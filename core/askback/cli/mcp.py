@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from askback.cli.command import Command
-from askback.cli.time_option import parse_time, parse_wait
-from askback.errors import AskbackError, CallerError, OperatorError
+from askback.errors import CallerError, OperatorError
 from askback.internal.extras import import_extra
 from askback.runtime.process import run_to_end
 from askback.settings.config_option import Config, report_unread
 
 if TYPE_CHECKING:
-    from askback.doors.caller_asks import CallerAsks
     from askback.doors.rules import DoorRules
     from askback.doors.tokens import Tokens
     from askback.settings.address import Address
@@ -149,14 +147,13 @@ def mcp(
         raise CallerError("--tokens and --allow-host need --http: add --http PORT, or leave them out.")
     if http is not None and name is not None:
         raise CallerError("With --http, the token names the agent: leave out --name.")
-    limit = None if call_wait is None else parse_wait("call-wait", call_wait)
     raise typer.Exit(
         run_to_end(
             _serve(
                 settings,
                 rules,
                 permit=permit,
-                call_wait=limit,
+                call_wait=None if call_wait is None else _parse_call_wait(call_wait),
                 name=name,
                 address=_parse_address(http),
                 tokens=tokens,
@@ -192,7 +189,7 @@ async def _serve(
 
             principal = build_stdio_principal(name)
             mcp = McpDoor(door, lambda _: principal, call_wait=call_wait, permit=permit)
-            await _resume(asks, (principal,))
+            await asks.resume((principal,))
             resume_collector()
             await serve_stdio(mcp.create_server(__version__))
         else:
@@ -200,22 +197,12 @@ async def _serve(
 
             known = _read_tokens(settings, tokens)
             mcp = McpDoor(door, find_http_principal, call_wait=call_wait, permit=permit)
-            await _resume(asks, tuple(map(build_http_principal, known.digests)))
+            await asks.resume(tuple(map(build_http_principal, known.digests)))
             resume_collector()
             await serve_http(mcp.create_server(__version__), address, known, hosts)
     finally:
         await asks.close()
     return 0
-
-
-async def _resume(asks: CallerAsks, principals: tuple[str, ...]) -> None:
-    """Serve the open questions of an earlier process. If that fails, each later call reports the reason."""
-    from logging import getLogger
-
-    try:
-        await asks.resume(principals)
-    except AskbackError as error:
-        getLogger("askback.door").warning("Could not look for open questions: %s", error, extra={"action": "resume"})
 
 
 def _build_rules(
@@ -227,20 +214,29 @@ def _build_rules(
     approvers: list[str] | None,
     requested_by: list[str] | None,
 ) -> DoorRules:
+    from askback.client.duration_parameters import parse_durations, parse_wait
+    from askback.client.parameter_names import SHELL
     from askback.doors.rules import DoorRules
 
-    limit = settings.timeout if wait is None else parse_wait("wait", wait)
     rules = DoorRules(
         places=tuple(to or ()),
         answerers=tuple(who or ()),
         approvers=tuple(approvers or ()),
         requesters=tuple(requested_by or ()),
-        wait=None if limit == math.inf else limit,
-        remind=tuple(parse_time("remind", one) for one in remind or ()),
+        wait=settings.timeout if wait is None else parse_wait("wait", wait, SHELL),
+        remind=parse_durations("remind", remind or (), SHELL),
         approvals=settings.approvals,
     )
     rules.check()
     return rules
+
+
+def _parse_call_wait(text: str) -> float:
+    from askback.client.duration_parameters import parse_wait
+    from askback.client.parameter_names import SHELL
+
+    seconds = parse_wait("call_wait", text, SHELL)
+    return math.inf if seconds is None else seconds
 
 
 def _parse_address(http: str | None) -> Address | None:

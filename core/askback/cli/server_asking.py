@@ -4,7 +4,6 @@ from __future__ import annotations
 
 __all__ = ["ServerAsking", "build_question", "read_server", "refuse_options"]
 
-import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,13 +11,15 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from askback.cli.input_file import UnusableFile, read_input_file
-from askback.cli.time_option import parse_wait
+from askback.client.duration_parameters import parse_wait
 from askback.client.http_client import Server, ServerQuestion, ask_server
 from askback.client.http_result import AskResult
+from askback.client.parameter_names import SHELL
 from askback.client.result import AskOutcome
 from askback.domain.ask import check_key
 from askback.domain.ask_policy import Reasons
 from askback.domain.form import Form
+from askback.doors.tokens import is_sendable
 from askback.errors import CallerError, OperatorError
 from askback.text.redaction import register_secrets
 from askback.text.terminal import to_terminal_text
@@ -51,7 +52,7 @@ def read_server(url: str, token_file: Path | None, settings: Settings) -> Server
             token = read_input_file(token_file, TOKEN_BYTES).strip()
         except UnusableFile as error:
             raise CallerError(f"--token-file {token_file} {error}.") from None
-    if not token.isascii() or not token.isprintable() or " " in token or not token:
+    if not token or not is_sendable(token):
         raise OperatorError("The token for --server is not one: it has spaces or other characters, or is empty.")
     register_secrets(token)
     return Server.read(url, token)
@@ -87,7 +88,7 @@ def build_question(
         quorum=quorum,
         refusals=refusals,
         reasons=reasons,
-        timeout=None if (limit := parse_wait("wait", wait)) == math.inf else limit,
+        timeout=parse_wait("wait", wait, SHELL),
     )
 
 

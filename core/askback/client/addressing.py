@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 __all__ = [
+    "Names",
     "add_name_to_errors",
     "build_who",
     "check_possible",
     "format_names",
     "look_up_names",
     "parse_address",
+    "to_tuple",
 ]
 
 from collections.abc import Iterable, Sequence
@@ -24,6 +26,14 @@ from askback.ports.platform import DeliveryError, MessageNotFound, RetryableErro
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+Names = str | Sequence[str]
+"""One name, or several."""
+
+
+def to_tuple(names: Names) -> tuple[str, ...]:
+    """Return one name or several as a tuple."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def parse_address(to: str, platforms: Sequence[str], terms: Terms = PYTHON) -> tuple[str | None, str]:

@@ -9,18 +9,16 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from typing import ParamSpec
 
+from askback.client.addressing import Names, to_tuple
 from askback.client.ask_and_wait import Progress, ask_people
-from askback.client.parameter_names import Terms
+from askback.client.duration_parameters import Duration, parse_duration, parse_durations, parse_wait
 from askback.client.request import AskRequest
 from askback.client.result import AskOutcome
 from askback.domain.ask import check_key
-from askback.domain.ask_policy import LONGEST_WAIT, Reasons
+from askback.domain.ask_policy import Reasons
 from askback.domain.form import Form
 from askback.errors import CallerError
-from askback.settings.durations import parse_duration
 
-Names = str | Sequence[str]
-Duration = str | float
 P = ParamSpec("P")
 
 
@@ -57,6 +55,7 @@ async def ask_async(
     """
     progress = progress or Progress()
     terms = progress.terms
+    no_deadline = "forever" if terms.is_shell else "None for no deadline"
     if key is not None:
         check_key(key)
     request = None
@@ -69,22 +68,19 @@ async def ask_async(
             question=question or "",
             to=to,
             form=form,
-            options=_to_tuple(options),
-            yes=None if yes is None else _to_tuple(yes),
-            no=None if no is None else _to_tuple(no),
-            approvers=_to_tuple(approvers),
+            options=to_tuple(options),
+            yes=None if yes is None else to_tuple(yes),
+            no=None if no is None else to_tuple(no),
+            approvers=to_tuple(approvers),
             quorum=quorum,
             refusals=refusals,
             reasons=reasons,
-            requested_by=_to_tuple(requested_by),
+            requested_by=to_tuple(requested_by),
             own=own,
-            wait=_parse_wait(wait, terms),
-            remind=tuple(
-                _parse_duration("remind", after, terms)
-                for after in ((remind,) if isinstance(remind, str | int | float) else remind)
-            ),
+            wait=None if wait is None else parse_wait("wait", wait, terms, no_deadline),
+            remind=parse_durations("remind", remind, terms),
             escalate={
-                _parse_duration("escalate", after, terms): _to_tuple(names) for after, names in (escalate or {}).items()
+                parse_duration("escalate", after, terms): to_tuple(names) for after, names in (escalate or {}).items()
             },
             details=details,
             terms=terms,
@@ -113,26 +109,3 @@ def _to_sync(function: Callable[P, Coroutine[object, object, AskOutcome]]) -> Ca
 
 ask = _to_sync(ask_async)
 """Ask and wait as `ask_async` does, outside an event loop. Raises `CallerError` inside one."""
-
-
-def _parse_wait(duration: Duration | None, terms: Terms) -> float | None:
-    """Return the wait in seconds; None means no deadline. Raises `CallerError`."""
-    if duration is None or (isinstance(duration, str) and duration.strip().casefold() in {"forever", "never"}):
-        return None
-    return _parse_duration("wait", duration, terms)
-
-
-def _parse_duration(parameter: str, duration: Duration, terms: Terms) -> float:
-    given = terms.format_parameter(parameter, duration)
-    try:
-        length = parse_duration(duration) if isinstance(duration, str) else float(duration)
-    except ValueError as error:
-        raise CallerError(f"{given} {error}.") from None
-    if not 0 < length <= LONGEST_WAIT:
-        forever = "" if parameter != "wait" else ", or forever" if terms.is_shell else ", or None for no deadline"
-        raise CallerError(f"{given} is out of range: use more than 0 seconds, at most ten years{forever}.")
-    return length
-
-
-def _to_tuple(given: Names) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)

@@ -17,7 +17,7 @@ from askback.client.session import AskSession, open_session
 from askback.domain.ask import Ask
 from askback.errors import AskbackError, CallerError
 from askback.ports.bot import Bot
-from askback.ports.installed_bots import get_bot, list_bot_names, load_bots
+from askback.ports.installed_bots import find_only_bot, get_bot, list_bot_names
 from askback.settings.core import Settings
 from askback.settings.environment import load_settings
 from askback.settings.working_directory import describe_unread_database, describe_unread_file
@@ -111,11 +111,11 @@ async def _prepare_request(request: AskRequest, key: str, *, again: bool = False
 
 
 def _get_only_bot(terms: Terms) -> Bot:
-    configured = [bot for bot in load_bots().values() if bot.is_configured()]
-    if len(configured) != 1:
+    bot = find_only_bot()
+    if bot is None:
         names = " or ".join(terms.format_parameter("to", f"{name}:#channel") for name in list_bot_names())
         raise CallerError(f"Not exactly one platform has a token, so name the platform: {names}.")
-    return configured[0]
+    return bot
 
 
 def _find_by_key(where: DatabaseLocation, key: str, *, alone: bool) -> Ask | None:

@@ -19,6 +19,7 @@ from askback.errors import CallerError, OperatorError
 from askback.internal.values import Value
 from askback.ports.platform import RetryableError
 from askback.ports.retries import call_again
+from askback.settings.address import is_address, is_loopback
 
 WAIT_SECONDS: Final = 50.0
 """Seconds that one request waits. Many proxies end requests after a minute."""
@@ -32,7 +33,6 @@ LARGEST: Final = 4_000_000
 """Largest answer in bytes."""
 AGAIN: Final = frozenset({429, 502, 503, 504})
 """Statuses after which the same request may succeed later."""
-LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class Server(Value):
@@ -43,13 +43,8 @@ class Server(Value):
 
     @classmethod
     def read(cls, url: str, token: str) -> Server:
-        """Raises `CallerError` if the URL is not one of a server."""
-        try:
-            parts = urlsplit(url)
-            is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            is_valid = False
-        if not is_valid or "@" in url or "?" in url or "#" in url:
+        """Return the server at a URL. Raises `CallerError` if the URL is not one of a server."""
+        if not is_address(url, "http", "https") or "@" in url or "?" in url or "#" in url:
             raise CallerError(f"--server {url} is not the URL of a server: give one such as https://ask.example.com.")
         return cls(url=url.rstrip("/"), token=SecretStr(token))
 
@@ -57,7 +52,7 @@ class Server(Value):
     def is_in_clear(self) -> bool:
         """True if others on the network could read the token."""
         parts = urlsplit(self.url)
-        return parts.scheme == "http" and parts.hostname not in LOCAL
+        return parts.scheme == "http" and not is_loopback(parts.hostname)
 
 
 class ServerQuestion(Value):
@@ -85,9 +80,8 @@ async def ask_server(
     `OperatorError`, or `RetryableError` if the server cannot be reached.
     """
     headers = {"Authorization": f"Bearer {server.token.get_secret_value()}"}
-    async with aiohttp.ClientSession(
-        headers=headers, timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS), auto_decompress=True
-    ) as session:
+    timeout = aiohttp.ClientTimeout(total=REQUEST_SECONDS)
+    async with aiohttp.ClientSession(headers=headers, timeout=timeout) as session:
         body = question.model_dump(mode="json", exclude_defaults=True)
         result = await _send(session, server, "POST", "/v1/asks?wait=0", body, {"Idempotency-Key": key})
         report(result)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Telling"]
+__all__ = ["TerminalProgress"]
 
 from collections.abc import Callable
 from datetime import datetime
@@ -19,7 +19,7 @@ from askback.internal.clock import utc_now
 from askback.text.terminal import to_terminal_text
 
 
-class Telling(Progress):
+class TerminalProgress(Progress):
     """Report each event once, in a sentence."""
 
     terms = SHELL

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NO", "AskRequest", "Prepared", "prepare"]
+__all__ = ["AskRequest", "Prepared", "prepare"]
 
 from collections.abc import Mapping
 from dataclasses import dataclass

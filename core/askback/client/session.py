@@ -5,7 +5,7 @@ One session serves any number of asks on one platform. It changes over when a bo
 
 from __future__ import annotations
 
-__all__ = ["LOOK_SECONDS", "AskSession", "open_session"]
+__all__ = ["AskSession", "open_session"]
 
 import asyncio
 import time
@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection
 
+from askback.client.external_writes import write
 from askback.domain.ask import Ask
 from askback.errors import OperatorError
 from askback.manager import QuestionManager
@@ -24,7 +25,6 @@ from askback.ports.bot import Bot
 from askback.ports.installed_bots import get_bot, load_bots
 from askback.runtime.app import running
 from askback.runtime.shutdown import end_tasks
-from askback.runtime.wakeup import wake_worker
 from askback.settings.core import Settings
 from askback.store.external_access import (
     DatabaseLocation,
@@ -32,14 +32,12 @@ from askback.store.external_access import (
     DatabaseNotReady,
     find_worker_pid,
     list_worker_platforms,
-    open_for_writing,
     read_snapshot,
 )
 from askback.store.notifications import LISTENING_BESIDE, Signal
 from askback.store.postgres.address import PostgresAddress
 from askback.store.queries import asks
 from askback.store.sqlite.lockfile import ASKING, DatabaseInUse
-from askback.store.store import Store
 from askback.store.transaction_events import AskSettled, Event
 
 T = TypeVar("T")
@@ -366,11 +364,7 @@ class _OtherProcess:
         return await self._write(lambda manager: manager.cancel(ask_id, reason=reason))
 
     async def _write(self, work: Callable[[QuestionManager], Awaitable[T]]) -> T:
-        async with open_for_writing(self._where) as database:
-            done = await work(QuestionManager(Store(database), self._settings.limits))
-        if not isinstance(self._where, PostgresAddress):
-            wake_worker(self._where)
-        return done
+        return await write(self._where, lambda store: work(QuestionManager(store, self._settings.limits)))
 
 
 def _is_whole(bot: Bot) -> bool:

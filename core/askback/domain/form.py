@@ -234,6 +234,11 @@ class Form(Value):
         """True if it has one question only: choosing an option settles it, without a review."""
         return len(self.questions) == 1
 
+    @property
+    def has_pattern(self) -> bool:
+        """True if a written answer must match a pattern, which can take hours: Python's patterns have no limit."""
+        return any(question.rules.pattern is not None for question in self.questions)
+
     def get_header(self, index: int) -> str:
         """Return the short name of a question for cards and reviews: its header, or Q1, Q2 …"""
         return self.questions[index].header or f"Q{index + 1}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CallQuestion", "Unanswered"]
+__all__ = ["CallQuestion", "Unanswered", "get_answered"]
 
 from dataclasses import dataclass
 from typing import Literal
@@ -35,3 +35,11 @@ class CallQuestion:
     form: Form
     digest: str
     """A digest of what is shown."""
+
+
+def get_answered(ask: Ask) -> Outcome:
+    """Return the outcome of a settled ask that people answered. Raises `Unanswered`."""
+    assert ask.outcome is not None
+    if ask.outcome.status != "answered":
+        raise Unanswered(ask, ask.outcome)
+    return ask.outcome

@@ -33,7 +33,6 @@ from askback.errors import AskbackError, OperatorError
 from askback.internal.clock import monotonic, utc_now
 from askback.manager import build_ask
 from askback.settings.core import Settings
-from askback.store.errors import StoreError
 from askback.store.external_access import DatabaseLocation, DatabaseNotFound, DatabaseNotReady, read_snapshot
 from askback.store.queries import asks
 
@@ -97,13 +96,19 @@ class CallerAsks:
         self._asking = asyncio.Lock()
 
     async def resume(self, principals: Sequence[str]) -> None:
-        """Serve the open asks of these principals, which an earlier process of this door asked."""
-        for principal in principals:
-            for ask in await self.list_pending(principal):
-                log.info("Resumed an open question.", extra={"action": "resumed", "ask_id": ask.id})
-                self._follow(ask)
-                if parse_kind(ask) != "permit":
-                    self._unclaimed[_get_beginning(ask)] = ask.id
+        """Serve the open asks of these principals, which an earlier process of this door asked.
+
+        An error is logged only, since each later call reports its reason.
+        """
+        try:
+            for principal in principals:
+                for ask in await self.list_pending(principal):
+                    log.info("Resumed an open question.", extra={"action": "resumed", "ask_id": ask.id})
+                    self._follow(ask)
+                    if parse_kind(ask) != "permit":
+                        self._unclaimed[_get_beginning(ask)] = ask.id
+        except AskbackError as error:
+            log.warning("Could not look for open questions: %s", error, extra={"action": "resume"})
 
     async def ask(self, principal: str, new: NewAsk) -> Ask:
         """Store the ask, or return the one of an earlier call that was the same. The result may be settled.
@@ -234,7 +239,7 @@ class CallerAsks:
                 newest = await session.wait(ask.id)
                 settled.set_result(newest)
                 await session.wait_until_drawn(newest)
-        except (AskbackError, StoreError) as error:
+        except AskbackError as error:
             log.error("Could not wait for a question: %s", error, extra={"action": "not_served", "ask_id": ask.id})
             if not settled.done():
                 settled.set_exception(error)

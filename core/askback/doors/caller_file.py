@@ -6,8 +6,8 @@ __all__ = ["CallerFile"]
 
 import asyncio
 import logging
+import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -50,10 +50,11 @@ class CallerFile:
         return self._callers is not None and self._callers.by_name.get(caller.name) == caller
 
     def list_names(self) -> tuple[str, ...]:
+        """Return the names of the callers; empty while the file cannot be read."""
         return () if self._callers is None else tuple(self._callers.by_name)
 
-    async def watch(self, changed: Callable[[], None]) -> None:
-        """Read the file again whenever it has changed, until cancelled. `changed` is called after that."""
+    async def watch(self) -> None:
+        """Read the file again whenever it has changed, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             try:
@@ -62,45 +63,41 @@ class CallerFile:
                 if self._callers is not None:
                     log.error("All requests are refused until this is solved: %s", error, extra={"action": "callers"})
                 self._version = self._callers = None
-                changed()
                 continue
             if callers is not None:
                 self._version, self._callers = version, callers
                 log.info("Read %d callers again.", len(callers.by_name), extra={"action": "callers"})
-                changed()
 
     def _read_if_changed(self) -> tuple[_Version | None, Callers | None]:
-        version = self._version
-        if version is not None and self._get_version() == version:
-            return version, None
-        return self._read()
-
-    def _get_version(self) -> _Version:
         try:
-            found = self._file.stat()
+            if self._version is not None and _to_version(self._file.stat()) == self._version:
+                return self._version, None
         except OSError as error:
             raise self._build_error(error.strerror) from None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return self._read()
 
     def _read(self) -> tuple[_Version, Callers]:
-        version = self._get_version()  # before its text: a change in between is seen at the next look
         try:
             with self._file.open("rb") as opened:
-                mode = stat.S_IMODE(self._file.stat().st_mode)
+                status = os.fstat(opened.fileno())  # before its text: a change in between is seen at the next look
                 text = opened.read(LARGEST + 1)
         except OSError as error:
             raise self._build_error(error.strerror) from None
         if len(text) > LARGEST:
             raise self._build_error(f"it has more than {LARGEST:,} bytes")
-        if mode & (stat.S_IRWXG | stat.S_IRWXO) and self._version is None:
+        if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO) and self._version is None:
             log.warning(
                 "Other users of this machine can read the tokens in %s: chmod 600 %s", self._file, self._file,
                 extra={"action": "callers"},
             )  # fmt: skip
         try:
-            return version, read_callers(text.decode(), str(self._file), self._approvals)
+            return _to_version(status), read_callers(text.decode(), str(self._file), self._approvals)
         except UnicodeDecodeError:
             raise self._build_error("it is not UTF-8 text") from None
 
     def _build_error(self, why: str | None) -> OperatorError:
         return OperatorError(f"Could not read the callers in {self._file}: {why or 'the system refuses it'}.")
+
+
+def _to_version(status: os.stat_result) -> _Version:
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -8,11 +8,13 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Final, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from askback.agent.approvals import ApprovalRules
+from askback.client.duration_parameters import FOREVER
 from askback.domain.ask_policy import LONGEST_WAIT
 from askback.doors.rules import DoorRules
 from askback.doors.tokens import Tokens, hash_token
@@ -37,29 +39,36 @@ class Caller:
     scopes: frozenset[Scope]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Callers:
     """All callers, by their names."""
 
     by_name: Mapping[str, Caller]
-    tokens: Tokens
 
     def find(self, token: str) -> Caller | None:
         """Return the caller with this token; None if none has."""
-        name = self.tokens.find_principal(token)
+        name = self._tokens.find_principal(token)
         return None if name is None else self.by_name[name]
 
-
-def _parse_seconds(value: object) -> object:
-    if isinstance(value, str):
-        return None if value.strip().casefold() in {"forever", "never"} else parse_duration(value)
-    return value
+    @cached_property
+    def _tokens(self) -> Tokens:
+        return Tokens({name: caller.digest for name, caller in self.by_name.items()})
 
 
-_Seconds = Annotated[float, Field(gt=0, le=LONGEST_WAIT, allow_inf_nan=False), BeforeValidator(_parse_seconds)]
-_Names = Annotated[
-    tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), Field(max_length=100)
-]
+def _read_seconds(value: object) -> object:
+    return parse_duration(value) if isinstance(value, str) else value
+
+
+def _read_forever(value: object) -> object:
+    return None if isinstance(value, str) and value.strip().casefold() in FOREVER else value
+
+
+def _read_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+_Seconds = Annotated[float, BeforeValidator(_read_seconds), Field(gt=0, le=LONGEST_WAIT, allow_inf_nan=False)]
+_Names = Annotated[tuple[str, ...], BeforeValidator(_read_list), Field(max_length=100)]
 
 
 class _Entry(BaseModel):
@@ -74,10 +83,8 @@ class _Entry(BaseModel):
     scopes: tuple[Scope, ...] = ("ask", "cancel")
     approvers: _Names = ()
     requested_by: _Names = ()
-    wait: Annotated[_Seconds | None, BeforeValidator(_parse_seconds)] = None
-    remind: Annotated[
-        tuple[_Seconds, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
-    ] = ()
+    wait: Annotated[_Seconds | None, BeforeValidator(_read_forever)] = None
+    remind: Annotated[tuple[_Seconds, ...], BeforeValidator(_read_list)] = ()
 
     def get_digest(self, name: str, source: str) -> bytes:
         if (self.token is None) == (self.token_sha256 is None):
@@ -113,21 +120,19 @@ def read_callers(text: str, source: str, approvals: ApprovalRules) -> Callers:
         )
     if len(tables) > MAX_CALLERS:
         raise OperatorError(f"{source} has more than {MAX_CALLERS:,} callers: split them over several servers.")
-    digests: dict[str, bytes] = {}
     callers: dict[str, Caller] = {}
     for name, table in tables.items():
         entry = _read_entry(name, table, source)
         digest = entry.get_digest(name, source)
-        if digest in digests.values():
+        if any(digest == other.digest for other in callers.values()):
             raise OperatorError(f"[{name}] in {source} has the token of another caller: give each its own.")
         rules = entry.build_rules(approvals)
         try:
             rules.check()
         except CallerError as error:
             raise OperatorError(f"[{name}] in {source}: {_in_file(str(error))}") from None
-        digests[name] = digest
         callers[name] = Caller(name, digest, rules, frozenset(entry.scopes))
-    return Callers(callers, Tokens(digests))
+    return Callers(callers)
 
 
 def _read_entry(name: str, table: object, source: str) -> _Entry:

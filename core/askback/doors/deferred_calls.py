@@ -15,7 +15,7 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolApp
 
 from askback.domain import approval
 from askback.domain.ask import Ask
-from askback.doors.call_question import CallQuestion, Unanswered
+from askback.doors.call_question import CallQuestion, Unanswered, get_answered
 from askback.doors.interrupts import read_value
 from askback.doors.results import format_name
 from askback.doors.tool_decisions import build_call_question, describe_rejection
@@ -61,10 +61,7 @@ def _read_call(part: ToolCallPart, metadata: Mapping[str, Any]) -> DeferredCall:
 
 
 def _read_text(ask: Ask) -> JsonValue:
-    assert ask.outcome is not None
-    if ask.outcome.status != "answered":
-        raise Unanswered(ask, ask.outcome)
-    return "\n".join(ask.outcome.answers[0].labels)
+    return "\n".join(get_answered(ask).answers[0].labels)
 
 
 def _get_arguments(part: ToolCallPart) -> Mapping[str, JsonValue]:
@@ -81,8 +78,8 @@ def build_results(settled: Iterable[tuple[DeferredCall, Ask]]) -> DeferredToolRe
             results.answered_by[call.id] = format_name(outcome.by)
         if call.read is None:
             allowed = approval.is_allowed(ask, call.tool, dict(call.given), own=True)
-            denial = None if allowed else ToolDenied(describe_rejection(call.tool, outcome))
-            results.approvals[call.id] = ToolApproved() if denial is None else denial
+            denial = describe_rejection(call.tool, outcome)
+            results.approvals[call.id] = ToolApproved() if allowed else ToolDenied(denial)
             continue
         try:
             results.calls[call.id] = call.read(ask)

@@ -18,14 +18,13 @@ from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Form
 from askback.doors.caller_asks import CallerAsks, NewAsk, parse_kind
 from askback.doors.permission import (
-    QUESTIONS,
     PermissionAnswer,
     answer_questions,
     answer_request,
     deny,
     deny_undecided,
 )
-from askback.doors.results import CallKind, describe_open, to_result
+from askback.doors.results import QUESTIONS, CallKind, describe_open, to_result
 from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rules
 from askback.doors.tool_inputs import PermitInput, check_secrets
 from askback.errors import AskbackError, CallerError, ModelError
@@ -38,6 +37,8 @@ REPORT_SECONDS: Final = 10.0
 """Seconds between two reports of a call that waits."""
 LONGEST_CALL_ID: Final = 500
 LONGEST_REASON: Final = 500
+ASKED: Final = "the people who were asked"
+"""The people of an ask whose names were not looked up, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +89,13 @@ class Door:
 
     async def wait_for(self, call: Call, ask: Ask) -> dict[str, JsonValue]:
         """Wait for an ask of this caller, and return the result."""
-        asked = "the people who were asked"
-        return self._build_result(call, await self._wait(call, ask, asked), asked)
+        return self._build_result(call, await self._wait(call, ask, ASKED), ASKED)
 
     async def cancel(self, call: Call, ask: Ask, reason: str | None) -> dict[str, JsonValue]:
         """Withdraw an ask of this caller, if it is open, and return the result. Raises `CallerError`."""
         reason = _repair_reason(reason)
         newest = await self._asks.cancel(ask, f"The agent withdrew it{f': {reason}' if reason else '.'}")
-        return self._build_result(call, newest, "the people who were asked")
+        return self._build_result(call, newest, ASKED)
 
     async def find(self, principal: str, ask_id: str) -> Ask | None:
         """Return an ask of this caller; None if the caller has none with that id."""

@@ -5,35 +5,38 @@ The key of an ask names the framework, the run and the call. So a process that w
 
 from __future__ import annotations
 
-__all__ = ["Duration", "FrameworkDoor", "Names", "build_rules"]
+__all__ = ["FrameworkDoor", "ResumableDoor", "build_rules"]
 
 import json
+import logging
 import math
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import NoReturn
+from types import TracebackType
+from typing import NoReturn, Self
 
+from askback.client.addressing import Names, to_tuple
+from askback.client.duration_parameters import Duration, parse_durations, parse_wait
+from askback.client.parameter_names import PYTHON
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import LONGEST_WAIT, Policy, Reasons
+from askback.domain.ask_policy import Policy, Reasons
 from askback.domain.hand_over import CallId, HandOver
 from askback.doors.call_question import CallQuestion
 from askback.doors.caller_asks import CallerAsks, NewAsk
 from askback.doors.hand_over import HandOvers, NotClaimed, OutcomeUnknown
 from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rules
 from askback.doors.tool_inputs import check_secrets
-from askback.errors import CallerError
+from askback.errors import AskbackError
 from askback.settings.core import Settings
-from askback.settings.durations import parse_duration
-from askback.settings.environment import load_settings
 from askback.store.url import parse_database_url
 
+log = logging.getLogger("askback.door")
+
 REPORT_SECONDS = 3600.0
+"""Seconds between two reports of a wait, which nobody receives here."""
 CHANGED = "The agent asks again, since the call has changed."
 OUTDATED = "The agent no longer waits for this."
-
-Names = str | Sequence[str]
-Duration = str | float
 
 
 def build_rules(
@@ -49,7 +52,7 @@ def build_rules(
     reasons: Reasons | None,
 ) -> DoorRules:
     """Return the rules of a door. What is None comes from the settings. Raises `CallerError`."""
-    limit = settings.timeout if wait is None else _parse_wait(wait)
+    limit = settings.timeout if wait is None else parse_wait("wait", wait, PYTHON)
     approvals = settings.approvals
     if wait is not None:
         approvals = replace(approvals, timeout=limit)
@@ -57,14 +60,13 @@ def build_rules(
         approvals = replace(approvals, quorum=quorum)
     if reasons is not None:
         approvals = replace(approvals, reasons=reasons)
-    reminders = (remind,) if isinstance(remind, str | int | float) else remind
     rules = DoorRules(
         places=(to,),
-        answerers=_to_tuple(who),
-        approvers=_to_tuple(approvers),
-        requesters=_to_tuple(requested_by),
+        answerers=to_tuple(who),
+        approvers=to_tuple(approvers),
+        requesters=to_tuple(requested_by),
         wait=limit,
-        remind=tuple(_parse_seconds("remind", one) for one in reminders),
+        remind=parse_durations("remind", remind, PYTHON),
         approvals=approvals,
     )
     if not rules.answerers and rules.approvers:
@@ -77,8 +79,7 @@ def build_rules(
 class FrameworkDoor:
     """Asks people about the calls of a framework, and hands each outcome over once."""
 
-    def __init__(self, framework: str, rules: DoorRules, settings: Settings | None = None) -> None:
-        settings = load_settings() if settings is None else settings
+    def __init__(self, framework: str, rules: DoorRules, settings: Settings) -> None:
         where = parse_database_url(settings.database_url)
         self.framework = framework
         self.hand_overs = HandOvers(where)
@@ -137,7 +138,7 @@ class FrameworkDoor:
                 await self._cancel(one.id, one.ask_id, OUTDATED)
 
     async def refuse_unknown(self, hand_over: HandOver, advice: str) -> NoReturn:
-        """Raise `OutcomeUnknown`, after people have been told."""
+        """Deliver the notice about a hand-over, and raise `OutcomeUnknown`."""
         await self._deliver()
         raise OutcomeUnknown(hand_over, advice)
 
@@ -151,9 +152,15 @@ class FrameworkDoor:
             await self._asks.cancel(ask, reason)
 
     async def _deliver(self) -> None:
-        """Let pending notices be delivered, if no bot runs."""
-        people = await self._book.look_up(self._rules.places[0])
-        await self._asks.serve(people.found.place.platform)
+        """Let pending notices be delivered, if no bot runs. An error is logged only, since the caller raises another.
+
+        The notice stays in the outbox, so the next process on this database delivers it.
+        """
+        try:
+            people = await self._book.look_up(self._rules.places[0])
+            await self._asks.serve(people.found.place.platform)
+        except AskbackError as error:
+            log.warning("Could not deliver a notice now: %s", error, extra={"action": "notice_failed"})
 
     def _build_policy(self, people: Addressees, question: CallQuestion) -> Policy:
         if question.kind == "permit":
@@ -161,25 +168,32 @@ class FrameworkDoor:
         return people.build_policy(self._rules, None)
 
 
+class ResumableDoor:
+    """The methods that the doors of all frameworks have. A run that was interrupted is resumed later."""
+
+    def __init__(self, door: FrameworkDoor) -> None:
+        self._door = door
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stop waiting. Open questions stay open, and a later process finds them."""
+        await self._door.close()
+
+    async def list_answered(self) -> tuple[str, ...]:
+        """Return the ids of the threads or conversations in which people have answered. They wait for `resume`."""
+        return await self._door.hand_overs.list_answered_runs(self._door.framework)
+
+    async def list_waiting(self) -> tuple[str, ...]:
+        """Return the ids of all threads or conversations that wait for people, answered or not."""
+        return await self._door.hand_overs.list_waiting_runs(self._door.framework)
+
+
 def _identify(call: CallId) -> str:
     return json.dumps([call.framework, call.run, call.call])
-
-
-def _to_tuple(names: Names) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _parse_wait(wait: Duration) -> float | None:
-    if isinstance(wait, str) and wait.strip().casefold() in {"forever", "never"}:
-        return None
-    return _parse_seconds("wait", wait)
-
-
-def _parse_seconds(name: str, given: Duration) -> float:
-    try:
-        seconds = parse_duration(given) if isinstance(given, str) else float(given)
-    except ValueError as error:
-        raise CallerError(f"{name}={given!r} {error}.") from None
-    if not 0 < seconds <= LONGEST_WAIT:
-        raise CallerError(f"{name}={given!r} is out of range: use more than 0 seconds, at most ten years.")
-    return seconds

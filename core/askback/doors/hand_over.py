@@ -13,12 +13,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 
+from askback.client.external_writes import write
 from askback.domain.hand_over import CallId, ClaimResult, HandOver
 from askback.errors import CallerError, OperatorError
-from askback.runtime.wakeup import wake_worker
 from askback.store.errors import StoreError
-from askback.store.external_access import DatabaseLocation, DatabaseNotFound, DatabaseNotReady, open_for_writing
-from askback.store.postgres.address import PostgresAddress
+from askback.store.external_access import DatabaseLocation, DatabaseNotFound, DatabaseNotReady
 from askback.store.queries.hand_overs import CLAIM_SECONDS
 from askback.store.store import Store
 
@@ -30,8 +29,6 @@ RENEWALS = 3
 """Renewals of a claim within the time after which it is lost."""
 CLAIMS = 3
 """Most attempts to claim, if it is unknown whether the commit of each earlier one succeeded."""
-
-
 _REASONS: Final[Mapping[ClaimResult, str]] = {
     "taken": "Another process is just handing it over: wait for that one.",
     "acknowledged": "It was handed over before, and the agent has continued from there: continue its newest state.",
@@ -78,18 +75,15 @@ class HandOvers:
 
     async def list_of_run(self, framework: str, run: str) -> tuple[HandOver, ...]:
         """Return all hand-overs of a run, after lost claims were marked as unknown."""
-        try:
-            return await self._write(lambda store: store.list_hand_overs(framework, run))
-        except (DatabaseNotFound, DatabaseNotReady):
-            return ()  # the first question creates or upgrades the database
+        return await self._list(lambda store: store.list_hand_overs(framework, run))
 
     async def list_answered_runs(self, framework: str) -> tuple[str, ...]:
         """Return the runs in which an outcome waits to be handed over, or a claim was lost."""
-        return await self._list_runs(lambda store: store.list_answered_runs(framework))
+        return await self._list(lambda store: store.list_answered_runs(framework))
 
     async def list_waiting_runs(self, framework: str) -> tuple[str, ...]:
         """Return the runs in which an outcome has not been handed over, whether or not people have answered."""
-        return await self._list_runs(lambda store: store.list_waiting_runs(framework))
+        return await self._list(lambda store: store.list_waiting_runs(framework))
 
     async def release(self, calls: Iterable[CallId]) -> bool:
         """Let unknown outcomes be handed over once more. Return False if none is unknown."""
@@ -114,7 +108,11 @@ class HandOvers:
         try:
             yield
         except BaseException:
-            await asyncio.shield(self._end_claim(renewal, lambda store: store.abandon_hand_overs(holder)))
+            try:
+                await asyncio.shield(self._end_claim(renewal, lambda store: store.abandon_hand_overs(holder)))
+            except OperatorError as error:
+                # Nobody renews the claim, so the outcome is unknown soon. The error of the block matters more.
+                log.warning("Could not record that a claim failed: %s", error, extra={"action": "claim_not_ended"})
             raise
         await asyncio.shield(self._end_claim(renewal, lambda store: store.acknowledge_hand_overs(holder)))
 
@@ -145,15 +143,11 @@ class HandOvers:
             except OperatorError as error:
                 log.warning("Could not renew a claim; trying again: %s", error, extra={"action": "claim_not_renewed"})
 
-    async def _list_runs(self, work: Callable[[Store], Awaitable[tuple[str, ...]]]) -> tuple[str, ...]:
+    async def _list(self, work: Callable[[Store], Awaitable[tuple[T, ...]]]) -> tuple[T, ...]:
         try:
             return await self._write(work)
         except (DatabaseNotFound, DatabaseNotReady):
-            return ()
+            return ()  # the first question creates or upgrades the database
 
     async def _write(self, work: Callable[[Store], Awaitable[T]]) -> T:
-        async with open_for_writing(self._where) as database:
-            done = await work(Store(database))
-        if not isinstance(self._where, PostgresAddress):
-            wake_worker(self._where)
-        return done
+        return await write(self._where, work)

@@ -54,7 +54,7 @@ class HttpAccess:
     def __init__(self, callers: CallerFile) -> None:
         self._callers = callers
         self._limits = CallerLimits()
-        self._warnings: Throttle[str] = Throttle(SAY_AGAIN)
+        self._warnings: Throttle[None] = Throttle(SAY_AGAIN)
 
     @web.middleware
     async def handle(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -93,7 +93,7 @@ class HttpAccess:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         caller = self._callers.find(token.strip()) if scheme.casefold() == "bearer" else None
         if caller is None:
-            if self._warnings.try_allow("refused"):
+            if self._warnings.try_allow(None):
                 log.warning("Refused a request without a valid token.", extra={"action": "request_refused"})
             raise NotAllowed
         return caller

@@ -1,8 +1,8 @@
-"""The bodies of `askback serve`: what callers send, and what they get."""
+"""The bodies of `askback serve`, and the limits of its requests: what callers send, and what they get."""
 
 from __future__ import annotations
 
-__all__ = ["AskBody", "AskList", "CancelBody", "PendingAsk", "build_question"]
+__all__ = ["LONGEST_KEY", "MAX_WAIT", "AskBody", "AskList", "CancelBody", "PendingAsk", "build_question"]
 
 from typing import Annotated, cast
 
@@ -17,6 +17,10 @@ from askback.doors.tool_inputs import AskInput
 from askback.errors import CallerError, InvalidValue
 from askback.tools.lenient_parser import LenientText, as_list
 
+MAX_WAIT = 300.0
+"""Longest wait of one request, in seconds. Proxies end requests that take longer."""
+LONGEST_KEY = 255
+"""Maximum number of characters of an Idempotency-Key."""
 MAX_VOTERS = 100
 """Largest number of votes that a caller can ask for."""
 
@@ -56,6 +60,23 @@ class AskBody(AskInput):
         description="Seconds until the question times out. It is never longer than the operator allows.",
     )
 
+    @property
+    def is_vote(self) -> bool:
+        """True if something is given that only a vote has."""
+        numbers = self.quorum > 1 or self.refusals > 1
+        return numbers or self.yes is not None or self.no is not None or self.reasons != "none"
+
+    def build_request(self) -> AskRequest:
+        """Return the question with options and the rules of its vote, or for a written answer."""
+        request = super().build_request()
+        return request.evolve(
+            yes=None if self.yes is None else tuple(self.yes),
+            no=None if self.no is None else tuple(self.no),
+            quorum=self.quorum,
+            refusals=self.refusals,
+            reasons=self.reasons,
+        )
+
 
 class CancelBody(BaseModel):
     """The reason of a cancellation."""
@@ -86,41 +107,15 @@ def build_question(given: AskBody) -> tuple[CallKind, Form, Approval | None]:
 
     Raises `CallerError`.
     """
-    _check_vote(given)
+    if given.is_vote and not given.options:
+        raise CallerError("`quorum`, `refusals`, `yes`, `no` and `reasons` need `options` to choose from.")
     if given.questions is not None:
         if given.question.strip() or given.options or given.form is not None or given.details is not None:
             raise CallerError("`questions` is the whole form: leave out question, options, form and details.")
         return "askback_form", _read_questions(given.questions), None
     if not given.question.strip():
         raise CallerError("`question` is missing: write the question to ask.")
-    form, vote = tool_inputs.build_question(given)
-    if not given.options:
-        return "ask" if given.form is None else "form", form, None
-    if vote is None and not _has_vote(given):
-        return "ask", form, None
-    request = AskRequest(
-        question=given.question,
-        to="",
-        options=tuple(option.label for option in given.options),
-        yes=None if given.yes is None else tuple(given.yes),
-        no=None if given.no is None else tuple(given.no),
-        quorum=given.quorum,
-        refusals=given.refusals,
-        reasons=given.reasons,
-    )
-    decided = form.questions[0].evolve(allow_custom=False)
-    return "ask", Form(questions=(decided,)), request.build_approval()
-
-
-def _has_vote(given: AskBody) -> bool:
-    """Return True if something is given that only a vote has."""
-    numbers = given.quorum > 1 or given.refusals > 1
-    return numbers or given.yes is not None or given.no is not None or given.reasons != "none"
-
-
-def _check_vote(given: AskBody) -> None:
-    if _has_vote(given) and not given.options:
-        raise CallerError("`quorum`, `refusals`, `yes`, `no` and `reasons` need `options` to choose from.")
+    return tool_inputs.build_question(given)
 
 
 def _read_questions(given: list[dict[str, JsonValue]]) -> Form:
@@ -128,7 +123,7 @@ def _read_questions(given: list[dict[str, JsonValue]]) -> Form:
         form = Form.parse(cast("dict[str, object]", {"questions": given}))
     except InvalidValue as error:
         raise CallerError("`questions` cannot be asked: " + "; ".join(map(str, error.problems[:10]))) from None
-    if any(question.rules.pattern is not None for question in form.questions):
+    if form.has_pattern:
         # A bot matches it against people's answers, and Python's patterns can take hours.
         raise CallerError("`questions` has a pattern, which could take hours to match: use a `kind`.")
     return form

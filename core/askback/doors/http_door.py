@@ -21,7 +21,7 @@ from askback.doors.callers import Caller, Scope
 from askback.doors.claude_hooks import HookBody, answer_hook, build_call_id
 from askback.doors.door import Call, Door
 from askback.doors.http_access import CALLER, HttpAccess, NotAllowed, RequestProblem
-from askback.doors.http_bodies import AskBody, AskList, CancelBody, PendingAsk, build_question
+from askback.doors.http_bodies import LONGEST_KEY, MAX_WAIT, AskBody, AskList, CancelBody, PendingAsk, build_question
 from askback.doors.openapi import build_document
 from askback.doors.tool_inputs import PermitInput, repair_texts
 from askback.errors import AskbackError, to_problems
@@ -30,12 +30,8 @@ log = logging.getLogger("askback.door")
 
 MAX_BODY: Final = 1_000_000
 """Largest body in bytes. A body without a valid token is not read."""
-MAX_WAIT: Final = 300.0
-"""Longest wait of one request, in seconds. Proxies end requests that take longer."""
 EVENT_SECONDS: Final = 15.0
 """Seconds between two comments of a stream, which keep proxies from closing it."""
-LONGEST_KEY: Final = 255
-"""Maximum number of characters of an Idempotency-Key."""
 
 BodyT = TypeVar("BodyT", bound=BaseModel)
 
@@ -48,6 +44,7 @@ class HttpDoor:
         self._asks = asks
         self._document = build_document(version)
         self._doors: dict[str, tuple[Caller, Door]] = {}
+        """The door of each caller by its name, with the caller's rules at that time."""
 
     def create_application(self) -> web.Application:
         """Return the application to serve."""
@@ -71,10 +68,6 @@ class HttpDoor:
     async def _end_waits(self, application: web.Application) -> None:
         del application
         await self._asks.close()
-
-    def forget_doors(self) -> None:
-        """Forget what was looked up for callers whose rules have changed."""
-        self._doors = {name: known for name, known in self._doors.items() if self._callers.has(known[0])}
 
     async def _report_health(self, request: web.Request) -> web.Response:
         del request

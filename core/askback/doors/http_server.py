@@ -11,15 +11,13 @@ from typing import Final
 from askback.doors.caller_asks import CallerAsks
 from askback.doors.caller_file import CallerFile
 from askback.doors.http_door import HttpDoor
-from askback.errors import AskbackError
 from askback.network.http_server import serve_http
-from askback.settings.address import Address
+from askback.settings.address import Address, is_loopback
 
 log = logging.getLogger("askback.door")
 
 MAX_CONNECTIONS: Final = 12_000
 """Largest number of connections. Most of them wait for people."""
-LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 async def serve(
@@ -29,26 +27,16 @@ async def serve(
 
     `ready` is called once it listens.
     """
-    door = HttpDoor(callers, asks, version)
-    async with serve_http(
-        door.create_application(), address, max_connections=MAX_CONNECTIONS, cancels_handlers=True
-    ) as bound:
+    application = HttpDoor(callers, asks, version).create_application()
+    async with serve_http(application, address, max_connections=MAX_CONNECTIONS, cancels_handlers=True) as bound:
         log.info("Serving HTTP at http://%s/v1/asks.", bound, extra={"action": "http"})
-        if address.host not in LOOPBACK:
+        if not is_loopback(address.host):
             log.warning(
                 "%s can be reached from other machines. Put a proxy with TLS in front: the tokens travel in the clear "
                 "otherwise.",
                 bound,
                 extra={"action": "http"},
             )
-        await _resume(asks, callers)
-        ready()
-        await callers.watch(door.forget_doors)
-
-
-async def _resume(asks: CallerAsks, callers: CallerFile) -> None:
-    """Serve the open questions of an earlier process. If that fails, each later request reports the reason."""
-    try:
         await asks.resume(callers.list_names())
-    except AskbackError as error:
-        log.warning("Could not look for open questions: %s", error, extra={"action": "resume"})
+        ready()
+        await callers.watch()

@@ -20,7 +20,7 @@ from askback.domain.approval import compute_digest
 from askback.domain.approval_title import escape_unseen
 from askback.domain.ask import Ask
 from askback.domain.form import Form, Question
-from askback.doors.call_question import CallQuestion, Unanswered
+from askback.doors.call_question import CallQuestion, get_answered
 from askback.doors.json_answers import build_instance
 from askback.doors.json_schema import read_form
 from askback.doors.tool_decisions import build_call_question, read_decision
@@ -99,7 +99,7 @@ def _find_description(request: _Object, tool: str) -> str | None:
 
 def _list_decisions(schema: _Object | None) -> list[str]:
     """Return the decisions that a schema allows. Each of its alternatives has a constant `type`."""
-    whole = cast("_Object", inline_references(dict(schema or {}), schema or {}))
+    whole = cast("_Object", _inline_references(dict(schema or {}), schema or {}))
     branches = cast("list[_Object]", whole.get("oneOf") or whole.get("anyOf") or [whole])
     types = [cast("_Object", cast("_Object", one.get("properties") or {}).get("type") or {}) for one in branches]
     return [str(one["const"]) for one in types if "const" in one]
@@ -116,7 +116,7 @@ def read_value(interrupt_id: str, value: JsonValue, schema: Mapping[str, JsonVal
         question = Question(id=ANSWER, prompt=message, details=details)
         form, is_object = Form(questions=(question,)), False
     else:
-        plain = cast("_Object", inline_references(dict(schema), schema))
+        plain = cast("_Object", _inline_references(dict(schema), schema))
         is_object = "properties" in plain
         wrapped = {"type": "object", "properties": {ANSWER: plain}, "required": [ANSWER]}
         form = read_form(
@@ -127,10 +127,7 @@ def read_value(interrupt_id: str, value: JsonValue, schema: Mapping[str, JsonVal
 
     def read(asks: Sequence[Ask]) -> JsonValue:
         (ask,) = asks
-        assert ask.outcome is not None
-        if ask.outcome.status != "answered":
-            raise Unanswered(ask, ask.outcome)
-        instance = build_instance(ask.interview.form, ask.outcome)
+        instance = build_instance(ask.interview.form, get_answered(ask))
         return instance if is_object else instance[ANSWER]
 
     return PendingInterrupt(interrupt_id, (CallQuestion("ask", form, digest),), read)
@@ -152,7 +149,7 @@ def _split(value: JsonValue) -> tuple[str, str | None]:
     return f"{text[:at].rstrip()}\n… and {len(text) - at:,} more characters.", whole
 
 
-def inline_references(value: JsonValue, root: _Object, depth: int = 0) -> JsonValue:
+def _inline_references(value: JsonValue, root: _Object, depth: int = 0) -> JsonValue:
     """Return a part of a schema in which references to the schema's own definitions are written out.
 
     Raises `CallerError` if they are nested too deeply.
@@ -160,15 +157,16 @@ def inline_references(value: JsonValue, root: _Object, depth: int = 0) -> JsonVa
     if depth > DEEPEST:
         raise CallerError("The schema of an interrupt's answer refers to itself: use a flat one, without recursion.")
     if isinstance(value, list):
-        return [inline_references(one, root, depth + 1) for one in value]
+        return [_inline_references(one, root, depth + 1) for one in value]
     if not isinstance(value, dict):
         return value
     named = value.get("$ref")
     if isinstance(named, str) and named.startswith("#/$defs/"):
         definition = cast("_Object", root.get("$defs") or {}).get(named.removeprefix("#/$defs/"))
         if isinstance(definition, dict):
-            return inline_references({**definition, **{k: v for k, v in value.items() if k != "$ref"}}, root, depth + 1)
-    return {key: inline_references(one, root, depth + 1) for key, one in value.items() if key != "$defs"}
+            others = {key: part for key, part in value.items() if key != "$ref"}
+            return _inline_references({**definition, **others}, root, depth + 1)
+    return {key: _inline_references(one, root, depth + 1) for key, one in value.items() if key != "$defs"}
 
 
 def _is_text(value: JsonValue) -> bool:

@@ -11,16 +11,17 @@ __all__ = ["Graph", "LangGraphDoor", "OutcomeUnknown", "Unanswered"]
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from pydantic import JsonValue
 
+from askback.client.addressing import Names
+from askback.client.duration_parameters import Duration
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Reasons
 from askback.domain.hand_over import CallId, HandOver
 from askback.doors.call_question import Unanswered
-from askback.doors.framework_door import Duration, FrameworkDoor, Names, build_rules
+from askback.doors.framework_door import FrameworkDoor, ResumableDoor, build_rules
 from askback.doors.hand_over import NotClaimed, OutcomeUnknown
 from askback.doors.interrupts import PendingInterrupt, read_interrupt
 from askback.errors import CallerError
@@ -50,7 +51,7 @@ class Graph(Protocol):
     async def aget_state(self, config: RunnableConfig, /) -> StateSnapshot: ...
 
 
-class LangGraphDoor:
+class LangGraphDoor(ResumableDoor):
     """Asks people about the interrupts of a graph, and resumes it with their answers."""
 
     def __init__(
@@ -88,20 +89,8 @@ class LangGraphDoor:
             reasons=reasons,
         )
         self._graph = graph
-        self._door = FrameworkDoor(name, rules, settings)
+        super().__init__(FrameworkDoor(name, rules, settings))
         self._unanswered = unanswered
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Stop waiting. Open questions stay open, and a later process finds them."""
-        await self._door.close()
 
     async def run(self, given: object, config: RunnableConfig | str) -> object:
         """Run the graph with this input until no interrupt is left; return its result.
@@ -125,14 +114,6 @@ class LangGraphDoor:
             unknown = [one.id for one in await self._door.list_hand_overs(run) if one.state == "unknown"]
             await self._door.hand_overs.release(unknown)
         return await self._answer(config, None)
-
-    async def list_answered(self) -> tuple[str, ...]:
-        """Return the ids of the threads that wait for `resume`, since people have answered."""
-        return await self._door.hand_overs.list_answered_runs(self._door.framework)
-
-    async def list_waiting(self) -> tuple[str, ...]:
-        """Return the ids of all threads that wait for people, answered or not."""
-        return await self._door.hand_overs.list_waiting_runs(self._door.framework)
 
     async def _answer(self, config: RunnableConfig, result: object) -> object:
         """Ask about pending interrupts, and resume the graph with each that is answered, until none is left."""

@@ -26,7 +26,8 @@ from askback.domain.ask import Ask
 from askback.doors.door import LONGEST_CALL_ID, Call, Door
 from askback.doors.mcp_tasks import TASKS, McpTasks, TaskParams, has_tasks
 from askback.doors.mcp_tools import INSTRUCTIONS, describe_tools
-from askback.doors.permission import QUESTIONS, deny
+from askback.doors.permission import deny
+from askback.doors.results import QUESTIONS
 from askback.doors.tool_inputs import (
     AskInput,
     CancelInput,
@@ -156,8 +157,7 @@ class McpDoor:
 
     async def _ask(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
         parsed = parse_input("ask", AskInput, given)
-        form, vote = build_question(parsed)
-        kind = "ask" if parsed.form is None else "form"
+        kind, form, vote = build_question(parsed)
         return _build_answer(await self._door.ask(call, kind, form, vote, parsed.place))
 
     async def _ask_questions(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from askback.doors.tokens import Tokens
 from askback.errors import OperatorError
 from askback.network.listeners import listen
-from askback.settings.address import Address
+from askback.settings.address import Address, is_loopback
 
 log = logging.getLogger("askback.door")
 
@@ -33,7 +33,6 @@ SESSION_SECONDS: Final = 1800.0
 MAX_CONNECTIONS: Final = 1000
 END_SECONDS: Final = 3
 """Seconds that open requests get at the end."""
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 class _Verifier:
@@ -65,7 +64,7 @@ async def serve_http(server: Server[dict[str, Any]], address: Address, tokens: T
 
     Raises `OperatorError` if it cannot listen there.
     """
-    if address.host not in _LOOPBACK and not hosts:
+    if not is_loopback(address.host) and not hosts:
         raise OperatorError(
             f"{address} can be reached from other machines. Name the host that clients use, with --allow-host NAME, "
             "and put a proxy with TLS in front: the tokens travel in the clear otherwise."

@@ -66,7 +66,8 @@ class McpTasks:
 
     async def create(self, call: Call, ask_id: str) -> HandlerResult:
         """Return an open ask as a new task."""
-        return {"resultType": "task", **_describe(await self._find(call, ask_id), "working")}
+        ask = await self._find(call, ask_id)
+        return {"resultType": "task", **_describe(ask, "working", ask.created_at.isoformat())}
 
     async def get(self, context: Context, params: TaskParams) -> HandlerResult:
         """Answer `tasks/get`."""
@@ -75,13 +76,12 @@ class McpTasks:
         ask = await self._find(call, params.task_id)
         result = await self._door.wait_for(call, ask)
         if result["status"] == "open":
-            return _describe(ask, "working")
-        ask = await self._find(call, params.task_id)
-        message = {"statusMessage": str(result["message"])}
+            return _describe(ask, "working", ask.created_at.isoformat())
+        settled_at = str(result["at"])
         if result["status"] == "cancelled" and "by" not in result:
-            return _describe(ask, "cancelled") | message
+            return {**_describe(ask, "cancelled", settled_at), "statusMessage": str(result["message"])}
         answer = self._build_answer(result).model_dump(by_alias=True, mode="json", exclude_none=True)
-        return {**_describe(ask, "completed"), "result": answer}
+        return {**_describe(ask, "completed", settled_at), "result": answer}
 
     async def cancel(self, context: Context, params: TaskParams) -> HandlerResult:
         """Answer `tasks/cancel`: withdraw the ask, if it is open."""
@@ -103,13 +103,12 @@ class McpTasks:
         return ask
 
 
-def _describe(ask: Ask, status: str) -> dict[str, Any]:
-    updated = ask.created_at if ask.outcome is None else ask.outcome.at
+def _describe(ask: Ask, status: str, updated_at: str) -> dict[str, Any]:
     return {
         "taskId": ask.id,
         "status": status,
         "createdAt": ask.created_at.isoformat(),
-        "lastUpdatedAt": updated.isoformat(),
+        "lastUpdatedAt": updated_at,
         "ttlMs": None,
         "pollIntervalMs": POLL_MILLISECONDS,
     }

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from mcp_types import Tool, ToolAnnotations
 from pydantic import JsonValue
 
-from askback.doors.permission import QUESTIONS
+from askback.doors.results import QUESTIONS
 from askback.doors.tool_inputs import AskInput, CancelInput, NoInput, PermitInput, WaitInput
 from askback.tools import get_tool
 from askback.tools.lenient_parser import build_schema

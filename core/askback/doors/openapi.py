@@ -12,7 +12,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from askback.client.http_result import AskResult, Problem
 from askback.doors.claude_hooks import HookBody
-from askback.doors.http_bodies import AskBody, AskList, CancelBody
+from askback.doors.http_bodies import LONGEST_KEY, MAX_WAIT, AskBody, AskList, CancelBody
 
 _Json = dict[str, JsonValue]
 
@@ -23,13 +23,13 @@ _WAIT: Final[_Json] = {
     "name": "wait",
     "in": "query",
     "description": "The number of seconds that the request waits for an outcome.",
-    "schema": {"type": "number", "minimum": 0, "maximum": 300, "default": 0},
+    "schema": {"type": "number", "minimum": 0, "maximum": MAX_WAIT, "default": 0},
 }
 _KEY: Final[_Json] = {
     "name": "Idempotency-Key",
     "in": "header",
     "description": "The same for each attempt at one request. The same question with the same key is asked once.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"},
 }
 _INTRODUCTION: Final = (
     "Programs ask people in a team chat. The operator decides for each token where questions go and who may "

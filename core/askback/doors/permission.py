@@ -5,11 +5,10 @@ A denial by people and the lack of a decision both stop the call, so the message
 
 from __future__ import annotations
 
-__all__ = ["QUESTIONS", "PermissionAnswer", "allow", "answer_questions", "answer_request", "deny", "deny_undecided"]
+__all__ = ["PermissionAnswer", "allow", "answer_questions", "answer_request", "deny", "deny_undecided"]
 
 import json
 from collections.abc import Mapping
-from typing import Final
 
 from pydantic import JsonValue
 
@@ -19,9 +18,6 @@ from askback.domain.form import Question
 from askback.domain.outcome import Answer, Outcome
 from askback.doors.results import format_name
 from askback.tools.base import describe_unanswered
-
-QUESTIONS: Final = "AskUserQuestion"
-"""The tool that is answered instead of approved."""
 
 PermissionAnswer = dict[str, JsonValue]
 """The answer in the format of Claude Code: `behavior`, with `updatedInput` or a `message`."""

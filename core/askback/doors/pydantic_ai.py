@@ -11,14 +11,15 @@ __all__ = ["NotClaimed", "OutcomeUnknown", "PydanticAIDoor"]
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Generic, Self, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from askback.client.addressing import Names
+from askback.client.duration_parameters import Duration
 from askback.domain.ask_policy import Reasons
 from askback.domain.hand_over import CallId
-from askback.doors.framework_door import Duration, FrameworkDoor, Names, build_rules
+from askback.doors.framework_door import FrameworkDoor, ResumableDoor, build_rules
 from askback.doors.hand_over import NotClaimed, OutcomeUnknown
 from askback.errors import CallerError
 from askback.internal.extras import import_extra
@@ -48,7 +49,7 @@ class _Waiting:
 _SAVED = TypeAdapter(_Waiting)
 
 
-class PydanticAIDoor(Generic[Deps, Output]):
+class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
     """Asks people about the deferred tool calls of an agent, and continues it with all their answers."""
 
     def __init__(
@@ -85,19 +86,7 @@ class PydanticAIDoor(Generic[Deps, Output]):
         )
         self._agent = agent
         self._save = save
-        self._door = FrameworkDoor(name, rules, settings)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Stop waiting. Open questions stay open, and a later process finds them."""
-        await self._door.close()
+        super().__init__(FrameworkDoor(name, rules, settings))
 
     async def run(
         self,
@@ -136,14 +125,6 @@ class PydanticAIDoor(Generic[Deps, Output]):
             await self._door.hand_overs.release(one.id for one in known if one.state == "unknown")
         result = await self._continue(waiting, conversation, deps)
         return await self._answer(result, conversation, deps)
-
-    async def list_answered(self) -> tuple[str, ...]:
-        """Return the ids of the conversations in which people have answered a call."""
-        return await self._door.hand_overs.list_answered_runs(self._door.framework)
-
-    async def list_waiting(self) -> tuple[str, ...]:
-        """Return the ids of all conversations that wait for people, answered or not."""
-        return await self._door.hand_overs.list_waiting_runs(self._door.framework)
 
     async def _answer(
         self, result: AgentRunResult[Output], conversation: str, deps: Deps | None

@@ -5,10 +5,10 @@ A timeout, a refusal, “not now” and a cancellation are four different result
 
 from __future__ import annotations
 
-__all__ = ["CallKind", "describe_open", "format_name", "to_result"]
+__all__ = ["QUESTIONS", "CallKind", "describe_open", "format_name", "to_result"]
 
 import json
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import JsonValue
 
@@ -26,6 +26,9 @@ PATIENCE = (
     "People often take hours. Nothing is gained by asking again, or by waiting again at once. Tell your user, end your "
     "turn, and call `wait` with this id later."
 )
+
+QUESTIONS: Final = "AskUserQuestion"
+"""The tool with several questions. Its calls are answered, and never approved."""
 
 CallKind = Literal["ask", "form", "askback_form", "questions", "permit"]
 """The kinds of calls that ask people. A `form` is a JSON Schema, and `questions` are those of `AskUserQuestion`."""
@@ -67,7 +70,7 @@ def to_result(
         elif kind == "askback_form":
             found["answers"] = list_answer_values(form, outcome)
         elif kind == "questions":
-            found["answers"] = dict(get_tool("AskUserQuestion").result(_rebuild_input(form), outcome).data)
+            found["answers"] = dict(get_tool(QUESTIONS).result(_rebuild_input(form), outcome).data)
         else:
             found["answer"] = ", ".join(outcome.answers[0].labels)
     if outcome.by is not None:
@@ -97,7 +100,7 @@ def _describe(ask: Ask, outcome: Outcome, found: dict[str, JsonValue], kind: Cal
         ended = {"declined": "Put off", "cancelled": "Cancelled"}.get(outcome.status)
         return describe_unanswered(outcome) if ended is None else f"{ended}{stamp}. {describe_unanswered(outcome)}"
     if kind == "questions":
-        text = get_tool("AskUserQuestion").result(_rebuild_input(ask.interview.form), outcome).text
+        text = get_tool(QUESTIONS).result(_rebuild_input(ask.interview.form), outcome).text
         return f"{text} Answered{stamp}."
     if kind in ("form", "askback_form"):
         answers = found["values" if kind == "form" else "answers"]

@@ -25,8 +25,9 @@ from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.identity import Actor
 from askback.errors import CallerError, OperatorError
 from askback.manager import build_policy
+from askback.ports.bot import Bot
 from askback.ports.directory import Directory, Found, Named, normalize_name
-from askback.ports.installed_bots import get_bot, list_bot_names, load_bots
+from askback.ports.installed_bots import find_only_bot, get_bot, list_bot_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ class AddressBook:
 
     async def _look_up(self, place: str) -> Addressees:
         platform, name = parse_address(place, list_bot_names(), SHELL)
-        bot = get_bot(platform if platform is not None else _find_only_platform())
+        bot = _get_only_bot() if platform is None else get_bot(platform)
         async with bot.open_directory() as directory:
             with add_name_to_errors(name):
                 found = await directory.find_place(name)
@@ -197,11 +198,11 @@ def _is_elsewhere(name: str, platform: str) -> bool:
     return bool(colon) and prefix != platform and prefix in list_bot_names()
 
 
-def _find_only_platform() -> str:
-    configured = [bot.name for bot in load_bots().values() if bot.is_configured()]
-    if len(configured) != 1:
+def _get_only_bot() -> Bot:
+    bot = find_only_bot()
+    if bot is None:
         raise OperatorError("Not exactly one platform has a token, so name the platform: --to PLATFORM:#channel.")
-    return configured[0]
+    return bot
 
 
 def identify_rules(policy: Policy) -> JsonValue:

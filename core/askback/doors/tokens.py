@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Tokens", "hash_token", "read_tokens"]
+__all__ = ["Tokens", "hash_token", "is_sendable", "read_tokens"]
 
 import hashlib
 import hmac
@@ -47,7 +47,7 @@ def read_tokens(text: str, source: str) -> Tokens:
     entries = [entry.strip() for line in lines if not line.startswith("#") for entry in line.split(",")]
     for number, entry in enumerate(filter(None, entries), 1):
         name, colon, token = (part.strip() for part in entry.partition(":"))
-        if not colon or not name or not _is_sendable(token):
+        if not colon or not name or not is_sendable(token):
             raise OperatorError(f"Entry {number} of {source} is not NAME:TOKEN: write a name, a colon, and the token.")
         digest = hash_token(token, name, source)
         if name in digests or digest in digests.values():
@@ -64,7 +64,7 @@ def hash_token(token: str, name: str, source: str) -> bytes:
     Raises `OperatorError`, which shows no token, if a request cannot carry it, or if it could be guessed.
     """
     register_secrets(token)
-    if not _is_sendable(token):
+    if not is_sendable(token):
         raise OperatorError(
             f"The token of {name} in {source} has characters that no request can carry. Make one with: "
             "openssl rand -hex 24"
@@ -77,7 +77,8 @@ def hash_token(token: str, name: str, source: str) -> bytes:
     return _hash(token)
 
 
-def _is_sendable(token: str) -> bool:
+def is_sendable(token: str) -> bool:
+    """Return True if the header of a request can carry the token."""
     return token.isascii() and token.isprintable() and " " not in token
 
 

@@ -6,10 +6,9 @@ call with a reason instead, and the model calls the tool again.
 
 from __future__ import annotations
 
-__all__ = ["DecisionKind", "build_call_question", "describe_rejection", "read_decision"]
+__all__ = ["build_call_question", "describe_rejection", "read_decision"]
 
 from collections.abc import Collection, Mapping
-from typing import Literal
 
 from pydantic import JsonValue
 
@@ -24,7 +23,6 @@ from askback.doors.results import format_name
 from askback.errors import CallerError
 from askback.tools.base import describe_unanswered
 
-DecisionKind = Literal["approve", "edit", "reject", "respond"]
 RESPONSE = "response"
 """The id of the question whose answer replaces the tool's result."""
 

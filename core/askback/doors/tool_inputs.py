@@ -25,6 +25,7 @@ from askback.domain.ask_policy import Approval
 from askback.domain.form import Form, Option
 from askback.domain.form_limits import MAX_DETAILS, MAX_LABEL, MAX_OPTIONS, MAX_PROMPT
 from askback.doors.json_schema import read_form
+from askback.doors.results import CallKind
 from askback.errors import CallerError, ModelError, to_problems
 from askback.internal.values import repair_surrogates
 from askback.text.redaction import contains_known_secret
@@ -82,6 +83,16 @@ class AskInput(_Input):
     )
     place: LenientText | None = Field(default=None, description="Where to ask. Leave it out for the usual place.")
 
+    @property
+    def is_vote(self) -> bool:
+        """True if people can only choose an option, even if none of them is a “no”."""
+        return False
+
+    def build_request(self) -> AskRequest:
+        """Return the question with options, or for a written answer."""
+        labels = tuple(option.label for option in self.options)
+        return AskRequest(question=self.question, to="", options=labels, details=none_if_blank(self.details))
+
 
 class WaitInput(_Input):
     """The input of `wait`."""
@@ -119,26 +130,25 @@ def parse_input(tool: str, kind: type[Input], data: object) -> Input:
         raise ModelError(f"The input of {tool} is invalid, so nothing was done: {problems}. Correct it.") from None
 
 
-def build_question(given: AskInput) -> tuple[Form, Approval | None]:
-    """Return the form that the model asks for, with the rules of its vote. None means that the first answer decides.
+def build_question(given: AskInput) -> tuple[CallKind, Form, Approval | None]:
+    """Return the form that a caller asks for, and the rules of its vote. None means that the first answer decides.
 
     Raises `CallerError`.
     """
-    details = none_if_blank(given.details)
     if given.form is not None:
         if given.options:
             raise CallerError("There are both `options` and a `form`: put the options into the form, or leave it out.")
-        return read_form(given.form, message=none_if_blank(given.question), details=details), None
-    labels = tuple(option.label for option in given.options)
-    request = AskRequest(question=given.question, to="", options=labels, details=details)
+        message, details = none_if_blank(given.question), none_if_blank(given.details)
+        return "form", read_form(given.form, message=message, details=details), None
+    request = given.build_request()
     (question,) = request.build_form().questions
     options = tuple(
         Option(value=option.label, label=option.label, description=none_if_blank(option.description))
         for option in given.options
     )
-    decides = bool(options) and bool(request.list_refusing_options())
+    decides = given.is_vote or bool(request.list_refusing_options())
     form = Form(questions=(question.evolve(id=QUESTION_ID, options=options, allow_custom=not decides),))
-    return form, request.build_approval() if decides else None
+    return "ask", form, request.build_approval() if decides else None
 
 
 def check_secrets(form: Form) -> None:

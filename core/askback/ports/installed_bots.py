@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "NotInstalled",
     "describe_missing",
+    "find_only_bot",
     "get_bot",
     "list_bot_names",
     "list_entries",
@@ -73,6 +74,12 @@ def load_configured_bots() -> list[Bot]:
             + "."
         )
     return chosen
+
+
+def find_only_bot() -> Bot | None:
+    """Return the only bot whose platform has a token. None if none has, or several."""
+    configured = [bot for bot in load_bots().values() if bot.is_configured()]
+    return configured[0] if len(configured) == 1 else None
 
 
 def _load_all() -> tuple[dict[str, Bot], list[NotInstalled]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Address", "check_address", "is_address"]
+__all__ = ["Address", "check_address", "is_address", "is_loopback"]
 
 import re
 from urllib.parse import urlsplit
@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from askback.internal.values import Value
 
 LOOPBACK = "127.0.0.1"
+_LOOPBACK_HOSTS = frozenset({LOOPBACK, "localhost", "::1"})
 _FORM = re.compile(r"(?:(?:\[(?P<six>[0-9A-Fa-f:.%a-z]+)\]|(?P<host>[A-Za-z0-9._-]*)):)?(?P<port>[0-9]{1,5})")
 
 
@@ -43,3 +44,8 @@ def is_address(text: str, *schemes: str) -> bool:
         return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
     except ValueError:  # an invalid port, or a bracket that is not closed
         return False
+
+
+def is_loopback(host: str | None) -> bool:
+    """Return True if only programs on this machine reach this host."""
+    return host in _LOOPBACK_HOSTS

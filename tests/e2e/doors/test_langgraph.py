@@ -267,6 +267,28 @@ async def test_a_graph_that_fails_with_the_answer_raises_and_is_not_resumed_agai
     assert done(here) == ["1.4.2"]
 
 
+async def test_the_error_of_the_graph_is_not_hidden_by_a_notice_that_fails(
+    office: Office, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The disk fails while the graph works: neither the end of the claim nor the notice can be written."""
+    kept = office.folder / "kept.db"
+
+    def fail(_: object) -> None:
+        office.database.rename(kept)
+        raise RuntimeError("no space left")
+
+    await office.bot()
+    settle_in(office, monkeypatch)
+    async with asking(office.folder, "Which version?", then=fail) as graph, door(office, graph) as one:
+        running = asyncio.create_task(one.run({}, "thread"))
+        await office.fill("ada", WRITE, "1.4.2", "Which version?")
+        with pytest.raises(RuntimeError, match="no space left"):
+            await running
+        kept.rename(office.database)
+    logged = {getattr(record, "action", "") for record in caplog.records}
+    assert {"claim_not_ended", "notice_failed"} <= logged
+
+
 async def test_a_question_that_the_graph_no_longer_asks_is_withdrawn(here: Office) -> None:
     async with asking(here.folder, "Which version?") as graph, door(here, graph) as one:
         running = asyncio.create_task(one.run({}, "thread"))

@@ -183,6 +183,30 @@ async def test_a_token_allows_only_its_scopes_and_places(office: Office) -> None
     assert len(office.shown()) == 1
 
 
+async def test_a_scope_can_be_taken_away_while_the_server_runs(office: Office) -> None:
+    file = write_callers(office)
+    process, address = await serve(office, file=file)
+    async with aiohttp.ClientSession() as session:
+        one = HttpCaller(session, address)
+        asked = await one.ask()
+        write_callers(office, first="scopes = []")
+        await process.said("Read 2 callers again")
+        assert "'ask'" in await one.problem(403, "POST", "/v1/asks", json=QUESTION)
+        assert "'cancel'" in await one.problem(403, "POST", f"/v1/asks/{asked['id']}/cancel")
+        assert (await one.get(asked["id"]))["status"] == "open"
+
+
+async def test_rules_that_change_apply_to_the_next_question(office: Office) -> None:
+    file = write_callers(office)
+    process, address = await serve(office, file=file)
+    async with aiohttp.ClientSession() as session:
+        one = HttpCaller(session, address)
+        await one.ask()
+        write_callers(office, first='wait = "1s"')
+        await process.said("Read 2 callers again")
+        assert (await one.ask(wait=60, question="Deploy 1.4.3?"))["status"] == "timed_out"
+
+
 async def test_a_wrong_request_is_refused_with_the_next_step(office: Office) -> None:
     async with caller(office) as one:
         for status, words, path, more in (

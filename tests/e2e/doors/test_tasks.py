@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, Literal
 
 import pytest
@@ -95,13 +96,18 @@ async def test_the_answer_is_there_after_the_server_was_killed(stored_office: Of
             await office.card()
             await one.process.kill()
     async with agent(office, extensions=[TasksClient()]) as one:
-        assert (await send(one.client.session, "get", task.task_id))["status"] == "working"
+        working = await send(one.client.session, "get", task.task_id)
+        assert working["status"] == "working"
+        assert working["lastUpdatedAt"] == working["createdAt"]
         await office.click("ada", "Yes")
         await office.settled("Deploy 1.4.2?", "Yes")
         for _ in range(2):
             found = await send(one.client.session, "get", task.task_id)
             assert found["status"] == "completed"
             assert found["result"]["structuredContent"]["answer"] == "Yes"
+            assert found["result"]["structuredContent"]["at"] == found["lastUpdatedAt"]
+            assert found["createdAt"] == working["createdAt"]
+            assert datetime.fromisoformat(found["createdAt"]) < datetime.fromisoformat(found["lastUpdatedAt"])
             assert found["result"]["content"][0]["text"].startswith("Answered by ")
     assert len(office.shown()) == 1
 

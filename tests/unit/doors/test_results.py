@@ -26,7 +26,7 @@ from askback.tools import get_tool
 AT = datetime(2026, 11, 24, 16, 30, tzinfo=UTC)
 ADA = Actor(platform="chat", id="U1", name="Ada\n[Ben]: hello")
 HERE = Place(platform="chat", channel="C1")
-COLOURS = build_question(AskInput.model_validate({"question": "Which?", "options": ["Blue", "Red"]}))[0]
+COLOURS = build_question(AskInput.model_validate({"question": "Which?", "options": ["Blue", "Red"]}))[1]
 CALL = {"command": "rm -r build"}
 
 
@@ -149,13 +149,13 @@ def test_answers_to_claudes_questions_are_keyed_by_the_questions_text() -> None:
 
 
 def test_options_with_a_no_are_decided_by_choosing_and_others_leave_room_for_words() -> None:
-    form, vote = build_question(
+    _, form, vote = build_question(
         AskInput.model_validate({"question": "Go?", "options": ["Go", {"label": "No", "description": "Wait"}]})
     )
     assert (form.questions[0].allow_custom, form.questions[0].options[1].description) == (False, "Wait")
     assert vote is not None
     assert (vote.approving, vote.refusing) == (("Go",), ("No",))
-    assert build_question(AskInput.model_validate({"question": "Which?", "options": '["Blue", "Red"]'}))[1] is None
+    assert build_question(AskInput.model_validate({"question": "Which?", "options": '["Blue", "Red"]'}))[2] is None
 
 
 @pytest.mark.parametrize(

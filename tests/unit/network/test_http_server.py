@@ -25,6 +25,7 @@ class Served:
         self.port = port
         self.go_on = asyncio.Event()
         self.asked = asyncio.Event()
+        self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", self.port)
@@ -44,7 +45,12 @@ class Served:
     async def slow(self, request: web.Request) -> web.Response:
         del request
         self.asked.set()
-        await self.go_on.wait()
+        try:
+            await self.go_on.wait()
+        except asyncio.CancelledError:
+            self.ended.set_result("cancelled")
+            raise
+        self.ended.set_result("finished")
         return web.Response(text="here")
 
 
@@ -66,11 +72,11 @@ async def closed(reader: asyncio.StreamReader) -> bytes:
 
 
 @asynccontextmanager
-async def served() -> AsyncGenerator[Served]:
+async def served(*, cancels_handlers: bool = False) -> AsyncGenerator[Served]:
     one = Served(0)
     application = web.Application()
     application.add_routes([web.route("*", "/", one.page), web.get("/slow", one.slow)])
-    async with serve_http(application, HERE) as address:
+    async with serve_http(application, HERE, cancels_handlers=cancels_handlers) as address:
         one.port = address.port
         yield one
 
@@ -115,6 +121,26 @@ async def test_a_request_that_has_arrived_may_take_its_time(monkeypatch: pytest.
         assert await answer(reader) == "HTTP/1.1 200 OK"
         writer.close()
         other.close()
+
+
+@pytest.mark.parametrize(("cancels_handlers", "end"), [(True, "cancelled"), (False, "finished")])
+async def test_a_client_that_goes_away_ends_its_handler_only_if_the_server_says_so(
+    cancels_handlers: bool, end: str
+) -> None:
+    async with served(cancels_handlers=cancels_handlers) as one:
+        _, writer = await one.open()
+        writer.write(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        await one.asked.wait()
+        writer.close()
+        await writer.wait_closed()
+        if cancels_handlers:
+            async with asyncio.timeout(20):
+                await asyncio.shield(one.ended)
+        _, other = await one.ask()  # the server has noticed by now that the first client has gone
+        other.close()
+        one.go_on.set()
+        async with asyncio.timeout(20):
+            assert await one.ended == end
 
 
 async def test_whoever_waits_longest_gives_way_and_whoever_is_known_last(

@@ -10,7 +10,7 @@ from datetime import timedelta
 from rich.console import Console
 from rich.text import Text
 
-from askback.client.statistics import QuestionStatistics, Statistics, compute_statistics
+from askback.cli.admin.statistics import QuestionStatistics, Statistics, compute_statistics
 from askback.client.summary import format_span
 from askback.domain.ask_filter import AskFilter
 from askback.store.external_access import DatabaseLocation, DatabaseNotFound, read_snapshot
