@@ -135,9 +135,9 @@ class DiscordApi:
             # discord.py fails like this on half an answer, and on a rate limit that is not Discord's.
             raise RetryableError(NOT_DISCORD, in_doubt=True) from error
         except (TimeoutError, aiohttp.ClientError, ConnectionError, OSError) as error:
-            raise _unreachable(error) from error
+            raise _build_unreachable_error(error) from error
 
-    async def message(self, channel: str, message: str) -> Json:
+    async def fetch_message(self, channel: str, message: str) -> Json:
         """Return one message as Discord has it. Raises the same errors as `call`."""
         return await self.call("GET", MESSAGE, channel_id=channel, message_id=message)
 
@@ -167,7 +167,7 @@ class DiscordApi:
                     raise _translate_refusal(response.status, response.headers, answer)
         except (TimeoutError, aiohttp.ClientError, ConnectionError) as error:
             # Show only the error's type: its text can contain the URL, and with it the token.
-            raise _unreachable(error) from None
+            raise _build_unreachable_error(error) from None
         except UnicodeDecodeError:
             raise RetryableError(NOT_DISCORD, in_doubt=True) from None
 
@@ -226,6 +226,6 @@ def _translate_refusal(status: int, headers: Mapping[str, str], answer: object) 
     return DiscordRefusal(code, explain(code, status))
 
 
-def _unreachable(error: Exception) -> RetryableError:
+def _build_unreachable_error(error: Exception) -> RetryableError:
     is_sent = not isinstance(error, aiohttp.ClientConnectorError)
     return RetryableError(f"Discord cannot be reached ({type(error).__name__}).", in_doubt=is_sent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["PLATFORM", "Block", "Part", "Text", "Unit", "everybody", "plain", "quoted", "strong"]
+__all__ = ["PLATFORM", "Block", "Part", "Text", "Unit", "mention_everybody", "plain", "quote_answers", "strong"]
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from askback.domain.identity import Actor
 from askback.text.literal import find_break, isolate_direction, replace_controls
-from askback_discord.components import Component, person, role
+from askback_discord.components import Component, mention_person, mention_role
 from askback_discord.escaping import bold, escape
 
 PLATFORM = "discord"
@@ -90,13 +90,13 @@ Unit: TypeAlias = list[Part]
 """Parts that stay together in one message if one message can hold them."""
 
 
-def everybody(people: Iterable[Actor] = (), groups: Iterable[str] = ()) -> Iterator[Text]:
+def mention_everybody(people: Iterable[Actor] = (), groups: Iterable[str] = ()) -> Iterator[Text]:
     """Mentions of people and roles, as a list."""
     for number, one in enumerate([*map(_mention_person, people), *map(_mention_role, groups)]):
         yield replace(one, before=", ") if number else one
 
 
-def quoted(answers: Iterable[str]) -> Iterator[Text]:
+def quote_answers(answers: Iterable[str]) -> Iterator[Text]:
     """Answers of people, as quotations."""
     for answer in answers:
         yield Text(replace_controls(answer), "quote", before="\n")
@@ -113,12 +113,12 @@ def strong(words: str, *, opens: bool = False) -> Text:
 
 
 def _mention_person(actor: Actor) -> Text:
-    mention = person(actor.id) if actor.platform == PLATFORM else None
+    mention = mention_person(actor.id) if actor.platform == PLATFORM else None
     return Text(mention) if mention else plain(actor.name or actor.id)
 
 
 def _mention_role(identity: str) -> Text:
-    mention = role(identity)
+    mention = mention_role(identity)
     return Text(mention) if mention else plain(identity)
 
 

@@ -61,7 +61,7 @@ class History:
     async def _fetch_starter(self, place: Place) -> list[Json]:
         """Return the message that the thread started from. A thread in a forum has none outside itself."""
         try:
-            return [await self._api.message(place.channel, place.thread or "")]
+            return [await self._api.fetch_message(place.channel, place.thread or "")]
         except (MessageNotFound, DiscordRefusal):
             return []
 

@@ -44,7 +44,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from askback.errors import OperatorError
-from askback.text.literal import utf16_length
+from askback.text.literal import count_utf16_units
 
 # flags of a message [ref resources/message#message-object-message-flags]
 EPHEMERAL: Final = 1 << 6
@@ -114,7 +114,9 @@ def count(components: Sequence[JsonValue]) -> int:
 def count_characters(components: Sequence[JsonValue]) -> int:
     """Return the number of text characters that the components display, in UTF-16 units."""
     return sum(
-        utf16_length(_get_string(one, "content")) for one in _iter_components(components) if one.get("type") == DISPLAY
+        count_utf16_units(_get_string(one, "content"))
+        for one in _iter_components(components)
+        if one.get("type") == DISPLAY
     )
 
 
@@ -137,8 +139,8 @@ def check_message(body: Mapping[str, JsonValue]) -> None:
         raise _build_error("content in a message of components")
     if not (components or _get_string(body, "content").strip()):
         raise _build_error("an empty message")
-    _check_maximum("characters of content", utf16_length(_get_string(body, "content")), CONTENT)
-    _check_maximum("characters in a nonce", utf16_length(str(body.get("nonce", ""))), NONCE)
+    _check_maximum("characters of content", count_utf16_units(_get_string(body, "content")), CONTENT)
+    _check_maximum("characters in a nonce", count_utf16_units(str(body.get("nonce", ""))), NONCE)
     _check_maximum("components in a message", count(components), COMPONENTS)
     _check_maximum("characters of text in a message", count_characters(components), TEXT)
     _check_maximum("bytes in a message", measure(components), MESSAGE_BYTES)
@@ -189,7 +191,7 @@ def _check_part(value: JsonValue, allowed: set[int]) -> None:
         case 4:  # INPUT
             _check_text("an input's custom_id", part, "custom_id", CUSTOM_ID)
             _check_text("an input's placeholder", part, "placeholder", INPUT_PLACEHOLDER, optional=True)
-            _check_maximum("characters in an input", utf16_length(_get_string(part, "value")), INPUT_VALUE)
+            _check_maximum("characters in an input", count_utf16_units(_get_string(part, "value")), INPUT_VALUE)
             _check_maximum("characters that an input takes", _get_number(part, "max_length", 1), INPUT_VALUE)
         case 21:  # RADIO
             _check_text("a radio group's custom_id", part, "custom_id", CUSTOM_ID)
@@ -290,7 +292,7 @@ def _check_text(what: str, thing: Mapping[str, JsonValue], name: str, most: int,
     text = _get_string(thing, name)
     if not text.strip():
         raise _build_error(f"{what} without a text")
-    _check_maximum(f"characters in {what}", utf16_length(text), most)
+    _check_maximum(f"characters in {what}", count_utf16_units(text), most)
 
 
 def _check_keys(what: str, strange: set[str]) -> None:

@@ -41,7 +41,7 @@ class _LastText:
     earlier: int
     """The id of the newest message before the text."""
 
-    def before(self, name: str) -> int:
+    def find_start(self, name: str) -> int:
         """Return the id after which the messages of this text begin."""
         return self.earlier if name == self.name else self.newest
 
@@ -115,7 +115,7 @@ class MessageSearch:
         last_text = self._last_texts.get(where)
         # An earlier text may have had the same words.
         if last_text is not None:
-            after = last_text.before(message.target)
+            after = last_text.find_start(message.target)
         else:
             after = discord.utils.time_snowflake(since - CLOCK_SKEW)
             if last is not None and last.channel == where:
@@ -133,7 +133,7 @@ class MessageSearch:
         where = to_channel_id(place)
         newest = max((int(message.id) for message in messages), default=0)
         last_text = self._last_texts.get(where)
-        self._last_texts[where] = _LastText(name, newest, 0 if last_text is None else last_text.before(name))
+        self._last_texts[where] = _LastText(name, newest, 0 if last_text is None else last_text.find_start(name))
 
 
 def describe_message(message: Json) -> tuple[str, list[str]]:

@@ -28,7 +28,7 @@ from askback_discord.api_calls import (
     Json,
     explain,
 )
-from askback_discord.bot_sentences import allowed_mentions, remove_everyone_mention, to_markdown
+from askback_discord.bot_sentences import build_allowed_mentions, remove_everyone_mention, to_markdown
 from askback_discord.markdown import neutralize_markdown, split_markdown
 from askback_discord.message_search import MessageSearch, describe_message
 from askback_discord.status import StatusIndicator
@@ -89,7 +89,7 @@ class DiscordPlatform:
     async def _post_text(self, place: Place, message: OutgoingMessage) -> Messages:
         if message.markdown:
             return await self.write_text(place, message.text, message.messages, message.target)
-        body = _build_text(to_markdown(message)) | {"allowed_mentions": allowed_mentions(message.mention)}
+        body = _build_text(to_markdown(message)) | {"allowed_mentions": build_allowed_mentions(message.mention)}
         if message.offer is not None:
             body["components"] = [answer_offers.build_row(message.offer)]
         if message.messages:
@@ -98,7 +98,10 @@ class DiscordPlatform:
         # Discord has ephemeral messages only as answers to clicks.
         return (
             await self.post_message(
-                place, {**body, **answer_offers.reply_to(message.reply_to, to_channel_id(place))}, message.target, 0
+                place,
+                {**body, **answer_offers.build_reply_fields(message.reply_to, to_channel_id(place))},
+                message.target,
+                0,
             ),
         )
 
@@ -166,13 +169,13 @@ class DiscordPlatform:
         Another process may have finished its text in one of them; that one has no button.
         """
         for message in messages:
-            answer = await self._api.message(message.channel, message.id)
+            answer = await self._api.fetch_message(message.channel, message.id)
             if any(control.kind == "stop" for control in control_ids.find_controls(answer.get("components"))):
                 await self._remove(message)
 
     async def _is_worded(self, message: MessageRef) -> bool:
         try:
-            answer = await self._api.message(message.channel, message.id)
+            answer = await self._api.fetch_message(message.channel, message.id)
         except DeliveryError:
             return True  # it cannot be read, so keep it
         return not is_placeholder(answer.get("components"))
@@ -208,7 +211,7 @@ class DiscordPlatform:
 
     async def _exists(self, message: MessageRef) -> bool:
         try:
-            await self._api.message(message.channel, message.id)
+            await self._api.fetch_message(message.channel, message.id)
         except MessageNotFound:
             return False
         except DiscordRefusal as refusal:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
 from askback.domain.text_field import TextField
-from askback.text.literal import replace_controls, utf16_length
+from askback.text.literal import count_utf16_units, replace_controls
 from askback_discord import control_ids, limits
 from askback_discord.components import Component
 from askback_discord.escaping import bold, fit_line, plain, truncate
@@ -88,7 +88,7 @@ def _get_title(header: str) -> str:
 def build_prompt(prompt: str) -> Component:
     """Return the question as a text above the fields."""
     words = bold(prompt) if len(prompt) <= LONG else plain(prompt)
-    if utf16_length(words) > limits.TEXT:
+    if count_utf16_units(words) > limits.TEXT:
         words = "-# The question is too long for this window. The message shows all of it."
     return {"type": limits.DISPLAY, "content": words}
 

@@ -71,7 +71,7 @@ class ThreadApi:
         Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
         """
         try:
-            title = str((await self._api.message(place.channel, place.thread or "")).get("content") or "")
+            title = str((await self._api.fetch_message(place.channel, place.thread or "")).get("content") or "")
             await self.start(place, title.replace(f"<@{self._bot_id}>", " ").replace(f"<@!{self._bot_id}>", " "))
         except MessageNotFound:
             raise DiscordRefusal(NO_CHANNEL, "the message for starting the thread was deleted.") from None

@@ -212,7 +212,7 @@ class SlackConnection:
 
     async def _listen(self, address: Address, secret: str) -> None:
         self._door = SignedEndpoint(self._app, secret, self._routes)
-        async with serve_http(self._door.application(), address) as self.address:
+        async with serve_http(self._door.build_application(), address) as self.address:
             log.info(
                 "Listening for Slack's requests at http://%s/slack/events.",
                 self.address,

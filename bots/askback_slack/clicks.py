@@ -43,7 +43,7 @@ from askback.store.errors import StoreError
 from askback_slack import control_ids, details_modal, not_now_modal, render, text_modal
 from askback_slack.api_calls import SlackApi, SlackRefusal
 from askback_slack.blocks import Block
-from askback_slack.bot_sentences import for_one_person
+from askback_slack.bot_sentences import build_remark
 from askback_slack.click_payloads import Click, parse_indexes, read_click
 from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, read_actor
 from askback_slack.json_access import Json, get_object, get_text
@@ -340,13 +340,13 @@ class Clicks:
         if pressed.message is None:
             return False
         place = Place(platform=PLATFORM, channel=pressed.message.channel, thread=pressed.thread)
-        await self._platform.post_ephemeral(place, pressed.actor.id, for_one_person(text))
+        await self._platform.post_ephemeral(place, pressed.actor.id, build_remark(text))
         return True
 
     async def _notify_by_url(self, pressed: Click, text: str) -> bool:
         if pressed.response_url is None:
             return False
-        words = for_one_person(text)
+        words = build_remark(text)
         await self._api.respond(
             pressed.response_url, words.text, blocks=words.blocks, response_type="ephemeral", replace_original=False
         )

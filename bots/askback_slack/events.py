@@ -31,7 +31,7 @@ from askback_slack.message_events import (
     DeletionEvent,
     EditEvent,
     UserMessage,
-    dedupe_key,
+    build_dedupe_key,
     read_deletion,
     read_edit,
     read_message,
@@ -141,7 +141,7 @@ class MessageListener:
             return
         # The author shows what the message can be: the bot's, a person's, or unknown.
         messages = (gone.ref,) if gone.author in {None, self._me} else ()
-        key = dedupe_key(gone.ref.channel, gone.ref.id)
+        key = build_dedupe_key(gone.ref.channel, gone.ref.id)
         keys = () if gone.author == self._me else (key,)
         async with self._once.enter(f"removed:{key}") as first, self._once.wait_for(key):
             if not first:
@@ -194,7 +194,7 @@ class MessageListener:
         channel = get_text(body, "event", "channel")
         reason = ARCHIVED if (get_text(body, "event", "type") or "").endswith("_archive") else DELETED
         try:
-            for ask in await self._services.manager.pending():
+            for ask in await self._services.manager.list_open_asks():
                 if ask.place.platform == PLATFORM and channel in {
                     ask.place.channel,
                     *(m.channel for m in ask.messages),

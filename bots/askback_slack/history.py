@@ -19,7 +19,7 @@ from askback_slack import control_ids
 from askback_slack.api_calls import SlackApi, SlackRefusal
 from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import get_list, get_text, get_value
-from askback_slack.message_events import dedupe_key, is_share, list_file_names, to_datetime, to_visible_text
+from askback_slack.message_events import build_dedupe_key, is_share, list_file_names, to_datetime, to_visible_text
 from askback_slack.user_names import UserNames
 
 PAGE = 200
@@ -145,7 +145,7 @@ def read_message(message: object, place: Place, me: str, home: Installation = UN
         else:
             files = (*files, SHARED)  # nobody could answer for these words
     found = HistoryMessage(
-        key=dedupe_key(place.channel, ts),
+        key=build_dedupe_key(place.channel, ts),
         author=author,
         text=text,
         files=files,

@@ -79,7 +79,7 @@ class SignedEndpoint:
         self._bodies = BodyLimiter()
         self._warnings: Throttle[None] = Throttle(SAY_AGAIN)
 
-    def application(self) -> web.Application:
+    def build_application(self) -> web.Application:
         """Return the application to serve. aiohttp automatically answers 404 and 405 for other paths and methods."""
         application = web.Application()
         application.add_routes([*(web.post(path, self._take) for path in PATHS), *self._routes])

@@ -28,7 +28,7 @@ from askback_slack.api_calls import SlackApi
 from askback_slack.history import iterate_messages, read_message
 from askback_slack.installation import UNKNOWN_INSTALLATION, Installation
 from askback_slack.json_access import get_text
-from askback_slack.message_events import UserMessage, mentions
+from askback_slack.message_events import UserMessage, contains_mention
 from askback_slack.posting import SlackPlatform
 from askback_slack.task_group import Background
 
@@ -127,7 +127,7 @@ class OtherProcesses:
 
     def _is_of_talk(self, message: object, place: Place) -> bool:
         """Return True if a message calls the agent, or if the agent wrote it."""
-        if mentions(get_text(message, "text") or "", self._me):
+        if contains_mention(get_text(message, "text") or "", self._me):
             return True
         found = read_message(message, place, self._me, self._home)
         return found is not None and found.message.ours

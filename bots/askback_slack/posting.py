@@ -68,12 +68,12 @@ class SlackPlatform:
             return ()
         if message.only_for is not None and message.direct:
             # A person's id as the channel addresses the direct message with them.
-            words = bot_sentences.about_place(message.text, place)
+            words = bot_sentences.prepend_place(message.text, place)
             direct = Place(platform=self.name, tenant=place.tenant, channel=message.only_for.id)
             await self.post_message(direct, words.text, words.blocks, message.target, 0)
             return ()  # it is not in the place, so nothing there refers to it
         if message.only_for is not None:
-            words = bot_sentences.for_one_person(message.text)
+            words = bot_sentences.build_remark(message.text)
             blocks = answer_offers.to_blocks(message) or words.blocks
             await self.post_ephemeral(
                 place, message.only_for.id, bot_sentences.Remark(text=words.text, blocks=tuple(blocks))
@@ -96,10 +96,10 @@ class SlackPlatform:
         nobody.
         """
         if direct:
-            words = bot_sentences.for_one_person(text)
+            words = bot_sentences.build_remark(text)
             await self.post_message(place, words.text, words.blocks, f"tell:{person}", 0)
             return
-        await self.post_ephemeral(place, person, bot_sentences.for_one_person(text))
+        await self.post_ephemeral(place, person, bot_sentences.build_remark(text))
 
     async def post_ephemeral(self, place: Place, person: str, words: bot_sentences.Remark) -> None:
         """Post an ephemeral message that only this person sees.

@@ -27,7 +27,7 @@ from askback.domain.text_rules import TextRules
 from askback.errors import InvalidValue
 from askback.internal.values import Value
 from askback_slack import limits
-from askback_slack.blocks import Block, context, plain, rich_text, runs, section
+from askback_slack.blocks import Block, context, plain, rich_text, section, split_runs
 from askback_slack.escaping import fit_line, isolate_direction, replace_controls, to_single_line, truncate
 from askback_slack.json_access import get_object, get_text, get_value
 
@@ -168,16 +168,16 @@ def _build_label(field: TextField) -> tuple[str, list[Block]]:
     """The label of the field, and the blocks above it."""
     prompt = replace_controls(field.prompt)
     if field.choice is not None:
-        return field.placeholder, [rich_text([section([run])]) for run in runs(field.prompt)]
-    if prompt == to_single_line(prompt) and limits.size(isolate_direction(prompt)) <= _LABEL:
+        return field.placeholder, [rich_text([section([run])]) for run in split_runs(field.prompt)]
+    if prompt == to_single_line(prompt) and limits.count_utf16_units(isolate_direction(prompt)) <= _LABEL:
         return isolate_direction(prompt), []
-    return "Your answer", [rich_text([section([run])]) for run in runs(field.prompt)]
+    return "Your answer", [rich_text([section([run])]) for run in split_runs(field.prompt)]
 
 
 def _get_initial_value(field: TextField) -> tuple[str, bool]:
     """The field's initial text, and True if it is the complete earlier text."""
     value = replace_controls(field.value)
-    short = value if limits.size(value) <= limits.INPUT_TEXT else truncate(value, limits.INPUT_TEXT)
+    short = value if limits.count_utf16_units(value) <= limits.INPUT_TEXT else truncate(value, limits.INPUT_TEXT)
     return short, short == value
 
 

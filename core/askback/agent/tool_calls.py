@@ -106,7 +106,7 @@ class ToolCallHandler:
         question = self._questions.get(call.tool)
         if question is None:
             return call.evolve(result=f"{problem}. Call it again like that.", is_error=True)
-        refusal = question.error_result(ModelError(problem, example=question.example))
+        refusal = question.build_error_result(ModelError(problem, example=question.example))
         return call.evolve(result=refusal.text, is_error=True)
 
     def _prepare_question(
@@ -118,9 +118,9 @@ class ToolCallHandler:
         try:
             form = tool.parse(call.input)
             alike = build_policy(addressees.audience, self._timeout)
-            policy = addressees.to_policy(alike, tool.addressees(call.input))
+            policy = addressees.to_policy(alike, tool.parse_addressees(call.input))
         except ModelError as error:
-            refusal = tool.error_result(error)
+            refusal = tool.build_error_result(error)
             log.warning(
                 "Rejected a question of the model: its input does not fit the tool. The model gets the errors.",
                 extra={"action": "question_refused", "tool": tool.name, "conversation_id": conversation.id},
@@ -159,7 +159,7 @@ class ToolCallHandler:
         if question is None:
             # The question was asked when ASKBACK_TOOLS still listed this tool. The model gets the answer anyway.
             return outcome.model_dump_json(include={"status", "answers", "reason"}), call.is_error
-        result = question.result(call.input, outcome)
+        result = question.build_result(call.input, outcome)
         return result.text, result.is_error
 
 

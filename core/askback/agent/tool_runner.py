@@ -251,7 +251,7 @@ class ToolRunner:
                 target=f"interrupted:{work.conversation.id}:{call.tool_use_id}",
                 text=sentence,
                 markdown=False,
-                mention=Who.only(*voters) if voters else None,
+                mention=Who.from_people(*voters) if voters else None,
                 reply_to=None if ask is None else next(iter(ask.messages), None),
             ),
         )

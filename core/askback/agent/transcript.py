@@ -13,9 +13,9 @@ __all__ = [
     "render_message",
     "render_stop_note",
     "render_unshown_note",
+    "replace_call_ids",
     "to_api_blocks",
     "to_api_messages",
-    "with_new_ids",
 ]
 
 import re
@@ -45,7 +45,7 @@ UNSHOWN: Final = "People could not see your text "
 OMITTED_MESSAGES_TEXT: Final = "Left out: {} from before by people who may not talk with you."
 
 
-def with_new_ids(response: ModelResponse, history: tuple[Message, ...]) -> ModelResponse:
+def replace_call_ids(response: ModelResponse, history: tuple[Message, ...]) -> ModelResponse:
     """Return the turn with new ids for calls whose ids occurred before or are invalid.
 
     The API refuses such ids, and with them the whole conversation from then on.

@@ -70,6 +70,6 @@ def build_unknown_notice(ask: Ask, hand_over: HandOver) -> OutgoingMessage:
         target=f"{HAND_OVER}{ask.id}:{hand_over.holder}",
         text=UNKNOWN,
         markdown=False,
-        mention=Who.only(*deciders) if deciders else None,
+        mention=Who.from_people(*deciders) if deciders else None,
         reply_to=next(iter(ask.messages), None),
     )

@@ -80,7 +80,7 @@ class MessageRouter:
         if span.trace is not None:
             incoming = incoming.evolve(trace=span.trace)
         command = parse_command(incoming.text) if not incoming.files else None
-        if command is not None and await self.replies.names_option(incoming):
+        if command is not None and await self.replies.is_option_label(incoming):
             command = None
         if command == "stop":
             return await self._stop_by_word(incoming, begin=begin)
@@ -191,7 +191,7 @@ class MessageRouter:
         who = ask.policy.who
         # If many may answer, the first person named is only one of them.
         somebody = _format_people(who.people if who.open_to is None else ())
-        answers = "you answer" if who.names(incoming.author) else f"{somebody} answers"
+        answers = "you answer" if who.is_asked(incoming.author) else f"{somebody} answers"
         more = len(received.waiting_for) - 1
         count = f" (and {more} more)" if more else ""
         sight = await self._cards.check_card(ask)

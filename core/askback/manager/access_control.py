@@ -44,7 +44,7 @@ class AccessControl:
         """Return the access rules of a platform. None if it was not added."""
         return self._rules.get(platform)
 
-    def admits(self, actor: Actor, place: Place) -> bool:
+    def is_admitted(self, actor: Actor, place: Place) -> bool:
         """Return True if the access rules admit a person to the bot in a place that others see, too."""
         rules = self.get_rules(place.platform)
         return rules is not None and rules.find_refusal(actor, place, direct=False) is None
@@ -58,7 +58,7 @@ class AccessControl:
         """Return the reason why the sender of an event may not act on an ask, in words for them. None if they may."""
         self.remember(ask)
         resolved = await self.identify(actor, ask.id)
-        return ask.find_refusal(resolved.people[0], self.admits)
+        return ask.find_refusal(resolved.people[0], self.is_admitted)
 
     async def identify(self, sender: Actor, ask_id: str, *, ends: bool = False) -> Resolved:
         """Return the sender of a click with those of the ask's groups that they are in.

@@ -89,7 +89,7 @@ class QuestionManager:
         seconds = self.limits.timeout if isinstance(timeout, Default) else timeout
         policy = build_policy(who, seconds, approval=approval, remind=remind, escalate=escalate)
         ask = build_ask(form, to=to, policy=policy, key=key, asked_by=asked_by)
-        return await self.outcome(await self.submit(ask))
+        return await self.wait_for_outcome(await self.submit(ask))
 
     async def submit(self, ask: Ask) -> Ask:
         """Store an ask for posting, without waiting. If an ask with its key exists, that one is returned instead.
@@ -98,7 +98,7 @@ class QuestionManager:
         """
         return await self._store.ask(ask, self.limits)
 
-    async def outcome(self, ask: Ask) -> Outcome:
+    async def wait_for_outcome(self, ask: Ask) -> Outcome:
         """Wait for the outcome of a stored ask. Cancelling the wait leaves the ask open.
 
         This settles the ask after its deadline even if no process serves its platform.
@@ -137,9 +137,9 @@ class QuestionManager:
         ends_any = self.access.is_admin(action.actor)
         acted = await self._store.decide(
             action.ask_id,
-            lambda ask: decide(ask, action, admits=self.access.admits, ends_any=ends_any),
+            lambda ask: decide(ask, action, is_admitted=self.access.is_admitted, ends_any=ends_any),
             action=action,
-            late=lambda ask: late.to_message(ask, action, self.access.admits),
+            late=lambda ask: late.to_message(ask, action, self.access.is_admitted),
             is_audited=lambda response: self._refusals.is_audited(action, response),
         )
         if acted.ask is None:
@@ -195,7 +195,7 @@ class QuestionManager:
 
     # Reading
 
-    async def pending(self, place: Place | None = None) -> tuple[Ask, ...]:
+    async def list_open_asks(self, place: Place | None = None) -> tuple[Ask, ...]:
         """Return the open asks, of one place or of all, oldest first."""
         return await self._store.list_open(place)
 

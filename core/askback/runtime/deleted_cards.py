@@ -65,16 +65,16 @@ class DeletedCardChecker:
                 # The new sweep checks all cards again. A platform that is down delays no other.
                 if (before := self._looks.get(name)) is not None:
                     before.cancel()
-                self._looks[name] = tasks.create_task(self._look_through(name), name=f"askback sweep {name}")
+                self._looks[name] = tasks.create_task(self._sweep(name), name=f"askback sweep {name}")
 
-    async def _look_through(self, name: str) -> None:
+    async def _sweep(self, name: str) -> None:
         try:
-            await self._look_at_all(name)
+            await self._check_cards(name)
         except Exception:
             # Nothing depends on it: a card also comes back when someone asks for it.
             log.exception("Could not check whether cards were deleted.", extra={"action": "sweep_failed"})
 
-    async def _look_at_all(self, name: str) -> None:
+    async def _check_cards(self, name: str) -> None:
         platform = self._platforms.get(name)
         if platform is None:
             return
@@ -83,7 +83,7 @@ class DeletedCardChecker:
         while left:
             ask_id, pause = left.popleft(), PAUSE_SECONDS
             try:
-                await self._look(platform, ask_id)
+                await self._check_card(platform, ask_id)
                 refusals, growing = 0, PAUSE_SECONDS
             except RetryableError as later:
                 # Put it last: a card that the platform can never show must not delay the others.
@@ -112,7 +112,7 @@ class DeletedCardChecker:
                 return
             await asyncio.sleep(pause)
 
-    async def _look(self, platform: Platform, ask_id: str) -> None:
+    async def _check_card(self, platform: Platform, ask_id: str) -> None:
         ask = await self._store.get(ask_id)
         if ask is not None and ask.outcome is None and ask.messages:
             missing = await platform.find_missing(ask.place, ask.messages)

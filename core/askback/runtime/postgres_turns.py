@@ -38,7 +38,7 @@ from askback.store.outage_log import REPEAT_SECONDS, is_outage_logged
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.connection import build_conninfo, build_settings
 from askback.store.postgres.dead_connections import BoundedConnection
-from askback.store.postgres.jobs import TURN, give_back, has_heartbeat, list_held_jobs, queue_of, sweep
+from askback.store.postgres.jobs import TURN, get_queue_name, give_back, has_heartbeat, list_held_jobs, sweep
 from askback.store.queries.platform_claims import STALLED_SECONDS, announce_platforms
 from askback.store.store import Store
 
@@ -191,17 +191,17 @@ class JobTurnScheduler:
     def wake(self) -> None:
         """Do nothing: the commit that gave the agent something to do deferred a job, which wakes a process."""
 
-    async def rest(self, seconds: float) -> None:
+    async def drain_turns(self, seconds: float) -> None:
         if self._worker is not None:
             self._worker.shutdown_graceful_timeout = seconds
             self._worker.stop()
-        await self._advancing.rest(seconds)
+        await self._advancing.drain_turns(seconds)
 
     async def run(self) -> None:
         """Work until cancelled, and wait while the database is unreachable."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._sweep_repeatedly(), name="askback sweep")
-            while not self._advancing.is_resting:
+            while not self._advancing.is_draining:
                 self._session = asyncio.create_task(self._open_and_work(), name="askback jobs")
                 try:
                     await asyncio.wait((self._session,))
@@ -270,7 +270,7 @@ class JobTurnScheduler:
         """Take jobs until the process is to rest, or the connection is lost."""
         self._worker = Worker(
             app,
-            queues=[queue_of(platform) for platform in sorted(self._served)],
+            queues=[get_queue_name(platform) for platform in sorted(self._served)],
             concurrency=JOBS,
             install_signal_handlers=False,
             delete_jobs=DeleteJobCondition.ALWAYS,
@@ -355,7 +355,7 @@ class JobTurnScheduler:
         worker = self._worker
         worker_id = None if worker is None else worker.worker_id
         if worker is None or worker_id is None:
-            return self._advancing.is_resting
+            return self._advancing.is_draining
         if worker_id != self._announced:
             await self._database.run(lambda connection: announce_platforms(connection, worker_id, self._served))
             self._announced = worker_id

@@ -95,7 +95,7 @@ class TurnTransactions(Transactions):
             conversation = conversations.get(connection, conversation_id)
             if conversation is None:
                 return None
-            wanted = conversations.wants_turn(connection, conversation_id)
+            wanted = conversations.needs_turn(connection, conversation_id)
             last = transcript.get_last(connection, conversation_id)
             seq = 0 if last is None else last.seq + 1
             resumed = last is not None and not last.forgotten and (last.role == "user" or last.unfinished)

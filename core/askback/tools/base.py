@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["QuestionTool", "ToolResult", "describe_unanswered", "shorten", "timestamp_ms"]
+__all__ = ["QuestionTool", "ToolResult", "describe_unanswered", "shorten", "to_timestamp_ms"]
 
 import json
 from abc import ABC, abstractmethod
@@ -50,7 +50,7 @@ class QuestionTool(ABC, Generic[Input]):
         """Return the form that the model asks for. Raises `ModelError`, whose text tells the model how to ask."""
         return self._call_or_refuse(self.to_form, self.parse_input(data))
 
-    def result(self, data: object, outcome: Outcome) -> ToolResult:
+    def build_result(self, data: object, outcome: Outcome) -> ToolResult:
         """Return the outcome in this tool's own format. Never raises for an input that `parse` accepts."""
         return self.render_result(self.parse_input(data), outcome)
 
@@ -58,12 +58,12 @@ class QuestionTool(ABC, Generic[Input]):
         """Return the typed input. Raises `ModelError`."""
         return self._call_or_refuse(self.input_type.model_validate, decode_json(data))
 
-    def addressees(self, data: object) -> tuple[str, ...]:
+    def parse_addressees(self, data: object) -> tuple[str, ...]:
         """Return the names of the people to ask, as the model wrote them; empty if it named nobody. Raises
         `ModelError`."""
-        return tuple(self.addressee_names(self.parse_input(data)))
+        return tuple(self.list_addressees(self.parse_input(data)))
 
-    def error_result(self, error: ModelError) -> ToolResult:
+    def build_error_result(self, error: ModelError) -> ToolResult:
         """Return the result for an invalid input."""
         text = str(error)
         return ToolResult(text=text, data={"error": text}, is_error=True)
@@ -74,13 +74,15 @@ class QuestionTool(ABC, Generic[Input]):
         except ValidationError as error:
             problems: Sequence[Problem] = to_problems(error)
         except InvalidValue as error:
-            problems = [Problem(name, one.message) for one in error.problems if (name := self.field_name(one.field))]
+            problems = [
+                Problem(name, one.message) for one in error.problems if (name := self.get_field_name(one.field))
+            ]
         more = len(problems) - MAX_PROBLEMS
         lines = [*map(str, problems[:MAX_PROBLEMS]), *([f"and {more} more like these"] if more > 0 else [])]
         what = lines[0] if len(lines) == 1 else "".join(f"\n- {line}" for line in lines)
         raise ModelError(f"The input of {self.name} is invalid, so nobody was asked: {what}", example=self.example)
 
-    def field_name(self, field: str) -> str:
+    def get_field_name(self, field: str) -> str:
         """Return the model's name for a field of the form; empty if another field reports the same problem."""
         return field
 
@@ -89,7 +91,7 @@ class QuestionTool(ABC, Generic[Input]):
         """Return the form of a typed input."""
 
     @abstractmethod
-    def addressee_names(self, parsed: Input) -> list[str]:
+    def list_addressees(self, parsed: Input) -> list[str]:
         """Return the names of the people to ask."""
 
     @abstractmethod
@@ -100,14 +102,14 @@ class QuestionTool(ABC, Generic[Input]):
     def summarize(self, parsed: Input) -> str:
         """Return the questions in a few words."""
 
-    def call_summary(self, data: object) -> str:
+    def summarize_call(self, data: object) -> str:
         """Return one line about the call, for logs and transcripts. Never raises."""
         try:
             return shorten(f"{self.name} · {self.summarize(self.parse_input(data))}", 200)
         except ModelError:
             return f"{self.name} · invalid input"
 
-    def result_summary(self, outcome: Outcome) -> str:
+    def summarize_result(self, outcome: Outcome) -> str:
         """Return one line about the result, for logs and transcripts."""
         match outcome.status:
             case "answered":
@@ -141,7 +143,7 @@ def shorten(text: str, longest: int) -> str:
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
-def timestamp_ms(outcome: Outcome) -> int:
+def to_timestamp_ms(outcome: Outcome) -> int:
     """Return the outcome's time in milliseconds since 1970, the convention of JavaScript."""
     return to_micros(outcome.at) // 1000
 

@@ -77,7 +77,7 @@ async def test_a_stranger_gets_one_private_notice(desk: Desk) -> None:
 
 async def audited(desk: Desk) -> list[str]:
     """Return the people in the audit of the open question, once for each row."""
-    (ask,) = await desk.host.manager.pending()
+    (ask,) = await desk.host.manager.list_open_asks()
     done = await desk.host.store._database.read(lambda connection: audit.list_actions(connection, ask.id))
     return [one.by.id for one in done]
 

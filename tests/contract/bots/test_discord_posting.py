@@ -77,7 +77,7 @@ async def recorded(desk: DiscordDesk) -> None:
     async def unwanted(ask: Ask) -> Messages:
         raise AssertionError(f"{ask.id} is not drawn")
 
-    for ask in await desk.host.manager.pending():
+    for ask in await desk.host.manager.list_open_asks():
         await desk.host.manager.cards.draw(ask.id, unwanted)
 
 
@@ -134,7 +134,7 @@ async def test_a_change_in_an_archived_thread_opens_it_first_50083(desk: Discord
         thread = await desk.room(talk)
         desk.guild.put_place(discord.archived(thread))
         earlier = desk.operations().count("update_message")
-        (ask,) = await desk.host.manager.pending()
+        (ask,) = await desk.host.manager.list_open_asks()
         assert await desk.host.manager.cancel(ask.id)
         over = await settled(desk, talk, "Cancelled")
         assert over.id == shown.id
@@ -151,7 +151,7 @@ async def test_a_thread_that_may_not_be_opened_is_named_and_ends_nothing(desk: D
     async with program_asks(desk, talk, form_of("Go?", ["Yes", "No"])) as asking:
         await card(desk, talk, "Go?")
         desk.guild.put_place(replace(discord.archived(await desk.room(talk)), locked=True))
-        (ask,) = await desk.host.manager.pending()
+        (ask,) = await desk.host.manager.list_open_asks()
         await desk.host.manager.cancel(ask.id)
         assert (await asking.outcome()).status == "cancelled"
         await until(lambda: "delivery_refused" in desk.journal.actions(), "it is named")
@@ -200,7 +200,7 @@ async def test_a_channel_that_never_was_fails_the_ask_at_once_with_the_reason(de
     desk.journal.announce("delivery_refused")
     place = desk.place(Talk("1100000000000000301", None)).evolve(channel="1100000000000000999", thread=None)
     began = time.monotonic()
-    outcome = await desk.host.manager.ask(form_of("Go?", ["Yes", "No"]), to=place, who=Who.only(desk.actor(ADA)))
+    outcome = await desk.host.manager.ask(form_of("Go?", ["Yes", "No"]), to=place, who=Who.from_people(desk.actor(ADA)))
     assert outcome.status == "undeliverable"
     assert "does not exist" in str(outcome.reason)
     assert time.monotonic() - began < 30, "it is not tried for the minute that a passing refusal is"
@@ -209,7 +209,7 @@ async def test_a_channel_that_never_was_fails_the_ask_at_once_with_the_reason(de
 async def test_a_message_that_a_thread_was_to_start_from_and_is_gone_fails_the_ask(desk: DiscordDesk) -> None:
     desk.journal.announce("delivery_refused")
     place = desk.place(Talk("1100000000000000301", "1100000000000000998"))
-    outcome = await desk.host.manager.ask(form_of("Go?", ["Yes", "No"]), to=place, who=Who.only(desk.actor(ADA)))
+    outcome = await desk.host.manager.ask(form_of("Go?", ["Yes", "No"]), to=place, who=Who.from_people(desk.actor(ADA)))
     assert outcome.status == "undeliverable"
     assert "was deleted" in str(outcome.reason)
 
@@ -262,7 +262,7 @@ async def test_a_channel_that_the_bot_does_not_see_fails_the_ask_with_the_reason
     assert hidden is not None
     assert hidden.denied == int(MEMBER_PERMISSIONS)
     outcome = await desk.host.manager.ask(
-        form_of("Go?", ["Yes", "No"]), to=desk.place(Talk(hidden.id, None)), who=Who.only(desk.actor(ADA))
+        form_of("Go?", ["Yes", "No"]), to=desk.place(Talk(hidden.id, None)), who=Who.from_people(desk.actor(ADA))
     )
     assert outcome.status == "undeliverable"
     assert "View Channel" in str(outcome.reason)
@@ -332,7 +332,7 @@ async def test_the_name_of_a_message_is_its_asks_and_its_parts(desk: DiscordDesk
     form = Form(questions=(Question(id="q", prompt="Which?", options=long),))
     async with program_asks(desk, talk, form):
         await card(desk, talk, "Which?")
-        (ask,) = await desk.host.manager.pending()
+        (ask,) = await desk.host.manager.list_open_asks()
         await recorded(desk)
         names = [str(body["nonce"]) for body in cards_created(desk)]
         assert len(names) >= 3

@@ -132,7 +132,7 @@ async def test_an_outage_delivers_everything_once_and_in_order_when_it_is_over(
     await card(desk, fruit)
     talk = await desk.mention(ADA, "begin")
     await line(desk, talk, "Ready.")
-    (ask,) = await desk.host.manager.pending()
+    (ask,) = await desk.host.manager.list_open_asks()
 
     over = outage(desk, kind)
     lines = len([one for one in desk.journal.records if one.levelno >= logging.WARNING])
@@ -143,7 +143,7 @@ async def test_an_outage_delivers_everything_once_and_in_order_when_it_is_over(
     await turn_of(desk, "begin", 3)
     await desk.say(ADA, "ask", talk)
     await turn_of(desk, "begin", 4)
-    await eventually(desk.host.manager.pending)
+    await eventually(desk.host.manager.list_open_asks)
     await desk.say(BEN, "hm", talk)
     hello = await desk.mention(ADA, "hello")
     await turn_of(desk, "hello", 1)

@@ -189,7 +189,7 @@ async def test_too_many_changes_delay_the_settling_and_lose_nothing(desk: Desk) 
     talk, _ = await fruit(desk)
     desk.slow_down("change", seconds=1)
     # It is cancelled instead of clicked, because a click would be drawn by its own address.
-    (ask,) = await desk.host.manager.pending()
+    (ask,) = await desk.host.manager.list_open_asks()
     assert await desk.host.manager.cancel(ask.id, reason="It is too late.")
     assert "cancelled" in (await turn_of(desk, "fruit", 2)).result
     await settled(desk, talk, "Cancelled")

@@ -294,7 +294,7 @@ async def test_every_update_says_how_its_text_is_read(workspace: SlackDesk) -> N
     talk = await workspace.mention(ADA, "fruit")
     await card(workspace, talk)
     # It is cancelled instead of clicked, so there is no response_url, only chat.update.
-    (ask,) = await workspace.host.manager.pending()
+    (ask,) = await workspace.host.manager.list_open_asks()
     assert await workspace.host.manager.cancel(ask.id)
     await settled(workspace, talk, "Which fruit?")
     assert "chat.update" in methods(workspace)

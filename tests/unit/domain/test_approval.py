@@ -117,7 +117,7 @@ def test_what_is_nested_too_deeply_to_be_shown_is_refused() -> None:
 
 @pytest.mark.parametrize("always", [False, True])
 def test_the_form_is_one_that_several_people_can_decide(always: bool) -> None:
-    policy = Policy(who=Who.only(ADA, BEN), approval=Approval(quorum=2, refusing=(DENY,), refusals=2))
+    policy = Policy(who=Who.from_people(ADA, BEN), approval=Approval(quorum=2, refusing=(DENY,), refusals=2))
     policy.check(build_form("deploy", {"a": 1}, always=always))
     values = [option.value for option in asked({"a": 1}, always=always).options]
     assert values == [APPROVE, DENY, ALWAYS][: 3 if always else 2]

@@ -152,7 +152,7 @@ def test_many_who_are_missing_are_counted_and_groups_are_named() -> None:
 @pytest.mark.parametrize("count", [10, 200])
 def test_menus_are_voted_on_too(count: int) -> None:
     at = interview(question(options=options(count), allow_custom=False))
-    policy = Policy(who=Who.only(ADA), approval=Approval(refusing=("v1",)))
+    policy = Policy(who=Who.from_people(ADA), approval=Approval(refusing=("v1",)))
     accepted(render.render_messages(card(at, policy)))
 
 

@@ -149,7 +149,7 @@ class ReconnectingConnection:
         assert transaction is not None
         transaction.commit()
 
-    def accepts_commits(self) -> bool:
+    def can_commit(self) -> bool:
         """Ask the server if it accepts commits. Return False also if it does not answer.
 
         Call `drop` afterwards, since the connection no longer has the settings of a transaction.

@@ -27,7 +27,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from askback.errors import OperatorError
 from askback.store.connection_thread import ConnectionThread
-from askback.store.error_mapping import closed_error, timeout_error
+from askback.store.error_mapping import build_closed_error, build_timeout_error
 from askback.store.errors import StoreBusy
 from askback.store.outage_log import Outage
 from askback.store.postgres.address import PostgresAddress
@@ -35,13 +35,13 @@ from askback.store.postgres.connection import ReconnectingConnection, create_sha
 from askback.store.postgres.error_mapping import (
     NotPrimary,
     format_reason,
+    is_conflict,
     is_lost,
     is_of_the_database,
     is_silent,
     is_unread,
     may_be_standby,
     to_store_error,
-    wants_another_try,
 )
 from askback.store.postgres.job_queue import JobQueue
 from askback.store.postgres.prepare import prepare as prepare_database
@@ -144,7 +144,7 @@ class PostgresDatabase:
         try:
             with self._lock:
                 if self._closed:
-                    raise closed_error()
+                    raise build_closed_error()
                 self._jobs.put(job)
             return await job.future
         except asyncio.CancelledError:
@@ -162,7 +162,7 @@ class PostgresDatabase:
             if state in (JobState.WAITING, JobState.RUNNING):
                 job.state = JobState.OVER
         if state is not JobState.OVER and not job.future.done():
-            job.future.set_exception(timeout_error(in_doubt=state is JobState.COMMITTING))
+            job.future.set_exception(build_timeout_error(in_doubt=state is JobState.COMMITTING))
 
     # The threads.
 
@@ -239,10 +239,10 @@ class PostgresDatabase:
         call(job, connection)
         error = job.error
         if error is not None:
-            if may_be_standby(error) and not job.reads and not link.accepts_commits():
+            if may_be_standby(error) and not job.reads and not link.can_commit():
                 error, job.error = NotPrimary(), NotPrimary()
             link.roll_back()
-            if is_lost(error) or wants_another_try(error):
+            if is_lost(error) or is_conflict(error):
                 return False
             if is_of_the_database(error):
                 return self._give_up(link, job, error)
@@ -258,7 +258,7 @@ class PostgresDatabase:
             late = job.deadline is not None and job.deadline <= time.monotonic()
             if job.state is JobState.RUNNING and late:
                 # The caller's time limit has passed, but its timer has not fired, because its event loop is blocked.
-                job.error = timeout_error(in_doubt=False)
+                job.error = build_timeout_error(in_doubt=False)
             elif job.state is JobState.RUNNING:
                 job.state = JobState.COMMITTING
         if job.state is not JobState.COMMITTING:
@@ -271,7 +271,7 @@ class PostgresDatabase:
             lost, unread = is_lost(error), is_unread(error)
             if not lost:
                 link.roll_back()
-            if job.deadline is None and (unread or wants_another_try(error)):
+            if job.deadline is None and (unread or is_conflict(error)):
                 return False
             job.error = to_store_error(error, in_doubt=lost and not unread)
             link.drop()
@@ -306,7 +306,7 @@ class PostgresDatabase:
                 return
         for job in self._jobs.clear():
             if job.state is JobState.WAITING:
-                job.state, job.error = JobState.OVER, closed_error()
+                job.state, job.error = JobState.OVER, build_closed_error()
                 settle([job])
 
 

@@ -5,7 +5,7 @@ A job's `lock` is its conversation. Procrastinate never runs two jobs with the s
 
 from __future__ import annotations
 
-__all__ = ["TURN", "defer_turn", "give_back", "has_heartbeat", "list_held_jobs", "queue_of", "sweep"]
+__all__ = ["TURN", "defer_turn", "get_queue_name", "give_back", "has_heartbeat", "list_held_jobs", "sweep"]
 
 import json
 from collections.abc import Iterable
@@ -80,7 +80,7 @@ _RETRY = text(
 )
 
 
-def queue_of(platform: str) -> str:
+def get_queue_name(platform: str) -> str:
     """Return the name of the queue that holds the turns of a platform."""
     return f"{_QUEUE}:{to_key_prefix(platform)}"
 
@@ -89,7 +89,9 @@ def defer_turn(connection: Connection, conversation_id: str, platform: str) -> N
     """Queue a job for a process of this platform to advance the conversation after this commit."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, psycopg.Connection)
-    job = _open_for_deferring().configure_task(TURN, queue=queue_of(platform), lock=conversation_id, connection=raw)
+    job = _open_for_deferring().configure_task(
+        TURN, queue=get_queue_name(platform), lock=conversation_id, connection=raw
+    )
     try:
         job.defer(conversation_id=conversation_id)
     except ConnectorException as error:
@@ -104,7 +106,7 @@ def sweep(connection: Connection, served: frozenset[str], own: int | None) -> in
     number of jobs that were freed.
     """
     keys = [to_key_prefix(name) for name in sorted(served)]
-    queues = [_QUEUE, *map(queue_of, sorted(served))]
+    queues = [_QUEUE, *map(get_queue_name, sorted(served))]
     given_back = connection.execute(_GIVE_BACK, {"queues": queues, "seconds": STALLED_SECONDS, "own": own}).scalar_one()
     connection.execute(_ADOPT, {"keys": keys})
     for row in connection.execute(_MISSING, {"keys": keys}).all():

@@ -96,4 +96,4 @@ def settle(connection: Connection, reservation: str, tokens: int) -> None:
 
 
 def _find_reservation(connection: Connection, reservation: str) -> Row | None:
-    return next(iter(_RESERVED.rows(connection, of=reservation)), None)
+    return next(iter(_RESERVED.fetch_rows(connection, of=reservation)), None)

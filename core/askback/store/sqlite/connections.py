@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["GuardedConnection", "checkpoint", "create_file_engine", "get_raw", "mend", "roll_back"]
+__all__ = ["GuardedConnection", "checkpoint", "create_file_engine", "get_raw", "reset_transaction", "roll_back"]
 
 import contextlib
 import sqlite3
@@ -42,7 +42,7 @@ def get_raw(connection: Connection) -> GuardedConnection:
     return raw
 
 
-def mend(connection: Connection) -> None:
+def reset_transaction(connection: Connection) -> None:
     """Reset SQLAlchemy's own view of the transaction after a work raised."""
     while nested := connection.get_nested_transaction():
         nested.rollback()

@@ -37,14 +37,21 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from askback.errors import OperatorError
 from askback.store import migrate
 from askback.store.connection_thread import ConnectionThread
-from askback.store.error_mapping import closed_error, timeout_error
+from askback.store.error_mapping import build_closed_error, build_timeout_error
 from askback.store.queued_transaction import AnyJob, Job, JobState, Queue, call, settle
-from askback.store.sqlite.connections import GuardedConnection, checkpoint, create_file_engine, get_raw, mend, roll_back
+from askback.store.sqlite.connections import (
+    GuardedConnection,
+    checkpoint,
+    create_file_engine,
+    get_raw,
+    reset_transaction,
+    roll_back,
+)
 from askback.store.sqlite.error_mapping import (
+    build_swallowed_commit_error,
     format_reason,
     get_code,
     is_of_the_database,
-    swallowed_commit_error,
     to_store_error,
 )
 from askback.store.sqlite.files import create_private
@@ -158,7 +165,7 @@ class SqliteDatabase:
     def _submit(self, queue: Queue, job: AnyJob) -> None:
         with self._lock:
             if self._closed:
-                raise closed_error()
+                raise build_closed_error()
             queue.put(job)
 
     def _drop(self, job: AnyJob) -> None:
@@ -172,7 +179,7 @@ class SqliteDatabase:
             if state in (JobState.WAITING, JobState.RUNNING):
                 job.state = JobState.OVER
         if state is not JobState.OVER and not job.future.done():
-            job.future.set_exception(timeout_error(in_doubt=state is JobState.COMMITTING))
+            job.future.set_exception(build_timeout_error(in_doubt=state is JobState.COMMITTING))
 
     # The writer thread.
 
@@ -257,10 +264,10 @@ class SqliteDatabase:
         if not raw.in_transaction:
             # After some errors (full disk, I/O, no memory) SQLite rolls back the whole transaction automatically.
             if job.error is None:
-                job.result, job.error = None, swallowed_commit_error()
+                job.result, job.error = None, build_swallowed_commit_error()
             return False
         if job.error is not None:
-            mend(connection)
+            reset_transaction(connection)
             raw.execute("ROLLBACK TO job")
         raw.execute("RELEASE job")
         return True
@@ -275,7 +282,7 @@ class SqliteDatabase:
                 raw.execute("ROLLBACK")
             batch[:] = [job for job in batch if job not in without]
             self._end_jobs(without)
-            mend(connection)
+            reset_transaction(connection)
             raw.execute("BEGIN IMMEDIATE")
             without = []
             for job in batch:
@@ -304,7 +311,7 @@ class SqliteDatabase:
                 elif job.deadline is not None and job.deadline <= now:
                     # Its timer has not fired yet, because its event loop is blocked.
                     job.state = JobState.OVER
-                    job.error = timeout_error(in_doubt=False)
+                    job.error = build_timeout_error(in_doubt=False)
                     late.append(job)
             if not late:
                 for job in batch:
@@ -359,7 +366,7 @@ class SqliteDatabase:
         with contextlib.suppress(Empty):
             while True:
                 if (job := queue.get_nowait()) and self._begin(job):
-                    job.error = closed_error()
+                    job.error = build_closed_error()
                     rest.append(job)
         self._end_jobs(rest)
 
@@ -387,7 +394,7 @@ class SqliteDatabase:
             call(job, connection)
             _translate(job)
             if job.error is not None:
-                mend(connection)
+                reset_transaction(connection)
         except (sqlite3.Error, SQLAlchemyError) as error:
             job.result, job.error = None, to_store_error(error)
         roll_back(raw)
