@@ -29,7 +29,7 @@ def build_row(offer: Offer) -> Component:
 def build_reply_fields(message: MessageRef | None, channel: str) -> Mapping[str, JsonValue]:
     """Return the fields that make a new message a reply to that one, or none if it is in another channel.
 
-    Discord shows the original above a reply, and refuses a reply in another channel.
+    Discord shows the original above a reply, and rejects a reply in another channel.
     """
     if message is None or message.channel != channel:
         return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "ARCHIVED", "INVALID", "MESSAGE", "NOT_A_MEMBER", "NO_CHANNEL", "THREAD_EXISTS", "Body", "DiscordApi",
-    "DiscordRefusal", "File", "Json", "NotAnswerable", "explain",
+    "DiscordRejection", "File", "Json", "NotAnswerable", "explain",
 ]  # fmt: skip
 
 import asyncio
@@ -64,7 +64,7 @@ class File:
     content: str
 
 
-class DiscordRefusal(DeliveryError):
+class DiscordRejection(DeliveryError):
     """A permanent error from Discord. `code` is Discord's own error code, or 0 if it gave none."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -98,7 +98,7 @@ class DiscordApi:
     async def call(
         self, verb: Literal["GET", "POST", "PATCH"], path: str, body: Body | None = None, **ids: str
     ) -> Json:
-        """Call a route that answers with an object. Raises `MessageNotFound`, `RetryableError` or `DiscordRefusal`."""
+        """Call a route that returns an object. Raises `MessageNotFound`, `RetryableError` or `DiscordRejection`."""
         answer = await self._request(Route(verb, path, **ids), body)
         if not isinstance(answer, dict):
             raise RetryableError(NOT_DISCORD, in_doubt=True)
@@ -128,7 +128,7 @@ class DiscordApi:
         except discord.HTTPException as error:
             response = cast("aiohttp.ClientResponse", error.response)
             # discord.py has read the body.
-            raise _translate_refusal(error.status, response.headers, _parse(await response.text())) from error
+            raise _translate_rejection(error.status, response.headers, _parse(await response.text())) from error
         except ForeignAnswer as error:
             raise RetryableError(str(error), in_doubt=True) from error
         except (ValueError, KeyError) as error:
@@ -142,7 +142,7 @@ class DiscordApi:
         return await self.call("GET", MESSAGE, channel_id=channel, message_id=message)
 
     async def respond(self, interaction_id: int, token: str, body: Body, seconds: float) -> None:
-        """Give an interaction its first answer. Raises `MessageNotFound`, `RetryableError` or `DiscordRefusal`.
+        """Give an interaction its first answer. Raises `MessageNotFound`, `RetryableError` or `DiscordRejection`.
 
         This bypasses discord.py's client, which would send one answer at a time because of a rate limit that does not
         apply here. The URL itself authorizes the request, so no token is sent.
@@ -164,7 +164,7 @@ class DiscordApi:
                     return
                 answer = _parse(await response.text())
                 if response.status != 200 or not _is_message(answer):
-                    raise _translate_refusal(response.status, response.headers, answer)
+                    raise _translate_rejection(response.status, response.headers, answer)
         except (TimeoutError, aiohttp.ClientError, ConnectionError) as error:
             # Show only the error's type: its text can contain the URL, and with it the token.
             raise _build_unreachable_error(error) from None
@@ -204,7 +204,7 @@ def _read_code(answer: object) -> int | None:
     return code if isinstance(code, int) and not isinstance(code, bool) else None
 
 
-def _translate_refusal(status: int, headers: Mapping[str, str], answer: object) -> Exception:
+def _translate_rejection(status: int, headers: Mapping[str, str], answer: object) -> Exception:
     """Return the error for an answer that reports a failure. `answer` is its JSON value, or None.
 
     Only Discord's own error object is permanent. Something in between may have answered, or Discord's own proxy, which
@@ -223,7 +223,7 @@ def _translate_refusal(status: int, headers: Mapping[str, str], answer: object) 
         return MessageNotFound(f"Discord: {code}")
     if code == 0 and status != 401:
         return RetryableError(f"Discord: code 0, HTTP {status}", in_doubt=True)
-    return DiscordRefusal(code, explain(code, status))
+    return DiscordRejection(code, explain(code, status))
 
 
 def _build_unreachable_error(error: Exception) -> RetryableError:

@@ -23,7 +23,7 @@ from askback.ports.directory import (
     normalize_name,
 )
 from askback_discord import id_patterns
-from askback_discord.api_calls import INVALID, NO_CHANNEL, Body, DiscordApi, DiscordRefusal, Json
+from askback_discord.api_calls import INVALID, NO_CHANNEL, Body, DiscordApi, DiscordRejection, Json
 from askback_discord.payloads import PLATFORM
 
 GUILDS = 200
@@ -130,8 +130,8 @@ class DiscordDirectory:
     async def _find_channel(self, channel: str) -> Found:
         try:
             one = await self._api.call("GET", "/channels/{channel_id}", channel_id=channel)
-        except DiscordRefusal as refusal:
-            if refusal.code in {NO_CHANNEL, INVALID}:
+        except DiscordRejection as rejection:
+            if rejection.code in {NO_CHANNEL, INVALID}:
                 raise build_unknown_name_error("channel", channel, ()) from None
             raise
         kind, name = one.get("type"), _read_text(one, "name")
@@ -176,7 +176,7 @@ class DiscordDirectory:
     async def _count_members(self, guild: _Guild, role: str) -> int | None:
         try:
             counts = await self._api.call("GET", "/guilds/{guild_id}/roles/member-counts", guild_id=guild.id)
-        except DiscordRefusal:
+        except DiscordRejection:
             return None  # the number only improves the wording; it gives no one access
         count = counts.get(role)
         return count if isinstance(count, int) else None
@@ -209,7 +209,7 @@ class DiscordDirectory:
             try:
                 path = "/guilds/{guild_id}/members/{user_id}"
                 found = await self._api.call("GET", path, guild_id=guild.id, user_id=user)
-            except DiscordRefusal:
+            except DiscordRejection:
                 continue  # not on this server
             if _is_human(found):
                 return _to_named(found)

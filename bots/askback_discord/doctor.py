@@ -81,8 +81,8 @@ async def examine(scene: Scene) -> Sequence[Finding]:
         except _Unreachable as error:
             return [report_broken("token", str(error), NETWORK)]
         clock = check_clock("Discord", application.date, utc_now())
-        if (refused := _find_refusal(application)) is not None:
-            return [refused, *clock]
+        if (rejected := _find_rejection(application)) is not None:
+            return [rejected, *clock]
         reads_all, found = _examine_application(application.json)
         there, gateway, shards = await asyncio.gather(
             _list_guilds(session, settings, scene),
@@ -103,8 +103,8 @@ async def examine_token(token: SecretStr, seconds: float) -> Sequence[Finding]:
             application = await _get(session, settings, "/applications/@me", seconds)
         except _Unreachable as error:
             return [report_broken("token", str(error), NETWORK)]
-    if (refused := _find_refusal(application)) is not None:
-        return [refused]
+    if (rejected := _find_rejection(application)) is not None:
+        return [rejected]
     _, found = _examine_application(application.json)
     return [*found, _examine_access(settings, application.json, [])]
 
@@ -112,7 +112,7 @@ async def examine_token(token: SecretStr, seconds: float) -> Sequence[Finding]:
 async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: str, seconds: float) -> _Answer:
     headers = {
         "Authorization": f"Bot {settings.token.get_secret_value()}",
-        # Discord refuses clients whose User-Agent has another form.
+        # Discord rejects clients whose User-Agent has another form.
         "User-Agent": f"DiscordBot (https://github.com/Rapptz/discord.py {discord.__version__}) askback doctor",
     }
     try:
@@ -128,7 +128,7 @@ async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: 
         raise _Unreachable(f"Could not reach Discord ({type(error).__name__}).") from None
 
 
-def _find_refusal(answer: _Answer) -> Finding | None:
+def _find_rejection(answer: _Answer) -> Finding | None:
     """Return the problem with the token, or None if it works."""
     if answer.status == 200 and "id" in answer.json:
         return None

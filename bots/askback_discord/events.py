@@ -220,7 +220,7 @@ async def _store_or_raise(take: Callable[[], Awaitable[T]], what: str) -> T:
 
     def log_failure(state: RetryCallState) -> None:
         error = None if state.outcome is None else state.outcome.exception()
-        extra = {"action": "message_refused"}
+        extra = {"action": "message_rejected"}
         log.error("%s could not be stored; trying again: %s", what, error, extra=extra)
 
     return await AsyncRetrying(

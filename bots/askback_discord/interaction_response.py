@@ -52,7 +52,7 @@ class InteractionResponse:
     async def wait_for_other_process(self) -> None:
         """Wait, so that another process of the same app can give the first answer.
 
-        Each process receives every interaction. If another process answers, Discord refuses the answer of this one as a
+        Each process receives every interaction. If another process answers, Discord rejects the answer of this one as a
         second answer.
         """
         await asyncio.sleep(max(self.seconds_left - SPEAK_SECONDS, 0.0))

@@ -1,7 +1,7 @@
 """Discord's limits, and checks that reject a message or a modal that breaks one before it is sent.
 
-Sources of the numbers: [ref] docs.discord.com/developers, [api] Discord's OpenAPI document, [live] a published refusal
-of the live API with its numbers. Discord counts code points [discord-api-docs#1315]. Here lengths are in UTF-16 units,
+Sources of the numbers: [ref] docs.discord.com/developers, [api] Discord's OpenAPI document, [live] a published error of
+the live API with its numbers. Discord counts code points [discord-api-docs#1315]. Here lengths are in UTF-16 units,
 which are never fewer.
 """
 
@@ -103,7 +103,7 @@ _FIELDS: Final[Mapping[int, frozenset[str]]] = {
 
 
 class TooBig(OperatorError):
-    """A message or modal that Discord would refuse. It is a bug of askback, found before sending."""
+    """A message or modal that Discord would reject. It is a bug of askback, found before sending."""
 
 
 def count(components: Sequence[JsonValue]) -> int:
@@ -130,7 +130,7 @@ def measure(components: Sequence[JsonValue]) -> int:
 
 
 def check_message(body: Mapping[str, JsonValue]) -> None:
-    """Raise `TooBig` if Discord would refuse to create a message with this body, or to change one to it."""
+    """Raise `TooBig` if Discord would reject a new message with this body, or a change to it."""
     components = _list(body.get("components"))
     flags = body.get("flags", 0)
     new_style = isinstance(flags, int) and bool(flags & COMPONENTS_V2)
@@ -153,7 +153,7 @@ def check_message(body: Mapping[str, JsonValue]) -> None:
 
 
 def check_modal(data: Mapping[str, JsonValue]) -> None:
-    """Raise `TooBig` if Discord would refuse a modal with this data."""
+    """Raise `TooBig` if Discord would reject a modal with this data."""
     _check_keys("a field in a modal", set(data) - {"custom_id", "title", "components"})
     _check_text("a modal's title", data, "title", MODAL_TITLE)
     _check_text("a modal's custom_id", data, "custom_id", CUSTOM_ID)

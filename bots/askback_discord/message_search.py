@@ -16,7 +16,7 @@ from askback.domain.identity import MessageRef, Place
 from askback.domain.outgoing_message import OFFER, TURN_TEXT, OutgoingMessage
 from askback.ports.platform import Messages
 from askback_discord import control_ids
-from askback_discord.api_calls import NO_CHANNEL, DiscordApi, DiscordRefusal, Json
+from askback_discord.api_calls import NO_CHANNEL, DiscordApi, DiscordRejection, Json
 from askback_discord.bot_sentences import to_markdown
 from askback_discord.markdown import neutralize_markdown, split_markdown
 from askback_discord.thread_api import to_channel_id
@@ -73,8 +73,8 @@ class MessageSearch:
         where = to_channel_id(place)
         try:
             posted = await self._list_posted(where, since)
-        except DiscordRefusal as refusal:
-            if refusal.code == NO_CHANNEL:
+        except DiscordRejection as rejection:
+            if rejection.code == NO_CHANNEL:
                 return ()  # the thread has not started yet
             raise
         if name.startswith(TURN_TEXT):

@@ -24,7 +24,7 @@ from askback_discord.api_calls import (
     NO_CHANNEL,
     Body,
     DiscordApi,
-    DiscordRefusal,
+    DiscordRejection,
     Json,
     explain,
 )
@@ -185,7 +185,7 @@ class DiscordPlatform:
         self._status.stop_typing(to_channel_id(place))
 
     async def close(self) -> None:
-        """Stop the tasks that show the agent's presence."""
+        """Stop the tasks that show the agent's status."""
         await self._status.close()
 
     def open_stream(
@@ -214,8 +214,8 @@ class DiscordPlatform:
             await self._api.fetch_message(message.channel, message.id)
         except MessageNotFound:
             return False
-        except DiscordRefusal as refusal:
-            if refusal.code != NO_CHANNEL:
+        except DiscordRejection as rejection:
+            if rejection.code != NO_CHANNEL:
                 raise
             return False
         return True
@@ -242,15 +242,15 @@ class DiscordPlatform:
         named = {**body, "nonce": _build_nonce(name, part, edition), "enforce_nonce": True}
         where = to_channel_id(place)
         if self.threads.is_deleted(where):
-            raise DiscordRefusal(NO_CHANNEL, explain(NO_CHANNEL, 404))
+            raise DiscordRejection(NO_CHANNEL, explain(NO_CHANNEL, 404))
 
         async def post() -> Json:
             return await self._api.call("POST", "/channels/{channel_id}/messages", named, channel_id=where)
 
         try:
             posted = await self.threads.run_unarchived(where, post)
-        except DiscordRefusal as refusal:
-            if refusal.code != NO_CHANNEL or place.thread is None or place.thread == place.channel:
+        except DiscordRejection as rejection:
+            if rejection.code != NO_CHANNEL or place.thread is None or place.thread == place.channel:
                 raise
             await self.threads.start_from_message(place)
             posted = await post()
@@ -285,7 +285,7 @@ class DiscordPlatform:
         except MessageNotFound as gone:
             log.debug("A surplus message was already deleted: %s", gone)
         except DeliveryError as error:
-            log.warning("Could not delete a surplus message: %s", error, extra={"action": "remove_refused"})
+            log.warning("Could not delete a surplus message: %s", error, extra={"action": "remove_rejected"})
 
 
 def _build_text(text: str) -> dict[str, JsonValue]:

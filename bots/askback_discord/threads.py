@@ -11,7 +11,7 @@ import discord
 from askback.domain.ask import Ask
 from askback.manager import QuestionManager
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
-from askback_discord.api_calls import NO_CHANNEL, DiscordRefusal
+from askback_discord.api_calls import NO_CHANNEL, DiscordRejection
 from askback_discord.message_positions import MessagePosition
 from askback_discord.posting import DiscordPlatform
 from askback_discord.shards import Shard
@@ -41,7 +41,7 @@ class ThreadOpener:
                 if await self._platform.threads.is_archived(thread):
                     await self._platform.threads.unarchive(thread)
             except (MessageNotFound, RetryableError, DeliveryError) as error:
-                if isinstance(error, DiscordRefusal) and error.code == NO_CHANNEL:
+                if isinstance(error, DiscordRejection) and error.code == NO_CHANNEL:
                     await self.handle_channel_closed(thread)
                     continue
                 log.warning(

@@ -176,7 +176,7 @@ class SlackConnection:
         listeners.view_closed(ANY)(clicks.ack_closed_view)
 
     async def close(self) -> None:
-        """Stop the tasks that show the agent's presence."""
+        """Stop the tasks that show the agent's status."""
         await self._close()
 
     async def serve(self) -> None:

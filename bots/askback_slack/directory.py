@@ -22,7 +22,7 @@ from askback.ports.directory import (
 from askback.ports.platform import RetryableError
 from askback.text.terminal import to_terminal_text
 from askback_slack import id_patterns
-from askback_slack.api_calls import SlackApi, SlackRefusal
+from askback_slack.api_calls import SlackApi, SlackRejection
 from askback_slack.installation import PLATFORM, Installation, find_tenant
 from askback_slack.json_access import get_list, get_text, get_value
 
@@ -90,12 +90,12 @@ class SlackDirectory:
     async def _find_channel(self, channel: str) -> Found:
         try:
             answer = await self._read("conversations.info", channel=channel)
-        except SlackRefusal as refusal:
-            if refusal.code == "missing_scope":
+        except SlackRejection as rejection:
+            if rejection.code == "missing_scope":
                 return Found(
                     place=self._to_place(channel), name=channel
                 )  # the call only confirms that the channel exists
-            if refusal.code in _UNKNOWN:
+            if rejection.code in _UNKNOWN:
                 raise build_unknown_name_error("channel", channel, (), _INVITE) from None
             raise
         if get_value(answer, "channel", "is_archived") is True:
@@ -107,10 +107,10 @@ class SlackDirectory:
         """Return the channels that have names, and a reason why others may be missing."""
         try:
             return await self._list_conversations("public_channel,private_channel"), _INVITE
-        except SlackRefusal as refusal:
-            if refusal.code != "missing_scope":
+        except SlackRejection as rejection:
+            if rejection.code != "missing_scope":
                 raise
-            # Without the scope for private channels, Slack refuses both kinds.
+            # Without the scope for private channels, Slack rejects both kinds.
             return await self._list_conversations("public_channel"), _NO_PRIVATE
 
     async def _list_conversations(self, types: str) -> list[object]:
@@ -123,8 +123,8 @@ class SlackDirectory:
             raise build_unknown_name_error("person", name, ())
         try:
             answer = await self._api.write("conversations.open", users=person.id)
-        except SlackRefusal as refusal:
-            if refusal.code in _UNKNOWN:
+        except SlackRejection as rejection:
+            if rejection.code in _UNKNOWN:
                 raise build_unknown_name_error("person", name, ()) from None
             raise
         channel = get_text(answer, "channel", "id")
@@ -136,8 +136,8 @@ class SlackDirectory:
         """Look up a direct message by its channel id."""
         try:
             answer = await self._api.write("conversations.open", channel=channel, return_im=True)
-        except SlackRefusal as refusal:
-            if refusal.code in _UNKNOWN:
+        except SlackRejection as rejection:
+            if rejection.code in _UNKNOWN:
                 raise build_unknown_name_error("direct message", channel, ()) from None
             raise
         user = get_text(answer, "channel", "user")
@@ -155,8 +155,8 @@ class SlackDirectory:
         if by_id := _PERSON.fullmatch(name):
             try:
                 user = get_value(await self._read("users.info", user=by_id[1]), "user")
-            except SlackRefusal as refusal:
-                if refusal.code in _UNKNOWN:
+            except SlackRejection as rejection:
+                if rejection.code in _UNKNOWN:
                     raise build_unknown_name_error("person", name, ()) from None
                 raise
             return self._to_named(user)
@@ -199,8 +199,8 @@ class SlackDirectory:
     async def _find_group(self, group: str, name: str) -> Named:
         try:
             answer = await self._read("usergroups.users.list", usergroup=group)
-        except SlackRefusal as refusal:
-            if refusal.code in _UNKNOWN:
+        except SlackRejection as rejection:
+            if rejection.code in _UNKNOWN:
                 raise build_unknown_name_error("user group", name, ()) from None
             raise
         members = tuple(one for one in get_list(answer, "users") if isinstance(one, str))

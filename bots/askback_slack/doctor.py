@@ -160,7 +160,7 @@ async def _examine_bot_token(slack: _Slack, settings: SlackSettings, scene: Scen
         return [report_broken("bot token", str(error), NETWORK)], None
     clock = check_clock("Slack", me.headers.get("Date"), utc_now())
     if me.error is not None:
-        return [_explain_refusal(me.error), *clock], None
+        return [_explain_rejection(me.error), *clock], None
     if get_text(me.data, "bot_id") is None:
         summary = "SLACK_BOT_TOKEN is a person's token and not the bot's."
         return [report_broken("bot token", summary, BOT_TOKEN), *clock], None
@@ -180,7 +180,7 @@ async def _examine_bot_token(slack: _Slack, settings: SlackSettings, scene: Scen
     return [*found, *_examine_scopes(me.headers), *clock], await _find_app_id(slack, settings, me)
 
 
-def _explain_refusal(code: str) -> Finding:
+def _explain_rejection(code: str) -> Finding:
     if code in _LATER:
         return report_warning("bot token", f"Slack cannot check the token at the moment ({code}).", AGAIN)
     if code in _REVOKED:

@@ -95,7 +95,7 @@ class MessageListener:
             return BoltResponse(status=503)
         except StoreError as error:
             log.error(
-                "Could not store a message; Slack will send it again: %s", error, extra={"action": "message_refused"}
+                "Could not store a message; Slack will send it again: %s", error, extra={"action": "message_rejected"}
             )
             return BoltResponse(status=503)
         except EventForOthers as event:
@@ -103,7 +103,7 @@ class MessageListener:
         except _Early:
             log.info(
                 "An edit or a deletion arrived before its message; Slack will send it again.",
-                extra={"action": "edit_refused"},
+                extra={"action": "edit_rejected"},
             )
             return BoltResponse(status=503)
         return None
@@ -204,7 +204,7 @@ class MessageListener:
             log.error(
                 "Could not end the questions of a closed channel; Slack will send the event again: %s",
                 error,
-                extra={"action": "message_refused"},
+                extra={"action": "message_rejected"},
             )
             return BoltResponse(status=503)
         # Other processes have questions of their own there.
@@ -291,16 +291,16 @@ class MessageListener:
             name = get_text(body, "event_id") or get_text(body, "event", "event_ts") or f"{place.key}:{time.time()}"
             order = f"order:{place.key}"
             async with self._once.enter(f"stop:{name}") as first, self._once.wait_for(order):
-                refusal = await self._services.stop(place, person, key=name) if first else None
+                denial = await self._services.stop(place, person, key=name) if first else None
         except StoreError as error:
             log.error(
-                "Could not store a stop; Slack will send it again: %s", error, extra={"action": "message_refused"}
+                "Could not store a stop; Slack will send it again: %s", error, extra={"action": "message_rejected"}
             )
             return BoltResponse(status=503)
-        if refusal is not None:
-            self._platform.refresh_status(place, nothing=refusal.nothing)
+        if denial is not None:
+            self._platform.refresh_status(place, nothing=denial.nothing)
             if self._notices.try_allow((place.key, person.id)):
-                self._behind.start_soon(self._notify_person(place, person.id, refusal.notice, direct=False), "notice")
+                self._behind.start_soon(self._notify_person(place, person.id, denial.notice, direct=False), "notice")
         return None
 
     async def ignore(self) -> None:

@@ -36,7 +36,7 @@ class SlackUserGroups:
         self._api = api
         self._known: dict[str, tuple[float, frozenset[str]]] = {}
         self._unread: dict[str, str | None] = {}
-        """The groups that could not be read. The value is the reason if Slack refuses it for good."""
+        """The groups that could not be read. The value is the reason if Slack will never allow it."""
         self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
@@ -63,7 +63,7 @@ class SlackUserGroups:
         return {
             group: GroupMembers(
                 people=tuple(Actor(platform=PLATFORM, id=user) for user in sorted(people)),
-                refused=self._unread.get(group),
+                unreadable=self._unread.get(group),
             )
             for group, people in zip(wanted, found, strict=True)
             if group not in self._unread or self._unread[group] is not None

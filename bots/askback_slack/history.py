@@ -16,7 +16,7 @@ from askback.domain.incoming_message import SHARED, HistoryMessage, Quote
 from askback.domain.outgoing_message import TURN_TEXT
 from askback.ports.platform import DeliveryError
 from askback_slack import control_ids
-from askback_slack.api_calls import SlackApi, SlackRefusal
+from askback_slack.api_calls import SlackApi, SlackRejection
 from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import get_list, get_text, get_value
 from askback_slack.message_events import build_dedupe_key, is_share, list_file_names, to_datetime, to_visible_text
@@ -80,9 +80,9 @@ class History:
         try:
             async for message in iterate_messages(self._api, place):
                 last.append(message)
-        except SlackRefusal as refusal:
-            if refusal.code == "missing_scope":
-                raise DeliveryError(NO_SCOPE) from refusal
+        except SlackRejection as rejection:
+            if rejection.code == "missing_scope":
+                raise DeliveryError(NO_SCOPE) from rejection
             raise
         return select_newest(
             await self._replace_ids(

@@ -1,6 +1,6 @@
 """Slack's limits, and checks that reject a message or a view that breaks one before it is sent.
 
-Sources of the numbers: [ref] docs.slack.dev/reference, [sdk] slack_sdk.models 3.47, [live] a published refusal of the
+Sources of the numbers: [ref] docs.slack.dev/reference, [sdk] slack_sdk.models 3.47, [live] a published error of the
 live API with its numbers. Lengths are in UTF-16 units, which are never fewer than the characters that Slack may count.
 The notification text is counted in bytes.
 """
@@ -92,7 +92,7 @@ _PLAIN: Final[Mapping[str, int]] = {
 
 
 class TooBig(OperatorError):
-    """A message or view that Slack would refuse. It is a bug of askback, found before sending."""
+    """A message or view that Slack would reject. It is a bug of askback, found before sending."""
 
 
 def count_utf16_units(text: str) -> int:
@@ -111,7 +111,7 @@ def measure(blocks: Sequence[JsonValue]) -> int:
 
 
 def check_message(text: str, blocks: Sequence[JsonValue]) -> None:
-    """Raise `TooBig` if Slack would refuse a message with this text and these blocks."""
+    """Raise `TooBig` if Slack would reject a message with this text and these blocks."""
     _check_maximum("bytes of notification text", len(text.encode()), MESSAGE_TEXT_BYTES)
     _check_maximum("blocks in a message", len(blocks), MESSAGE_BLOCKS)
     _check_maximum("characters of block text in a message", measure(blocks), MESSAGE_WEIGHT)
@@ -119,7 +119,7 @@ def check_message(text: str, blocks: Sequence[JsonValue]) -> None:
 
 
 def check_view(view: Mapping[str, JsonValue]) -> None:
-    """Raise `TooBig` if Slack would refuse the view."""
+    """Raise `TooBig` if Slack would reject the view."""
     blocks = view.get("blocks")
     shown = blocks if isinstance(blocks, list) else []
     _check_maximum("blocks in a view", len(shown), VIEW_BLOCKS)

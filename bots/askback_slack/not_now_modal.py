@@ -62,7 +62,7 @@ def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
     made: Block = {
         "type": "modal",
         "callback_id": CALLBACK,
-        "private_metadata": ref.model_dump_json(exclude_none=True),
+        "private_metadata": ref.model_dump_json(exclude_none=True, by_alias=True),
         "title": plain("Cancel this question" if field.only_cancels else "Not now"),
         "submit": plain("Send"),
         "close": plain("Back to the options"),

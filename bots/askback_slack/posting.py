@@ -45,11 +45,11 @@ class SlackPlatform:
     def __init__(self, api: SlackApi, me: str | None = None) -> None:
         """`me` is the id of the bot's user."""
         self._api = api
-        self._presence = StatusIndicator(api)
+        self._status = StatusIndicator(api)
         self._me = me
         self._removed: FIFOCache[MessageRef, None] = FIFOCache(REMEMBERED)
         self.streams = True
-        """False once this Slack has refused streams for all messages."""
+        """False once this Slack has rejected streams for all messages."""
 
     async def show(self, ask: Ask) -> Messages:
         async def edit_message(message: MessageRef, part: render.SlackMessage) -> None:
@@ -244,18 +244,18 @@ class SlackPlatform:
 
     def set_status(self, place: Place, status: AgentStatus, reader: Actor) -> None:
         del reader  # everyone in the thread sees it
-        self._presence.set_status(place, status)
+        self._status.set_status(place, status)
 
     def refresh_status(self, place: Place, *, nothing: bool) -> None:
-        """Show the agent's presence again, because people may see the state of a process that ended.
+        """Show the agent's status again, because people may see the state of a process that ended.
 
         `nothing` is True if no process works there, neither this one nor another.
         """
-        self._presence.refresh(place, nothing=nothing)
+        self._status.refresh(place, nothing=nothing)
 
     async def close(self) -> None:
-        """Stop the tasks that show the agent's presence."""
-        await self._presence.close()
+        """Stop the tasks that show the agent's status."""
+        await self._status.close()
 
     async def post_message(self, place: Place, text: str, blocks: Blocks, nonce: str, part: int) -> MessageRef:
         """Post one message under a name. Raises `MessageNotFound`, `DeliveryError` or `RetryableError`."""
@@ -320,7 +320,7 @@ class SlackPlatform:
         except MessageNotFound as gone:
             log.debug("A surplus message was already deleted: %s", gone)
         except DeliveryError as error:
-            log.warning("Could not delete a surplus message: %s", error, extra={"action": "remove_refused"})
+            log.warning("Could not delete a surplus message: %s", error, extra={"action": "remove_rejected"})
 
     @staticmethod
     def to_metadata(nonce: str, part: int, *, unfinished: bool = False) -> dict[str, object]:

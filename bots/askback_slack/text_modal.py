@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from askback.domain.text_field import TextField
 from askback.domain.text_rules import TextRules
@@ -51,7 +51,8 @@ class FieldRef(Value):
     """The question and message of a submitted field. Slack's payload of a modal names no channel or message."""
 
     ask_id: str = Field(max_length=64)
-    turn: int = Field(ge=0)
+    # Older processes know the step as `turn`.
+    step: int = Field(ge=0, validation_alias=AliasChoices("step", "turn"), serialization_alias="turn")
     channel: str = Field(max_length=64)
     message_ts: str = Field(max_length=64)
     declines: bool = False
@@ -83,7 +84,7 @@ def build_view(field: TextField, ref: FieldRef) -> Block:
     made: Block = {
         "type": "modal",
         "callback_id": CALLBACK,
-        "private_metadata": ref.model_dump_json(exclude_none=True),
+        "private_metadata": ref.model_dump_json(exclude_none=True, by_alias=True),
         "title": plain("Your answer" if field.choice is None else "Your reason"),
         "submit": plain("Send"),
         "close": plain("Back to the options"),

@@ -119,7 +119,7 @@ def request_approval(
         if short is not None:  # reported first, since asking in another place would not help either
             return _fail_for_shortage(call, short)
         policy.check(form)
-        unseen = None if requested.alone is None else policy.find_refusal_alone(requested.alone)
+        unseen = None if requested.alone is None else policy.find_sole_viewer_problem(requested.alone)
         if unseen is not None:
             return _fail_for_place(call, unseen)
         ask = build_ask(
@@ -145,7 +145,7 @@ def _find_standing_approval(requested: ApprovalContext, policy: Policy, quorum: 
             _refresh_groups(person, requested.givers)
             for person in deduplicate_accounts(approval.list_standing_approvers(ask))
         )
-        enough = len(by) >= quorum and not any(map(policy.find_refusal, by))
+        enough = len(by) >= quorum and not any(map(policy.explain_denial, by))
         if enough and approval.is_allowed(ask, call.tool, call.input, own=False):
             return ask
     return None

@@ -109,7 +109,7 @@ def resolve_addressees(
 def _describe_empty_groups(groups: tuple[str, ...], members: Mapping[str, GroupMembers]) -> str | None:
     """Return the reason why no member of these groups can answer. None means that somebody may, or that it is unknown.
 
-    The platform confirms the person's groups with each answer, so a group that it refuses to read for good has nobody.
+    The platform confirms the person's groups with each answer, so a group that nobody can ever read has nobody.
     """
     known = {group: members[group] for group in groups if group in members}
     if not groups or len(known) < len(groups) or any(group.people or group.others for group in known.values()):
@@ -117,8 +117,8 @@ def _describe_empty_groups(groups: tuple[str, ...], members: Mapping[str, GroupM
     groups_named = f"the group{'' if len(groups) == 1 else 's'} {', '.join(groups)}"
     reasons = (
         f"Nobody is in the group {name}."
-        if group.refused is None
-        else f"I cannot read the group {name}: {group.refused}"
+        if group.unreadable is None
+        else f"I cannot read the group {name}: {group.unreadable}"
         for name, group in known.items()
     )
     setting = f"the setting “answerers” lists only {groups_named}, and my operator can change it."

@@ -193,7 +193,7 @@ class Agent:
         end = TurnEnd(
             conversation_id=turn.conversation.id,
             notice=notice,
-            rest=True,
+            waits_for_person=True,
             stops=turn.conversation.stops,
             after=turn.history[-1].seq,
         )

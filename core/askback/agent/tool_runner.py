@@ -58,8 +58,8 @@ RESULT_LIMIT = 100_000
 class ToolRunnerState:
     """The state of a process's tools, in words for the operator."""
 
-    refusal_reason: str | None = None
-    """The reason the runner refuses calls; None if it accepts them."""
+    rejection_reason: str | None = None
+    """The reason the runner rejects calls; None if it accepts them."""
     blocked_loops: tuple[str, ...] = ()
     """The activity of each blocked event loop."""
 
@@ -345,7 +345,7 @@ def _log(ended: CallEnd, fields: dict[str, object]) -> None:
         what = (type(ended.error), ended.error, ended.error.__traceback__)
         log.error("A tool failed; the model gets the error.", exc_info=what, extra={"action": "tool_failed", **fields})
     elif ended.is_invalid_input:
-        log.warning("A tool was not run: the model's input is invalid.", extra={"action": "tool_refused", **fields})
+        log.warning("A tool was not run: the model's input is invalid.", extra={"action": "tool_rejected", **fields})
     else:
         log.info("A tool ran.", extra={"action": "tool_ran", **fields})
 

@@ -1,6 +1,6 @@
 """The transcript in the format of the Messages API.
 
-The API permanently refuses a history once one message in it is wrong. Examples are repeated ids, ids with characters
+The API permanently rejects a history once one message in it is wrong. Examples are repeated ids, ids with characters
 that it does not allow, inputs that are not objects, and results after texts. So this module corrects messages before
 the API gets them.
 """
@@ -48,7 +48,7 @@ OMITTED_MESSAGES_TEXT: Final = "Left out: {} from before by people who may not t
 def replace_call_ids(response: ModelResponse, history: tuple[Message, ...]) -> ModelResponse:
     """Return the turn with new ids for calls whose ids occurred before or are invalid.
 
-    The API refuses such ids, and with them the whole conversation from then on.
+    The API rejects such ids, and with them the whole conversation from then on.
     """
     seen = {str(block["id"]) for message in history for block in message.content if block.get("type") == "tool_use"}
     content: list[dict[str, JsonValue]] = []
@@ -62,7 +62,7 @@ def replace_call_ids(response: ModelResponse, history: tuple[Message, ...]) -> M
 
 
 def to_api_blocks(content: Blocks) -> Blocks:
-    """Return the model's blocks as the API accepts them back. It refuses inputs that are not objects, and some
+    """Return the model's blocks as the API accepts them back. It rejects inputs that are not objects, and some
     names."""
     return tuple(_sanitize_call(block) if block.get("type") == "tool_use" else block for block in content)
 

@@ -65,7 +65,7 @@ class Ask(Value):
     participants: tuple[Actor, ...] = ()
     """Everyone who has written in its conversation, if the policy needs them. Loaded with the ask, not stored."""
 
-    def find_refusal(self, actor: Actor, is_admitted: AdmissionCheck) -> str | None:
+    def explain_denial(self, actor: Actor, is_admitted: AdmissionCheck) -> str | None:
         """Return the reason why this person may not act on it, in words for them. None means they may."""
         denied = self.find_denial(actor, is_admitted)
         return None if denied is None else self.policy.format_denial(denied)

@@ -42,13 +42,13 @@ NOT_ASKED = "Only the people named on the card can answer this."
 NOT_TAKING_PART = "Only people who have written in this thread can answer. Write something here, then click again."
 NOT_ADMITTED = "You may not talk with me, so you cannot answer this. My operator can allow it."
 NAMED = 3
-"""Maximum number of people that a refusal names."""
+"""Maximum number of people that a denial names."""
 OWN_REQUEST = "This is your own request, or it follows what you wrote, so others decide. Your click changed nothing."
 OWN_CALL = (
     f"{OWN_REQUEST} If nobody else is left, my operator can change that: the settings are “approvers” and "
     "“approval_own”."
 )
-"""The refusal about a tool call, which settings are about."""
+"""The denial about a tool call, which settings are about."""
 
 
 class Who(Value):
@@ -201,7 +201,9 @@ class Policy(Value):
     personal_reminders: tuple[PersonalReminder, ...] = Field(default=(), exclude_if=lambda value: not value)
     """The reminders that people asked for and that are not due yet."""
 
-    def find_refusal(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> str | None:
+    def explain_denial(
+        self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False
+    ) -> str | None:
         """Return the reason why this person may not act on the ask, in words for them. None means they may.
 
         No other check exists: every code path uses this method or `find_denial`. `participants` and `admitted` are as
@@ -225,7 +227,7 @@ class Policy(Value):
     def find_denial(
         self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False
     ) -> Denied | None:
-        """Return the reason why this person may not act, for programs. `find_refusal` returns it for people."""
+        """Return the reason why this person may not act, for programs. `explain_denial` returns it for people."""
         if self._is_own(actor):
             return "own_request"
         if self.is_admission_needed and not admitted:
@@ -248,7 +250,7 @@ class Policy(Value):
         """True if it matters who has written in the thread."""
         return any(who.open_to == "participants" for who in self._bounds)
 
-    def find_refusal_alone(self, person: Actor) -> str | None:
+    def find_sole_viewer_problem(self, person: Actor) -> str | None:
         """Return the reason, as half a sentence, why an ask that only this person sees can never be decided.
 
         None means it can be decided.

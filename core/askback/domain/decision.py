@@ -27,16 +27,16 @@ UNKNOWN = (
 def decide(
     ask: Ask | None, action: Action, *, is_admitted: AdmissionCheck, ends_any: bool = False
 ) -> tuple[Ask | None, Response]:
-    """Return the ask to store and the response to the person. The ask is None if it is unknown or the person refused.
+    """Return the ask to store and the response to the person. The ask is None if it is unknown or the action rejected.
 
     No I/O; runs inside the commit, on the newest state. `is_admitted` returns True for people who may talk to the bot.
     `ends_any` is True for an administrator. Administrators and requesters may cancel without being asked.
     """
     if ask is None:
         return None, Notice(text=UNKNOWN, denied="unknown")
-    refusal = _find_refusal(ask, action, is_admitted, ends_any=ends_any)
-    if refusal is not None:
-        return None, refusal
+    denial = _find_denial(ask, action, is_admitted, ends_any=ends_any)
+    if denial is not None:
+        return None, denial
     adopted = _record_clicked_message(ask, action.message)
     if isinstance(action.operation, ShowDetails):
         return adopted, _build_details(ask, action.actor, is_admitted)
@@ -68,7 +68,7 @@ def decide(
     return after, Redraw()
 
 
-def _find_refusal(ask: Ask, action: Action, is_admitted: AdmissionCheck, *, ends_any: bool) -> Notice | None:
+def _find_denial(ask: Ask, action: Action, is_admitted: AdmissionCheck, *, ends_any: bool) -> Notice | None:
     """Return a notice that says why this person may not do this. None means they may."""
     denied = ask.find_denial(action.actor, is_admitted)
     approval = ask.policy.approval

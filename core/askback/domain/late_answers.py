@@ -35,7 +35,12 @@ def to_message(ask: Ask, action: Action, is_admitted: AdmissionCheck) -> Incomin
     written = get_text(action)
     if is_click_recorded(ask.interview, action):
         return None  # the click was applied as the answer, or as a part of it
-    if ask.outcome is None or ask.conversation_id is None or not written or ask.find_refusal(action.actor, is_admitted):
+    if (
+        ask.outcome is None
+        or ask.conversation_id is None
+        or not written
+        or ask.explain_denial(action.actor, is_admitted)
+    ):
         return None
     interview = ask.interview
     prompt = quote_line(interview.question.prompt) if interview.form.is_single else "your questions"

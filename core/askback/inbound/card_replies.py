@@ -80,7 +80,7 @@ class CardTextAnswers:
             return await self._count(*exact[0], incoming)
         if conversation is not None or (self._agent and begin) or not under:
             return None
-        may_answer = any(ask.find_refusal(incoming.author, self._manager.access.is_admitted) is None for ask in under)
+        may_answer = any(ask.explain_denial(incoming.author, self._manager.access.is_admitted) is None for ask in under)
         if (
             may_answer
             and not incoming.files
@@ -100,7 +100,7 @@ class CardTextAnswers:
         """Return the operations with which a message answers. Empty if unclear, or if its author may not answer."""
         if self._typed == "off" or incoming.files or incoming.text == NO_TEXT:
             return ()
-        if ask.find_refusal(incoming.author, self._manager.access.is_admitted) is not None:
+        if ask.explain_denial(incoming.author, self._manager.access.is_admitted) is not None:
             return ()
         return answer_parser.parse_answer(ask.interview, incoming.text)
 
@@ -128,9 +128,9 @@ class CardTextAnswers:
         return MessageResult(new=False)
 
     def _explain(self, ask: Ask, incoming: IncomingMessage) -> str:
-        refusal = ask.find_refusal(incoming.author, self._manager.access.is_admitted)
-        if refusal is not None:
-            return refusal
+        denial = ask.explain_denial(incoming.author, self._manager.access.is_admitted)
+        if denial is not None:
+            return denial
         options = ask.interview.question.options if ask.interview.phase == "asking" else ()
         if not options or self._typed == "off":
             return BY_CARD.format(question=quote_question(ask))

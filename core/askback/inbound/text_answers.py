@@ -141,9 +141,9 @@ def classify_text(
     ]
     if len(exact) == 1:
         return TextReading(steps=exact[0])
-    refused = None if exact else _build_vote_refusal(mine, incoming, is_admitted)
-    if refused is not None:
-        return TextReading(outgoing=refused)
+    rejected = None if exact else _build_vote_rejection(mine, incoming, is_admitted)
+    if rejected is not None:
+        return TextReading(outgoing=rejected)
     waited_for = tuple(ask for ask in mine if ask.conversation_id is not None and _may_be_answer(ask, incoming.author))
     named = tuple(ask for ask in waited_for if ask.policy.who.is_asked(incoming.author))
     if mode == "answer" and len(named) == 1 and named[0].messages and not exact:
@@ -197,7 +197,7 @@ def decide_offer(
 
 def _may_answer(ask: Ask, author: Actor, is_admitted: AdmissionCheck) -> bool:
     """Return True if this person may answer and the card is posted or due. An unseen card cannot be answered."""
-    return ask.find_refusal(author, is_admitted) is None and (bool(ask.messages) or ask.post_after <= utc_now())
+    return ask.explain_denial(author, is_admitted) is None and (bool(ask.messages) or ask.post_after <= utc_now())
 
 
 def _may_be_answer(ask: Ask, author: Actor) -> bool:
@@ -251,7 +251,7 @@ def _build_steps(
     return tuple(steps)
 
 
-def _build_vote_refusal(
+def _build_vote_rejection(
     mine: tuple[Ask, ...], incoming: IncomingMessage, is_admitted: AdmissionCheck
 ) -> OutgoingMessage | None:
     """Return the notice to its author about a typed vote that does not count, such as one without a required reason."""

@@ -47,18 +47,18 @@ class AccessControl:
     def is_admitted(self, actor: Actor, place: Place) -> bool:
         """Return True if the access rules admit a person to the bot in a place that others see, too."""
         rules = self.get_rules(place.platform)
-        return rules is not None and rules.find_refusal(actor, place, direct=False) is None
+        return rules is not None and rules.explain_denial(actor, place, direct=False) is None
 
     def is_admin(self, actor: Actor) -> bool:
         """Return True if a person may end other people's conversations and questions."""
         rules = self.get_rules(actor.platform)
         return rules is not None and rules.is_admin(actor)
 
-    async def find_refusal(self, ask: Ask, actor: Actor) -> str | None:
+    async def explain_denial(self, ask: Ask, actor: Actor) -> str | None:
         """Return the reason why the sender of an event may not act on an ask, in words for them. None if they may."""
         self.remember(ask)
         resolved = await self.identify(actor, ask.id)
-        return ask.find_refusal(resolved.people[0], self.is_admitted)
+        return ask.explain_denial(resolved.people[0], self.is_admitted)
 
     async def identify(self, sender: Actor, ask_id: str, *, ends: bool = False) -> Resolved:
         """Return the sender of a click with those of the ask's groups that they are in.

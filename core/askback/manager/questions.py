@@ -26,8 +26,8 @@ from askback.manager.access_control import AccessControl
 from askback.manager.callers import Callers
 from askback.manager.cards import CardRenderer
 from askback.manager.deadlines import Deadlines
+from askback.manager.denials import DenialThrottle, describe_unread
 from askback.manager.new_asks import build_ask, build_policy
-from askback.manager.refusals import RefusalThrottle, describe_unread
 from askback.observability import telemetry
 from askback.store.store import Store
 from askback.store.transaction_events import AskSettled, CommitUncertain, Event
@@ -57,7 +57,7 @@ class QuestionManager:
         self.cards = CardRenderer(store, self.access)
         self.deadlines = Deadlines(store, self.access)
         self.callers = Callers()
-        self._refusals = RefusalThrottle()
+        self._denials = DenialThrottle()
         self._in_doubt: set[str] = set()
         store.subscribe(self._on_event)
 
@@ -140,7 +140,7 @@ class QuestionManager:
             lambda ask: decide(ask, action, is_admitted=self.access.is_admitted, ends_any=ends_any),
             action=action,
             late=lambda ask: late.to_message(ask, action, self.access.is_admitted),
-            is_audited=lambda response: self._refusals.is_audited(action, response),
+            is_audited=lambda response: self._denials.is_audited(action, response),
         )
         if acted.ask is None:
             log.warning(
@@ -153,7 +153,7 @@ class QuestionManager:
             # After the ack, so that the person who clicked does not wait for it.
             asyncio.get_running_loop().call_soon(_trace_click, action, acted.ask)
         if not acted.kept or acted.ask is None:
-            return self._refusals.limit(action, acted.answer, unread=describe_unread(sender))
+            return self._denials.limit(action, acted.answer, unread=describe_unread(sender))
         log.info(
             "Kept a text that was too late as an answer: the agent reads it as a message.",
             extra={"action": "late_text", "ask_id": action.ask_id},

@@ -28,7 +28,9 @@ def check_clock(whose: str, date: str | None, now: datetime) -> tuple[Finding, .
     summary = f"The clock of this machine is {off} s {'ahead of' if ahead > 0 else 'behind'} that of {whose}"
     if off >= BROKEN:
         return (
-            report_broken("clock", f"{summary}: signed requests are refused, and deadlines pass at wrong times.", CURE),
+            report_broken(
+                "clock", f"{summary}: signed requests are rejected, and deadlines pass at wrong times.", CURE
+            ),
         )
     if off >= WARN:
         return (report_warning("clock", f"{summary}: deadlines pass at wrong times.", CURE),)

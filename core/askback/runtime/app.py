@@ -20,7 +20,7 @@ from askback.agent.loop import Agent
 from askback.agent.settings import AgentSettings
 from askback.agent.tool_runner import ToolRunner
 from askback.domain.ask_limits import Limits
-from askback.domain.conversation import RECENT, RecentConversation, StopRefusal
+from askback.domain.conversation import RECENT, RecentConversation, StopDenial
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OfferChoice, OfferResult
@@ -183,7 +183,7 @@ async def _run_bots(
                 return MessageResult(new=False, is_for_others=True)
             return await reception.receive(incoming, begin=begin)
 
-        async def stop(place: Place, by: Actor, *, key: str) -> StopRefusal | None:
+        async def stop(place: Place, by: Actor, *, key: str) -> StopDenial | None:
             if reception is None:
                 return NOT_HERE
             return await reception.stop(place, await manager.access.identify_author(by, place), key=key)

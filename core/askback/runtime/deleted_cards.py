@@ -26,8 +26,8 @@ AGAIN_SECONDS = 600.0
 """Minimum seconds between two sweeps of a platform: a connection may be lost repeatedly."""
 LONGEST_SECONDS = 60.0
 """Longest pause in seconds if the platform cannot answer now. Pauses start at one second and double each time."""
-REFUSALS = 10
-"""Number of refusals in a row that end a sweep: the token may be revoked."""
+REJECTIONS = 10
+"""Number of rejections in a row that end a sweep: the token may be revoked."""
 
 
 class DeletedCardChecker:
@@ -78,13 +78,13 @@ class DeletedCardChecker:
         platform = self._platforms.get(name)
         if platform is None:
             return
-        refusals, growing = 0, PAUSE_SECONDS
+        rejections, growing = 0, PAUSE_SECONDS
         left = deque(await self._store.list_newest_posted(name, AT_MOST))
         while left:
             ask_id, pause = left.popleft(), PAUSE_SECONDS
             try:
                 await self._check_card(platform, ask_id)
-                refusals, growing = 0, PAUSE_SECONDS
+                rejections, growing = 0, PAUSE_SECONDS
             except RetryableError as later:
                 # Put it last: a card that the platform can never show must not delay the others.
                 left.append(ask_id)
@@ -95,14 +95,14 @@ class DeletedCardChecker:
                     later,
                     extra={"action": "look_later", "ask_id": ask_id},
                 )
-            except DeliveryError as refusal:
+            except DeliveryError as rejection:
                 log.info(
                     "Could not check whether a card still exists: %s",
-                    refusal,
+                    rejection,
                     extra={"action": "no_look", "ask_id": ask_id},
                 )
-                refusals += 1
-            if refusals >= REFUSALS:
+                rejections += 1
+            if rejections >= REJECTIONS:
                 log.warning(
                     "Could not check whether cards were deleted: %s rejects the look-ups. A deleted card comes back "
                     "when somebody asks for it.",

@@ -1,6 +1,6 @@
 """People and groups in settings, of any platform: `PLATFORM:ID`. Pure.
 
-A person is `U…`, `W…` or a number; a group is `S…`, or `@&` and a number. Names are refused, because their owners can
+A person is `U…`, `W…` or a number; a group is `S…`, or `@&` and a number. Names are rejected, because their owners can
 change them.
 """
 

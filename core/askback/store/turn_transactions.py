@@ -200,7 +200,7 @@ class TurnTransactions(Transactions):
             conversations.set_text_messages(connection, end.conversation_id, ())
             waits = bool(stored)
             unheard = inbox.has_unread(connection, end.conversation_id)
-            goes_on = any(call.ask is None for call in end.calls) and not end.rest
+            goes_on = any(call.ask is None for call in end.calls) and not end.waits_for_person
             conversations.set_wants_turn(
                 connection, end.conversation_id, end.again or goes_on or (unheard and not waits)
             )

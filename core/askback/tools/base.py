@@ -48,7 +48,7 @@ class QuestionTool(ABC, Generic[Input]):
 
     def parse(self, data: object) -> Form:
         """Return the form that the model asks for. Raises `ModelError`, whose text tells the model how to ask."""
-        return self._call_or_refuse(self.to_form, self.parse_input(data))
+        return self._call_or_reject(self.to_form, self.parse_input(data))
 
     def build_result(self, data: object, outcome: Outcome) -> ToolResult:
         """Return the outcome in this tool's own format. Never raises for an input that `parse` accepts."""
@@ -56,7 +56,7 @@ class QuestionTool(ABC, Generic[Input]):
 
     def parse_input(self, data: object) -> Input:
         """Return the typed input. Raises `ModelError`."""
-        return self._call_or_refuse(self.input_type.model_validate, decode_json(data))
+        return self._call_or_reject(self.input_type.model_validate, decode_json(data))
 
     def parse_addressees(self, data: object) -> tuple[str, ...]:
         """Return the names of the people to ask, as the model wrote them; empty if it named nobody. Raises
@@ -68,7 +68,7 @@ class QuestionTool(ABC, Generic[Input]):
         text = str(error)
         return ToolResult(text=text, data={"error": text}, is_error=True)
 
-    def _call_or_refuse(self, build: Callable[[A], B], argument: A) -> B:
+    def _call_or_reject(self, build: Callable[[A], B], argument: A) -> B:
         try:
             return build(argument)
         except ValidationError as error:

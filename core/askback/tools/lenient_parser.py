@@ -179,7 +179,7 @@ LenientBool = Annotated[bool, BeforeValidator(_read_bool)]
 def build_length_limits(most: int, *, least: int = 0) -> dict[str, JsonValue]:
     """Return the limits of a text's length for the schema, so that the model wastes no call on a longer one.
 
-    The form refuses a longer text, with an error that names every wrong field.
+    The form rejects a longer text, with an error that names every wrong field.
     """
     return {"maxLength": most, "minLength": least} if least else {"maxLength": most}
 

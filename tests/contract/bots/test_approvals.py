@@ -13,7 +13,7 @@ from askback.domain.card import EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW
 from askback.domain.decision import NOT_TO_CANCEL
 from askback.domain.form import Form
 from askback.internal import clock
-from askback.manager.refusals import UNREAD_GROUPS
+from askback.manager.denials import UNREAD_GROUPS
 from askback_sandbox.model.script import turn
 
 from . import slack

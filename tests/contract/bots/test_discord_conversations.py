@@ -337,7 +337,7 @@ async def test_a_message_that_can_never_be_stored_is_said_to_be_lost(
     async def full(*_: object, **__: object) -> bool:
         raise StoreBusy("the disk is full")
 
-    desk.journal.announce("message_refused", "message_lost")
+    desk.journal.announce("message_rejected", "message_lost")
     monkeypatch.setattr("askback_discord.events.SAVE_SECONDS", 0.7)
     monkeypatch.setattr(MessageRouter, "receive", full)
     talk = await desk.direct(ADA, "nobody will ever know")

@@ -158,7 +158,7 @@ async def test_an_outage_delivers_everything_once_and_in_order_when_it_is_over(
         over()
         await all_delivered(desk, driven)
 
-        assert "delivery_refused" not in desk.journal.actions(), transcript(desk, talk)
+        assert "delivery_rejected" not in desk.journal.actions(), transcript(desk, talk)
         texts = said(desk, talk)
         assert [text.split(".")[0] for text in texts[:3]] == ["Ready", "First", "Second"], transcript(desk, talk)
         assert [text.startswith("card") for text in texts[3:]] == [True, False], transcript(desk, talk)
@@ -189,7 +189,7 @@ async def test_a_notice_about_a_click_is_shown_after_a_short_outage(here: Desk, 
     shown = await card(desk, await desk.mention(ADA, "fruit, please"))
     over = outage(desk, kind)
     await desk.press(BEN, shown, "Pear")
-    await eventually_logged(desk, "notice_refused")
+    await eventually_logged(desk, "notice_rejected")
     assert desk.notices(BEN) == ()
     over()
     await notice(desk, BEN, "can answer")

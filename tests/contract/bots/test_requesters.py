@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from askback.domain.ask_policy import OWN_REQUEST
-from askback.manager.refusals import UNREADABLE_GROUPS
+from askback.manager.denials import UNREADABLE_GROUPS
 from askback_sandbox.model.script import call, turn
 from support.engine import eventually
 

@@ -181,7 +181,7 @@ def test_of_a_decision_the_model_reads_only_why_it_was_denied(ask: Ask, expected
     told = (
         ""
         if ask.outcome is None or not expected
-        else approval.describe_refusal("deploy", ask.outcome, lambda one: one.id)
+        else approval.describe_unapproved("deploy", ask.outcome, lambda one: one.id)
     )
     assert all(one.id in told for one in expected)
 
@@ -275,25 +275,25 @@ NO_GROUP = "there is no such user group."
         ),
         pytest.param(
             Policy(who=Who(groups=("G1",)), approval=Approval(requesters=(ANN,))),
-            {"G1": GroupMembers(refused=NO_GROUP)},
+            {"G1": GroupMembers(unreadable=NO_GROUP)},
             f"no approver is left to decide. I cannot read the group G1: {NO_GROUP}",
             id="a group that cannot be read",
         ),
         pytest.param(
             Policy(who=Who(people=(ANN,), groups=("G1",)), approval=Approval(requesters=(ANN,))),
-            {"G1": GroupMembers(refused=NO_GROUP)},
+            {"G1": GroupMembers(unreadable=NO_GROUP)},
             f"no approver is left to decide. Ann asked for this. {OWN} I cannot read the group G1: {NO_GROUP}",
             id="a group that cannot be read, and a requester",
         ),
         pytest.param(
             Policy(who=Who(people=(BEN,), groups=("G1",)), approval=Approval(requesters=(ANN,))),
-            {"G1": GroupMembers(refused=NO_GROUP)},
+            {"G1": GroupMembers(unreadable=NO_GROUP)},
             None,
             id="somebody beside the group that cannot be read",
         ),
         pytest.param(
             Policy(who=Who(groups=("G1", "G2")), approval=Approval(requesters=(ANN,))),
-            {"G1": GroupMembers(refused=NO_GROUP)},
+            {"G1": GroupMembers(unreadable=NO_GROUP)},
             None,
             id="a group that may be read later",
         ),
@@ -323,7 +323,7 @@ def test_people_hear_which_settings_name_a_group_that_cannot_be_read(
 ) -> None:
     escalations = () if later is None else (Escalation(at=NOON, who=later),)
     policy = Policy(who=who, approval=Approval(requesters=(ANN,)), escalations=escalations)
-    short = shortage_of(policy, ANN, dict.fromkeys(("G1", "G2"), GroupMembers(refused=NO_GROUP)))
+    short = shortage_of(policy, ANN, dict.fromkeys(("G1", "G2"), GroupMembers(unreadable=NO_GROUP)))
     assert short is not None
     assert short.advice == settings
 

@@ -444,7 +444,7 @@ async def test_what_people_wrote_meanwhile_waits_where_they_are_asked(thread: Th
 
 
 async def test_results_of_a_turn_that_rests_wait_for_a_word_from_people(thread: Thread) -> None:
-    await thread.ends(await thread.begun(), "", ANSWER, rest=True)
+    await thread.ends(await thread.begun(), "", ANSWER, waits_for_person=True)
     assert not await thread.is_runnable()
     assert await thread.turn() is None
     await thread.hears("go on")

@@ -20,7 +20,7 @@ from askback.store.notifications import LISTENING, Signal
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.external_access import list_processes, run_read_only
-from askback.store.postgres.jobs import get_queue_name, give_back, list_held_jobs, sweep
+from askback.store.postgres.jobs import get_queue_name, release_jobs, list_held_jobs, sweep
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import Fault, turn
 from askback_sandbox.services import Services
@@ -82,10 +82,10 @@ async def test_a_job_is_given_back_once_whoever_frees_it_first(postgres_url: str
         )
         (number,) = connection.execute(job, (gone,)).fetchone() or (0,)
         assert await database.run(lambda one: list_held_jobs(one, gone)) == {number: "c"}
-        assert await database.run(lambda one: give_back(one, [gone], [number])) == 1
-        assert await database.run(lambda one: give_back(one, [gone], [number])) == 0
+        assert await database.run(lambda one: release_jobs(one, [gone], [number])) == 1
+        assert await database.run(lambda one: release_jobs(one, [gone], [number])) == 0
         connection.execute("UPDATE procrastinate_jobs SET status = 'doing', worker_id = %s", (other,))
-        assert await database.run(lambda one: give_back(one, [gone], [number])) == 0
+        assert await database.run(lambda one: release_jobs(one, [gone], [number])) == 0
         assert await database.run(lambda one: list_held_jobs(one, other)) == {number: "c"}
     await database.close()
 

@@ -74,7 +74,7 @@ def test_no_question_is_open_to_anybody_beyond_the_setting(
     except ModelError:
         return
     allowed = setting(answerers, starter).contains(actor, here, admitted=admitted)
-    if policy.find_refusal(actor, here, admitted=admitted) is None:
+    if policy.explain_denial(actor, here, admitted=admitted) is None:
         assert allowed or (direct and answerers.kind != "given" and actor.is_same_person(starter))
     if names:
         assert not policy.who.open_to

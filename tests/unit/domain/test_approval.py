@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from askback.domain.approval import ALWAYS, APPROVE, DENY, SHOWN, build_form, compute_digest, describe_refusal
+from askback.domain.approval import ALWAYS, APPROVE, DENY, SHOWN, build_form, compute_digest, describe_unapproved
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.form import Question
 from askback.domain.identity import Actor
@@ -153,4 +153,4 @@ def denied(*votes: tuple[Actor, str, str | None]) -> Outcome:
     ],
 )
 def test_the_model_is_told_in_one_sentence_why_it_did_not_run(outcome: Outcome, text: str) -> None:
-    assert describe_refusal("deploy", outcome, lambda person: person.display_name) == text
+    assert describe_unapproved("deploy", outcome, lambda person: person.display_name) == text

@@ -43,8 +43,8 @@ def test_nobody_may_answer_unless_it_is_said_who():
 
 def test_the_people_who_are_named_may_answer_and_nobody_else():
     policy = Policy(who=Who.from_people(ANN))
-    assert policy.find_refusal(ANN) is None
-    assert policy.find_refusal(BEN) == "Only Ann can answer this."
+    assert policy.explain_denial(ANN) is None
+    assert policy.explain_denial(BEN) == "Only Ann can answer this."
 
 
 def test_a_display_name_carries_no_authority():
@@ -64,9 +64,9 @@ def test_a_tenant_that_one_side_does_not_know_contradicts_nothing():
 
 def test_members_of_a_group_may_answer_as_far_as_the_platform_says_that_they_are():
     policy = Policy(who=Who(groups=("G1", "G2")))
-    assert policy.find_refusal(ANN.evolve(groups=("G0", "G2"))) is None
-    assert policy.find_refusal(ANN.evolve(groups=("G3",))) is not None
-    assert policy.find_refusal(ANN) is not None
+    assert policy.explain_denial(ANN.evolve(groups=("G0", "G2"))) is None
+    assert policy.explain_denial(ANN.evolve(groups=("G3",))) is not None
+    assert policy.explain_denial(ANN) is not None
 
 
 def test_a_person_is_not_a_group_of_that_name():
@@ -118,14 +118,14 @@ def test_a_question_that_is_open_to_more_people_is_answered_by_those_who_may_tal
         "not_taking_part": NOT_TAKING_PART,
         "not_asked": "Only Ann can answer this.",
     }
-    assert policy.find_refusal(actor, (BEN,), admitted=admitted) == (denied and words[denied])
+    assert policy.explain_denial(actor, (BEN,), admitted=admitted) == (denied and words[denied])
 
 
 def test_nobody_may_talk_to_the_bot_unless_it_is_said_that_they_may():
     policy = Policy(who=Who(people=(ANN,), open_to="allowed"))
     assert not policy.who.contains(ANN)
     assert policy.find_denial(ANN) == "not_admitted"
-    assert policy.find_refusal(ANN) == NOT_ADMITTED
+    assert policy.explain_denial(ANN) == NOT_ADMITTED
 
 
 def test_whoever_is_asked_acts_only_within_the_bounds_of_the_setting():
@@ -158,12 +158,12 @@ def test_whoever_may_answer_as_one_of_many_is_not_asked_by_name():
 
 def test_a_refusal_names_few_people_whose_names_are_known_and_nobody_else():
     some = (ANN, BEN, CID)
-    assert Policy(who=Who.from_people(*some)).find_refusal(DEE) == "Only Ann or Ben or Cid can answer this."
-    assert Policy(who=Who.from_people(*some, DEE)).find_refusal(DEE.evolve(id="U5")) == NOT_ASKED
-    assert Policy(who=Who.from_people(ANN, BEN.evolve(name=" "))).find_refusal(DEE) == NOT_ASKED
-    assert Policy(who=Who.from_people(ANN.evolve(name=""))).find_refusal(DEE) == NOT_ASKED
-    assert Policy(who=Who(people=(ANN,), groups=("G1",))).find_refusal(DEE) == NOT_ASKED
-    assert Policy(who=Who(anyone=True), within=Who.from_people(ANN)).find_refusal(DEE) == NOT_ASKED
+    assert Policy(who=Who.from_people(*some)).explain_denial(DEE) == "Only Ann or Ben or Cid can answer this."
+    assert Policy(who=Who.from_people(*some, DEE)).explain_denial(DEE.evolve(id="U5")) == NOT_ASKED
+    assert Policy(who=Who.from_people(ANN, BEN.evolve(name=" "))).explain_denial(DEE) == NOT_ASKED
+    assert Policy(who=Who.from_people(ANN.evolve(name=""))).explain_denial(DEE) == NOT_ASKED
+    assert Policy(who=Who(people=(ANN,), groups=("G1",))).explain_denial(DEE) == NOT_ASKED
+    assert Policy(who=Who(anyone=True), within=Who.from_people(ANN)).explain_denial(DEE) == NOT_ASKED
 
 
 actors = st.builds(
@@ -188,7 +188,7 @@ def test_whoever_is_let_in_is_named_or_in_a_named_group(people: list[Actor], gro
     )
     member = any(group in groups for group in actor.groups)
     assert who.contains(actor) == (named or member)
-    assert (Policy(who=who).find_refusal(actor) is None) == (named or member)
+    assert (Policy(who=who).explain_denial(actor) is None) == (named or member)
 
 
 def test_the_limits_are_those_of_the_design_documents():
@@ -243,23 +243,23 @@ def after(minutes: float, who: Who | None = None) -> Escalation:
 
 def test_nobody_decides_about_their_own_request_unless_that_is_allowed():
     policy = deciding(requesters=(ANN.evolve(name="", tenant=None),))
-    assert policy.find_refusal(ANN) == OWN_REQUEST
-    assert policy.find_refusal(BEN) is None
+    assert policy.explain_denial(ANN) == OWN_REQUEST
+    assert policy.explain_denial(BEN) is None
     for who in (Who(anyone=True), Who(groups=("G1",))):
-        assert policy.evolve(who=who).find_refusal(ANN.evolve(groups=("G1",))) == OWN_REQUEST
-    assert deciding(requesters=(ANN,), own=True).find_refusal(ANN) is None
+        assert policy.evolve(who=who).explain_denial(ANN.evolve(groups=("G1",))) == OWN_REQUEST
+    assert deciding(requesters=(ANN,), own=True).explain_denial(ANN) is None
 
 
 def test_only_the_refusal_about_a_tool_call_names_settings_since_only_those_approvers_come_from_settings():
-    assert deciding(requesters=(ANN,), subject="digest").find_refusal(ANN) == OWN_CALL
+    assert deciding(requesters=(ANN,), subject="digest").explain_denial(ANN) == OWN_CALL
     assert "“approvers”" in OWN_CALL
     assert "“approvers”" not in OWN_REQUEST
 
 
 def test_whoever_has_not_been_asked_yet_may_not_decide_yet():
     policy = deciding(escalations=(after(5, Who(people=(CID,), groups=("G9",))),))
-    assert policy.find_refusal(CID) is not None
-    assert policy.find_refusal(CID.evolve(groups=("G9",))) is not None
+    assert policy.explain_denial(CID) is not None
+    assert policy.explain_denial(CID.evolve(groups=("G9",))) is not None
     assert policy.groups == ("G9",), "they are known by the time that they are asked"
 
 
@@ -284,21 +284,21 @@ def test_all_times_of_a_policy_become_later_together_and_never_earlier():
 
 
 def test_those_who_decide_are_named_without_whoever_asked_for_it():
-    assert deciding(requesters=(ANN,)).find_refusal(CID) == "Only Ben can answer this."
-    assert deciding(requesters=(ANN,), own=True).find_refusal(CID) == "Only Ann or Ben can answer this."
+    assert deciding(requesters=(ANN,)).explain_denial(CID) == "Only Ben can answer this."
+    assert deciding(requesters=(ANN,), own=True).explain_denial(CID) == "Only Ann or Ben can answer this."
     assert deciding(requesters=(ANN, BEN)).deciders == Who.from_people(ANN, BEN), "somebody has to be named"
     assert Policy(who=Who.from_people(ANN)).deciders == Who.from_people(ANN)
 
 
 def test_where_one_person_alone_sees_it_an_ask_is_refused_unless_they_alone_can_decide():
     unseen = "the people who decide cannot see this direct message"
-    assert Policy(who=Who.from_people(ANN)).find_refusal_alone(ANN) is None
-    assert Policy(who=Who.from_people(ANN)).find_refusal_alone(BEN) == unseen
-    assert deciding().find_refusal_alone(ANN) is None
-    assert deciding(requesters=(ANN,)).find_refusal_alone(ANN) == unseen
-    assert deciding(escalations=(after(5),)).find_refusal_alone(CID) is None, "they are asked later"
+    assert Policy(who=Who.from_people(ANN)).find_sole_viewer_problem(ANN) is None
+    assert Policy(who=Who.from_people(ANN)).find_sole_viewer_problem(BEN) == unseen
+    assert deciding().find_sole_viewer_problem(ANN) is None
+    assert deciding(requesters=(ANN,)).find_sole_viewer_problem(ANN) == unseen
+    assert deciding(escalations=(after(5),)).find_sole_viewer_problem(CID) is None, "they are asked later"
     for together in ({"quorum": 2}, {"refusals": 2, "refusing": ("no",)}):
-        said = deciding(**together).find_refusal_alone(ANN)
+        said = deciding(**together).find_sole_viewer_problem(ANN)
         assert said == "2 people decide together, and only one sees this direct message"
 
 

@@ -195,12 +195,12 @@ def test_reminders_that_passed_while_nothing_ran_are_one():
 
 def test_an_escalation_lets_further_people_in_and_tells_these_alone():
     ask = asked(ANN, who=Who(people=(ANN, BEN), groups=("G1",)), escalations=(later(5, DEE, BEN, groups=("G1", "G2")),))
-    assert ask.policy.find_refusal(DEE) is not None
+    assert ask.policy.explain_denial(DEE) is not None
     after, say = apply_due(ask, at(5))
     assert after is not None
     assert say is not None
     assert after.policy.who == Who(people=(ANN, BEN, DEE), groups=("G1", "G2"))
-    assert after.policy.find_refusal(DEE) is None
+    assert after.policy.explain_denial(DEE) is None
     assert after.policy.escalations == ()
     assert after.interview.revision == ask.interview.revision + 1, "the card says who is asked"
     assert after.interview.step == ask.interview.step, "a click on the card of before still counts"
@@ -255,7 +255,7 @@ def test_nobody_is_told_of_a_card_that_does_not_stand_anywhere_and_reminded_of_i
     after, say = apply_due(unposted, at(7))
     assert after is not None
     assert say is None
-    assert after.policy.find_refusal(DEE) is None
+    assert after.policy.explain_denial(DEE) is None
     assert (after.next_due_at, apply_due(after, at(8))) == (None, (None, None)), "until it stands"
     after, say = apply_due(after.evolve(messages=(CARD,)), at(8))
     assert after is not None

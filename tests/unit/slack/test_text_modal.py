@@ -15,7 +15,7 @@ from askback_slack import limits, text_modal
 from support.forms import build_field
 from support.slack_cards import ASK, accepted_view, do, interview, options, question, strings
 
-REF = text_modal.FieldRef(ask_id=ASK, turn=3, channel="C1", message_ts="1700000000.000100")
+REF = text_modal.FieldRef(ask_id=ASK, step=3, channel="C1", message_ts="1700000000.000100")
 FIELD = build_field(ASK)
 
 

@@ -103,7 +103,7 @@ class PostgresDatabase:
 
         Raises the errors of `work`. Otherwise this raises a `StoreError`:
 
-        - `StoreUnavailable`: the server refused, or cannot be reached. `in_doubt` is True only if the connection was
+        - `StoreUnavailable`: the server rejected, or cannot be reached. `in_doubt` is True only if the connection was
           lost during the COMMIT.
         - `StoreBusy`: the commit took longer than `within` seconds. `in_doubt` is False if the COMMIT had not begun,
           and then it never will.
@@ -117,7 +117,7 @@ class PostgresDatabase:
         return await self._submit(Job(work, asyncio.get_running_loop(), reads=True), None)
 
     async def close(self) -> None:
-        """Refuse new works, finish the queued ones and close the connections."""
+        """Reject new works, finish the queued ones and close the connections."""
         with self._lock:
             closing, self._closed = not self._closed, True
         if closing:
@@ -198,10 +198,10 @@ class PostgresDatabase:
                     settle([job])
         finally:
             link.close()
-            self._refuse_rest()
+            self._reject_rest()
 
     def _perform(self, link: ReconnectingConnection, job: AnyJob) -> None:
-        """Run a work until it is committed or refused, or until its caller no longer waits."""
+        """Run a work until it is committed or rejected, or until its caller no longer waits."""
         until = job.deadline
         pause, tries, losses = PAUSE_SECONDS, 1, 0
         while not self._attempt(link, job):
@@ -291,7 +291,7 @@ class PostgresDatabase:
         return True
 
     def _log_failure(self, error: BaseException) -> None:
-        """Log that the database refused. Repeated refusals are logged as one outage."""
+        """Log that the database rejected. Repeated rejections are logged as one outage."""
         if not isinstance(to_store_error(error), StoreBusy):
             self._outage.record_failure(format_reason(error))
             return
@@ -299,8 +299,8 @@ class PostgresDatabase:
             "Could not commit a transaction: %s", format_reason(error), extra={"action": "commit_failed", "works": 1}
         )
 
-    def _refuse_rest(self) -> None:
-        """Refuse the works that still wait when the last thread has ended. After `close` there are none."""
+    def _reject_rest(self) -> None:
+        """Reject the works that still wait when the last thread has ended. After `close` there are none."""
         with self._lock:
             if not self._closed:
                 return

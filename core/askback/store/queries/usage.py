@@ -19,7 +19,7 @@ from askback.store.statement import Row, Statement
 CALL_SECONDS = 600.0
 """Maximum seconds for which other calls wait for the reservation of a running one.
 
-If the running call takes longer, the waiting ones are refused.
+If the running call takes longer, the waiting ones are rejected.
 """
 _DAY = 86_400_000_000
 

@@ -13,7 +13,7 @@ from sqlalchemy.pool import NullPool
 
 
 class GuardedConnection(sqlite3.Connection):
-    """A connection that refuses `commit` and `rollback`, because a work shares its transaction with others."""
+    """A connection that rejects `commit` and `rollback`, because a work shares its transaction with others."""
 
     def commit(self) -> None:
         if self.in_transaction:
@@ -47,7 +47,7 @@ def reset_transaction(connection: Connection) -> None:
     while nested := connection.get_nested_transaction():
         nested.rollback()
     if (root := connection.get_transaction()) and not root.is_active:
-        # The work called `commit` or `rollback`, which was refused.
+        # The work called `commit` or `rollback`, which was rejected.
         root.close()
 
 
