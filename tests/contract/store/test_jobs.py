@@ -20,7 +20,7 @@ from askback.store.notifications import LISTENING, Signal
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.external_access import list_processes, run_read_only
-from askback.store.postgres.jobs import get_queue_name, release_jobs, list_held_jobs, sweep
+from askback.store.postgres.jobs import get_queue_name, list_held_jobs, release_jobs, sweep
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import Fault, turn
 from askback_sandbox.services import Services
