@@ -15,9 +15,9 @@ from askback.domain.identity import Place
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.text.literal import count_utf16_units
 from askback_discord import limits
-from askback_discord.card_parts import PLATFORM
 from askback_discord.components import Component, format_time, mention_person, mention_role
 from askback_discord.escaping import plain
+from askback_discord.id_patterns import PLATFORM
 
 _MESSAGE: Final = re.compile(r"https://discord\.com/channels/(?:\d+|@me)/\d+/\d+")
 """An address that Discord turns into a link, unless a part of it is escaped."""

@@ -56,7 +56,7 @@ NOT_WHOLE = (
     "here."
 )
 TAKEN = "Thank you, your answer is saved."
-REMEMBERED = 2000
+MAX_INTERACTIONS = 2000
 """Maximum number of interactions to remember, since a resumed gateway session delivers them again."""
 LATER_SECONDS = 0.8
 """Seconds of an interaction's answer time that are kept for a plain ack, in case the drawing takes too long."""
@@ -79,7 +79,7 @@ class Clicks:
         self._manager = manager
         self._platform = platform
         self._api = api
-        self._seen: FIFOCache[int, None] = FIFOCache(REMEMBERED)
+        self._seen: FIFOCache[int, None] = FIFOCache(MAX_INTERACTIONS)
         self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
 
     async def handle_interaction(self, interaction: discord.Interaction) -> None:

@@ -24,7 +24,7 @@ from askback.ports.directory import (
 )
 from askback_discord import id_patterns
 from askback_discord.api_calls import INVALID, NO_CHANNEL, Body, DiscordApi, DiscordRejection, Json
-from askback_discord.payloads import PLATFORM
+from askback_discord.id_patterns import PLATFORM
 
 GUILDS = 200
 """Servers per page."""

@@ -21,8 +21,9 @@ from askback.ports.bot import EditHandler, MessageHandler
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
 from askback_discord.channels import ChannelCache
+from askback_discord.id_patterns import PLATFORM
 from askback_discord.message_positions import MessagePositions
-from askback_discord.payloads import PLATFORM, build_dedupe_key, list_file_names, read_actor, to_visible_text
+from askback_discord.payloads import build_dedupe_key, list_file_names, read_actor, to_visible_text
 from askback_discord.posting import DiscordPlatform
 
 log = logging.getLogger("askback.discord")

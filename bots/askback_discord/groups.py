@@ -21,9 +21,9 @@ log = logging.getLogger("askback.discord")
 
 LOOKUP_SECONDS = 5.0
 """Seconds that reading a member may take."""
-KEPT_SECONDS = 5.0
+CACHE_SECONDS = 5.0
 """Seconds that a person's roles are cached, so that all that they wrote while the bot was away takes one look-up."""
-KEPT = 1000
+MAX_PEOPLE = 1000
 
 
 GONE = "there is no such role on this server. My operator has to set another one."
@@ -34,7 +34,7 @@ class DiscordRoles:
 
     def __init__(self, api: DiscordApi) -> None:
         self._api = api
-        self._known = TTLCache[tuple[str, str], frozenset[str]](KEPT, KEPT_SECONDS)
+        self._known = TTLCache[tuple[str, str], frozenset[str]](MAX_PEOPLE, CACHE_SECONDS)
 
     async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
         wanted = tuple(groups)

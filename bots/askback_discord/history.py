@@ -17,10 +17,10 @@ from askback.domain.incoming_message import FORWARDED, HistoryMessage
 from askback.ports.platform import DeliveryError, MessageNotFound
 from askback.text.literal import to_single_line
 from askback_discord.api_calls import DiscordApi, DiscordRejection, Json
+from askback_discord.id_patterns import PLATFORM
 from askback_discord.limits import COMPONENTS_V2
 from askback_discord.stop_button import is_placeholder
 
-PLATFORM = "discord"
 _WRITTEN = frozenset(
     {discord.MessageType.default.value, discord.MessageType.reply.value, discord.MessageType.chat_input_command.value}
 )

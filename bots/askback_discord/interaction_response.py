@@ -14,7 +14,7 @@ from askback.observability import telemetry
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.ports.retries import call_again
 from askback_discord.api_calls import Body, DiscordApi, File, NotAnswerable
-from askback_discord.payloads import PLATFORM
+from askback_discord.id_patterns import PLATFORM
 
 # https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-callback-type
 MESSAGE, LATER, UPDATE, MODAL = 4, 6, 7, 9

@@ -24,8 +24,7 @@ from askback.domain.identity import Actor, MessageRef
 from askback.domain.incoming_message import FORWARDED
 from askback.text.literal import to_single_line
 from askback_discord import control_ids
-
-PLATFORM = "discord"
+from askback_discord.id_patterns import PLATFORM
 
 
 @dataclass(frozen=True, slots=True)

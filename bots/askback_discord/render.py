@@ -13,9 +13,9 @@ from pydantic import JsonValue
 from askback.domain.card import Card
 from askback_discord import limits
 from askback_discord.card_content import build_content
-from askback_discord.card_parts import PLATFORM
 from askback_discord.components import Component, build_body, display, mention_person, mention_role, separator
 from askback_discord.controls import build_controls, split_menu
+from askback_discord.id_patterns import PLATFORM
 from askback_discord.layout import GOES_ON, Space, split_pages
 
 Body: TypeAlias = dict[str, JsonValue]

@@ -21,7 +21,7 @@ THREAD_SECONDS = 1.0
 """Seconds between two tries while a thread is being started."""
 REJECTED_SECONDS = 3600.0
 """Seconds without requests after a channel rejected one. Rejected requests count towards a ban."""
-KEPT = 2000
+MAX_CHANNELS = 2000
 
 
 class StatusIndicator:
@@ -30,7 +30,7 @@ class StatusIndicator:
     def __init__(self, api: DiscordApi) -> None:
         self._api = api
         self._typing: dict[str, asyncio.Task[None]] = {}
-        self._rejected: TTLCache[str, None] = TTLCache(KEPT, REJECTED_SECONDS, time.monotonic)
+        self._rejected: TTLCache[str, None] = TTLCache(MAX_CHANNELS, REJECTED_SECONDS, time.monotonic)
 
     def start_typing(self, room: str) -> None:
         """Show the indicator until `stop_typing` is called."""

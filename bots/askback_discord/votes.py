@@ -6,7 +6,6 @@ __all__ = ["build_decision"]
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
 from askback.domain import vote_summary
 from askback.domain.ask_policy import Who
@@ -16,9 +15,6 @@ from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback_discord.card_parts import Text, Unit, mention_everybody, plain, quote_answers, strong
 from askback_discord.components import format_time
-
-ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
-VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
 
 
 def build_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
@@ -46,7 +42,7 @@ def _build_missing_votes(card: Card, tally: VoteCount) -> Iterator[Text]:
 
 def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Text]:
     found = vote_summary.get_verdict(card, tally)
-    mark = "" if found is None else ENDED[found]
+    mark = "" if found is None else vote_summary.VERDICT_ICONS[found]
     if mark:
         yield Text(mark, opens=True)
     yield strong(vote_summary.describe_result(card, tally), opens=not mark)
@@ -72,12 +68,16 @@ def _build_requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
 
 def _build_names(tally: VoteCount) -> Iterator[Text]:
     """Those who agree, on one line."""
-    yield Text(f"{VOTED['approved']} ")
+    yield Text(f"{vote_summary.VOTE_MARKS['approved']} ")
     yield from mention_everybody([vote.by for vote in tally.votes])
 
 
 def _build_vote(tally: VoteCount, vote: Vote, *, opens: bool) -> Iterator[Text]:
-    yield Text(f"{VOTED[vote_summary.get_option_verdict(tally, vote.choice.index)]}  ", before="\n", opens=opens)
+    yield Text(
+        f"{vote_summary.VOTE_MARKS[vote_summary.get_option_verdict(tally, vote.choice.index)]}  ",
+        before="\n",
+        opens=opens,
+    )
     yield from mention_everybody([vote.by])
     yield Text("  ")
     yield strong(fit_line(vote.choice.label, LONGEST_NAMED))

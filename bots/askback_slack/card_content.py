@@ -25,7 +25,7 @@ from askback_slack.card_parts import Part, Unit, list_addressees, mention_person
 from askback_slack.controls import are_buttons_enough, are_controls_enough
 from askback_slack.escaping import fit_line
 
-LONG = 300
+MAX_BOLD = 300
 """Maximum length of a prompt in bold, in characters."""
 SPACED = 30
 """Up to this many options with details each get their own block, with space between them."""
@@ -80,7 +80,7 @@ def _build_head(card: Card) -> Unit:
 def _build_prompt(card: Card) -> Iterator[Part]:
     """The question, followed by the quoted part of its details as preformatted text."""
     asked, excerpt, rest = card.parts
-    yield from paragraph(split_runs(asked, strong=len(asked) <= LONG), opens=True)
+    yield from paragraph(split_runs(asked, strong=len(asked) <= MAX_BOLD), opens=True)
     if card.arguments is not None:
         return
     for run in split_runs(excerpt):
@@ -142,7 +142,7 @@ def _build_review_line(line: ReviewLine) -> Unit:
     """One question of the review, with its answer."""
     made = [
         *paragraph(
-            [*split_runs(line.header), text("\n"), *split_runs(line.prompt, strong=len(line.prompt) <= LONG)], True
+            [*split_runs(line.header), text("\n"), *split_runs(line.prompt, strong=len(line.prompt) <= MAX_BOLD)], True
         )
     ]
     for answer in line.answer:

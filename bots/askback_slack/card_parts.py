@@ -12,8 +12,7 @@ from askback.domain.ask_policy import Who
 from askback.domain.identity import Actor
 from askback.domain.vote_summary import OPEN_TO
 from askback_slack.blocks import Block, quote, section, split_runs, text, user, usergroup
-
-PLATFORM = "slack"
+from askback_slack.id_patterns import PLATFORM
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,8 @@ from askback_slack.api_calls import SlackApi, SlackRejection
 from askback_slack.blocks import Block
 from askback_slack.bot_sentences import build_remark
 from askback_slack.click_payloads import Click, parse_indexes, read_click
-from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, read_actor
+from askback_slack.id_patterns import PLATFORM
+from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, read_actor
 from askback_slack.json_access import Json, get_object, get_text
 from askback_slack.posting import SlackPlatform
 from askback_slack.task_group import Background

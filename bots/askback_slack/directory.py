@@ -23,7 +23,8 @@ from askback.ports.platform import RetryableError
 from askback.text.terminal import to_terminal_text
 from askback_slack import id_patterns
 from askback_slack.api_calls import SlackApi, SlackRejection
-from askback_slack.installation import PLATFORM, Installation, find_tenant
+from askback_slack.id_patterns import PLATFORM
+from askback_slack.installation import Installation, find_tenant
 from askback_slack.json_access import get_list, get_text, get_value
 
 PAGE = 200

@@ -25,7 +25,8 @@ from askback.ports.bot import BotServices
 from askback.ports.membership import MembersUnknown
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
-from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation
+from askback_slack.id_patterns import PLATFORM
+from askback_slack.installation import UNKNOWN_INSTALLATION, Installation
 from askback_slack.json_access import Json, get_text
 from askback_slack.message_events import (
     DeletionEvent,
@@ -50,7 +51,7 @@ ARCHIVED = "the channel of this question was archived."
 DELETED = "the channel of this question was deleted."
 REDELIVERED = timedelta(minutes=10)
 """Time after its writing in which a message may still arrive. Slack redelivers an unacked one for about 6 minutes."""
-REMEMBERED = 5000
+MAX_MESSAGE_KEYS = 5000
 
 
 class _Early(Exception):
@@ -80,7 +81,7 @@ class MessageListener:
         self._me = me
         self._home = home
         self._once = Deduplicator()
-        self._done: FIFOCache[str, None] = FIFOCache(REMEMBERED)
+        self._done: FIFOCache[str, None] = FIFOCache(MAX_MESSAGE_KEYS)
         """Keys of the messages that this process has handled, kept or not."""
         self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
 

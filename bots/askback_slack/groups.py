@@ -15,13 +15,13 @@ from askback.domain.identity import Actor, Place
 from askback.ports.membership import Resolved
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_slack.api_calls import SlackApi
-from askback_slack.installation import PLATFORM
+from askback_slack.id_patterns import PLATFORM
 from askback_slack.json_access import get_list
 from askback_slack.message_events import is_direct
 
 log = logging.getLogger("askback.slack")
 
-KEPT_SECONDS = 60.0
+CACHE_SECONDS = 60.0
 """Seconds that a group's members are cached. Slack allows about twenty reads a minute."""
 FAILED_SECONDS = 5.0
 """Seconds that a group counts as empty after a failed read, before the next try."""
@@ -95,4 +95,4 @@ class SlackUserGroups:
             self._unread[group] = why if isinstance(error, DeliveryError) else None
             return frozenset(), FAILED_SECONDS
         self._unread.pop(group, None)
-        return frozenset(user for user in get_list(answer, "users") if isinstance(user, str)), KEPT_SECONDS
+        return frozenset(user for user in get_list(answer, "users") if isinstance(user, str)), CACHE_SECONDS

@@ -17,7 +17,8 @@ from askback.domain.outgoing_message import TURN_TEXT
 from askback.ports.platform import DeliveryError
 from askback_slack import control_ids
 from askback_slack.api_calls import SlackApi, SlackRejection
-from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
+from askback_slack.id_patterns import PLATFORM
+from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import get_list, get_text, get_value
 from askback_slack.message_events import build_dedupe_key, is_share, list_file_names, to_datetime, to_visible_text
 from askback_slack.user_names import UserNames

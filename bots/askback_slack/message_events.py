@@ -30,7 +30,8 @@ from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import NO_TEXT, SHARED
 from askback.internal.clock import utc_now
 from askback_slack import id_patterns
-from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
+from askback_slack.id_patterns import PLATFORM
+from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import Json, get_list, get_object, get_text, get_value
 
 _ENTITY = re.compile(r"<([^<>]*)>")

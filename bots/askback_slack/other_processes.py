@@ -36,8 +36,8 @@ log = logging.getLogger("askback.slack")
 
 LAST_RETRY: Final = 3
 """The number of times that Slack repeats an unacked event: at once, after a minute, and after five minutes."""
-KEPT: Final = 1000
-KEPT_SECONDS: Final = 600.0
+MAX_THREADS: Final = 1000
+CACHE_SECONDS: Final = 600.0
 """Seconds for which a thread without an agent is remembered, so that not each of its messages costs a call to Slack."""
 
 EventKind = Literal["message", "edit", "deletion"]
@@ -75,8 +75,8 @@ class OtherProcesses:
         self._behind = behind
         self._me = me
         self._home = home
-        self._without_agent = TTLCache[str, None](KEPT, KEPT_SECONDS)
-        self._told: Throttle[tuple[EventKind, str]] = Throttle(KEPT_SECONDS)
+        self._without_agent = TTLCache[str, None](MAX_THREADS, CACHE_SECONDS)
+        self._told: Throttle[tuple[EventKind, str]] = Throttle(CACHE_SECONDS)
 
     def pass_on(self, event: EventForOthers, request: AsyncBoltRequest) -> BoltResponse | None:
         """Return the response that leaves the event unacked. At its last repetition, ack it and tell its author."""

@@ -29,7 +29,7 @@ log = logging.getLogger("askback.slack")
 
 Blocks: TypeAlias = Sequence[dict[str, JsonValue]]
 
-REMEMBERED = 2000
+MAX_DELETIONS = 2000
 """Maximum number of the bot's own deletions to remember."""
 UNFINISHED = "unfinished"
 """The key in the metadata of a text that is still being written by edits."""
@@ -47,7 +47,7 @@ class SlackPlatform:
         self._api = api
         self._status = StatusIndicator(api)
         self._me = me
-        self._removed: FIFOCache[MessageRef, None] = FIFOCache(REMEMBERED)
+        self._removed: FIFOCache[MessageRef, None] = FIFOCache(MAX_DELETIONS)
         self.streams = True
         """False once this Slack has rejected streams for all messages."""
 

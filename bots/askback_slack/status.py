@@ -44,7 +44,7 @@ AGAIN_SECONDS = 5.0
 TRIES = 3
 """Maximum number of tries to show one status."""
 LONGEST_PAUSE = 60.0
-KEPT = 2000
+MAX_THREADS = 2000
 CLOSE_SECONDS = 1.0
 """Seconds to wait at shutdown for running calls."""
 
@@ -66,7 +66,7 @@ class StatusIndicator:
     def __init__(self, api: SlackApi) -> None:
         self._api = api
         self._threads: dict[str, _Thread] = {}
-        self._missing: TTLCache[str, None] = TTLCache(KEPT, MISSING_SECONDS, time.monotonic)
+        self._missing: TTLCache[str, None] = TTLCache(MAX_THREADS, MISSING_SECONDS, time.monotonic)
         self._closed = False
 
     def set_status(self, place: Place, status: AgentStatus) -> None:
@@ -112,7 +112,7 @@ class StatusIndicator:
     def _forget(self) -> None:
         """Forget the oldest threads that have nothing left to show."""
         for key in [key for key, one in self._threads.items() if one.task is not None and one.task.done()]:
-            if len(self._threads) <= KEPT:
+            if len(self._threads) <= MAX_THREADS:
                 return
             del self._threads[key]
 

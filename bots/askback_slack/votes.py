@@ -5,7 +5,6 @@ from __future__ import annotations
 __all__ = ["build_requesters", "build_votes", "end", "open_decision"]
 
 from collections.abc import Iterator
-from typing import Final
 
 from askback.domain import vote_summary
 from askback.domain.ask_policy import Who
@@ -16,9 +15,6 @@ from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback_slack.blocks import Block, bold, section, split_runs, text, usergroup
 from askback_slack.card_parts import Part, Unit, list_addressees, mention_person, paragraph, quote_answer
-
-ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
-VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
 
 
 def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
@@ -47,20 +43,26 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
 def _build_names(tally: VoteCount) -> Iterator[Block]:
     """Those who agree, on one line."""
     for number, vote in enumerate(tally.votes):
-        yield text(", " if number else f"{VOTED['approved']} ")
+        yield text(", " if number else f"{vote_summary.VOTE_MARKS['approved']} ")
         yield mention_person(vote.by)
 
 
 def build_votes(tally: VoteCount) -> Iterator[Unit]:
     """Each vote with its option and its reason, for the record."""
     for number, vote in enumerate(tally.votes):
-        yield [*_build_vote(vote, VOTED[vote_summary.get_option_verdict(tally, vote.choice.index)], opens=number == 0)]
+        yield [
+            *_build_vote(
+                vote,
+                vote_summary.VOTE_MARKS[vote_summary.get_option_verdict(tally, vote.choice.index)],
+                opens=number == 0,
+            )
+        ]
 
 
 def end(card: Card, tally: VoteCount) -> Iterator[Block]:
     """The ending in a few words."""
     found = vote_summary.get_verdict(card, tally)
-    mark = "" if found is None else ENDED[found]
+    mark = "" if found is None else vote_summary.VERDICT_ICONS[found]
     yield from split_runs(f"{mark}{vote_summary.describe_result(card, tally)}", strong=True)
 
 

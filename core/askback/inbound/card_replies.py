@@ -31,7 +31,7 @@ log = logging.getLogger("askback.replies")
 LABELS = 3
 """Maximum number of option labels in a hint."""
 LABEL = 40
-REMEMBERED = 5000
+MAX_NOTICES = 5000
 CLOCKS_APART = timedelta(hours=1)
 """Maximum difference between a platform's clock and the database's."""
 
@@ -53,7 +53,7 @@ class CardTextAnswers:
         self._typed = typed_replies
         self._cards = cards
         self._agent = agent
-        self._notices: FIFOCache[tuple[str, str], None] = FIFOCache(REMEMBERED)
+        self._notices: FIFOCache[tuple[str, str], None] = FIFOCache(MAX_NOTICES)
 
     async def receive(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult | None:
         """Take a message as an answer, or explain how to answer. None leaves the message to other listeners.

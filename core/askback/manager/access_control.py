@@ -16,7 +16,7 @@ from askback.domain.identity import Actor, Place
 from askback.ports.membership import Membership, MembersUnknown, Resolved
 from askback.store.store import Store
 
-REMEMBERED = 10_000
+MAX_ASKS = 10_000
 """Asks whose groups are cached."""
 
 
@@ -33,7 +33,7 @@ class AccessControl:
         self._store = store
         self._rules: dict[str, Access] = {}
         self._memberships: dict[str, Membership] = {}
-        self._groups: FIFOCache[str, _AskGroups] = FIFOCache(REMEMBERED)
+        self._groups: FIFOCache[str, _AskGroups] = FIFOCache(MAX_ASKS)
 
     def add(self, platform: str, rules: Access, membership: Membership) -> None:
         """Use these rules and groups for a platform."""

@@ -111,7 +111,7 @@ async def test_a_stranger_is_told_again_later(desk: Desk, monkeypatch: pytest.Mo
 async def test_a_stranger_who_is_let_in_counts_at_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the notice is suppressed, never the decision."""
     if desk.platform == "slack":
-        monkeypatch.setattr("askback_slack.groups.KEPT_SECONDS", 0.0)
+        monkeypatch.setattr("askback_slack.groups.CACHE_SECONDS", 0.0)
     desk.model.script(turn("Here."), when="hello")
     talk = await desk.mention(ADA, "hello")
     who = Who(groups=(GROUPS[desk.platform],))

@@ -64,20 +64,20 @@ _IS_READ = asks.c.id.not_in(bindparam("left", expanding=True))
 
 # A click does not change these, and most were read before, when the card was posted. Equal texts give equal values, and
 # values are immutable.
-REMEMBERED = 256
+CACHE_SIZE = 256
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _parse_form(text: str) -> Form:
     return Form.model_validate_json(text)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _parse_policy(text: str) -> Policy:
     return Policy.model_validate_json(text)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _parse_place(text: str) -> Place:
     return Place.model_validate_json(text)
 
