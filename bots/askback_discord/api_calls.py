@@ -155,7 +155,7 @@ class DiscordApi:
 
     async def _post(self, path: str, body: Body, seconds: float | None, file: File | None = None) -> None:
         timeout = self._session.timeout if seconds is None else aiohttp.ClientTimeout(total=seconds)
-        sent = aiohttp.JsonPayload(dict(body)) if file is None else _with_file(body, file)
+        sent = aiohttp.JsonPayload(dict(body)) if file is None else _build_form(body, file)
         try:
             async with self._session.post(
                 f"{self._api_url}{path}", data=sent, timeout=timeout, allow_redirects=False
@@ -172,7 +172,7 @@ class DiscordApi:
             raise RetryableError(NOT_DISCORD, in_doubt=True) from None
 
 
-def _with_file(body: Body, file: File) -> aiohttp.FormData:
+def _build_form(body: Body, file: File) -> aiohttp.FormData:
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps(dict(body)), content_type="application/json")
     form.add_field("files[0]", file.content.encode(), filename=file.name, content_type="text/plain; charset=utf-8")

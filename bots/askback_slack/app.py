@@ -222,10 +222,12 @@ class SlackConnection:
             await asyncio.Event().wait()
 
     async def _connect(self, token: str) -> None:
-        self._lines = SocketModeClient(lambda: self._api.open_socket_address(token), self._take, self._on_gap)
+        self._lines = SocketModeClient(
+            lambda: self._api.open_socket_address(token), self._handle_envelope, self._on_gap
+        )
         await self._lines.run()
 
-    async def _take(self, envelope: Json) -> Ack | None:
+    async def _handle_envelope(self, envelope: Json) -> Ack | None:
         began = time.monotonic()
         again = {"x-slack-retry-num": str(get_value(envelope, "retry_attempt") or 0)}
         body = cast("dict[str, object]", get_object(envelope, "payload"))

@@ -82,10 +82,10 @@ class SignedEndpoint:
     def build_application(self) -> web.Application:
         """Return the application to serve. aiohttp automatically answers 404 and 405 for other paths and methods."""
         application = web.Application()
-        application.add_routes([*(web.post(path, self._take) for path in PATHS), *self._routes])
+        application.add_routes([*(web.post(path, self._handle_request) for path in PATHS), *self._routes])
         return application
 
-    async def _take(self, request: web.Request) -> web.Response:
+    async def _handle_request(self, request: web.Request) -> web.Response:
         if self.is_closed:
             return web.Response(status=503, text="This process is shutting down.\n")
         began = time.monotonic()

@@ -158,7 +158,7 @@ class Agent:
             with telemetry.trace_turn(turn.conversation.trace, answers, resumed=turn.resumed):
                 for call, ask in answered:
                     telemetry.record_tool_result(call.tool, ask.status, ask.trace)
-                await self._take(turn, request, reservation)
+                await self._call_model(turn, request, reservation)
         except TurnTakenOver:
             log.warning(
                 "Dropped a turn: another process has taken it over.",
@@ -216,7 +216,7 @@ class Agent:
         if platform is not None:
             platform.set_status(conversation.place, status, conversation.starter)
 
-    async def _take(self, turn: Turn, request: ModelRequest, reservation: Reservation) -> None:
+    async def _call_model(self, turn: Turn, request: ModelRequest, reservation: Reservation) -> None:
         conversation = turn.conversation
         platform = self._platforms[conversation.place.platform]
         self._set_status(conversation, "working")

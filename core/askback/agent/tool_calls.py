@@ -53,7 +53,7 @@ class ToolCallHandler:
         self.definitions = definitions + toolbox.definitions
         """The tool definitions that the model gets."""
 
-    def need_approval(self, blocks: Iterable[Mapping[str, JsonValue]]) -> bool:
+    def needs_approval(self, blocks: Iterable[Mapping[str, JsonValue]]) -> bool:
         """Return True if people have to approve any of these calls."""
         return any(self._toolbox.needs_approval(str(block["name"])) for block in blocks)
 

@@ -56,7 +56,7 @@ class TurnEndBuilder:
 
     async def _load_approval_context(self, turn: Turn, response: ModelResponse) -> ApprovalContext:
         """Collect the facts that the approval of a turn's calls depends on; empty if no call needs approval."""
-        if not self._calls.need_approval(response.calls):
+        if not self._calls.needs_approval(response.calls):
             return ApprovalContext()
         place, starter = turn.conversation.place, turn.conversation.starter
         tools = frozenset(str(block["name"]) for block in response.calls)

@@ -81,7 +81,9 @@ async def serve_http(
         with ExitStack() as stack:
             gate = ConnectionLimiter(compute_connection_limit(max_connections))
             sockets = [stack.enter_context(one) for one in await listen(address, QUEUED * gate.most)]
-            taking = [asyncio.create_task(_take(one, runner, gate), name="askback listen") for one in sockets]
+            taking = [
+                asyncio.create_task(_accept_connections(one, runner, gate), name="askback listen") for one in sockets
+            ]
             try:
                 yield address.evolve(port=int(sockets[0].getsockname()[1]))
             finally:
@@ -92,7 +94,7 @@ async def serve_http(
         await runner.cleanup()
 
 
-async def _take(listener: socket.socket, runner: web.AppRunner, gate: ConnectionLimiter) -> None:
+async def _accept_connections(listener: socket.socket, runner: web.AppRunner, gate: ConnectionLimiter) -> None:
     """Accept connections until cancelled. An asyncio server would accept all of them, and log each failure."""
     loop, serve = asyncio.get_running_loop(), runner.server
     warnings: Throttle[str] = Throttle(SAY_AGAIN)

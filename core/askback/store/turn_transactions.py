@@ -109,7 +109,7 @@ class TurnTransactions(Transactions):
             if not wanted:
                 # The conversation is stopped or finished. Messages from before a stop wait for the next message.
                 return None
-            written = inbox.take(connection, conversation_id, seq)
+            written = inbox.take_unread(connection, conversation_id, seq)
             if written or asked:
                 received = {one.key for one in written}
                 unheard = tuple(one for one in earlier if one.key not in received)

@@ -9,7 +9,7 @@ __all__ = [
     "is_before_all",
     "is_received",
     "list_authors_by_seq",
-    "take",
+    "take_unread",
 ]
 
 import json
@@ -89,7 +89,7 @@ def is_before_all(connection: Connection, conversation_id: str, at: datetime) ->
     return not _WRITTEN_BY.fetch_rows(connection, of=conversation_id, at=to_micros(at))
 
 
-def take(connection: Connection, conversation_id: str, seq: int) -> tuple[InboxMessage, ...]:
+def take_unread(connection: Connection, conversation_id: str, seq: int) -> tuple[InboxMessage, ...]:
     """Return the unread messages of people, unchanged, and assign them to transcript row `seq`."""
     rows = _SELECT_UNTAKEN.fetch_rows(connection, of=conversation_id)
     _TAKE.change(connection, of=conversation_id, taken_seq=seq)
