@@ -25,7 +25,7 @@ def build_answer_check() -> aiohttp.TraceConfig:
     It checks redirects and successes. discord.py itself raises the other answers.
     """
 
-    async def refuse_redirect(
+    async def reject_redirect(
         session: aiohttp.ClientSession, context: SimpleNamespace, redirect: aiohttp.TraceRequestRedirectParams
     ) -> None:
         del session, context
@@ -43,6 +43,6 @@ def build_answer_check() -> aiohttp.TraceConfig:
             raise ForeignAnswer(response.status)
 
     trace = aiohttp.TraceConfig()
-    trace.on_request_redirect.append(refuse_redirect)
+    trace.on_request_redirect.append(reject_redirect)
     trace.on_request_end.append(check_success)
     return trace

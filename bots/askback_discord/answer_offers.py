@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["build_row", "reply_to"]
+__all__ = ["build_reply_fields", "build_row"]
 
 from collections.abc import Mapping
 
@@ -26,10 +26,10 @@ def build_row(offer: Offer) -> Component:
     )
 
 
-def reply_to(message: MessageRef | None, channel: str) -> Mapping[str, JsonValue]:
+def build_reply_fields(message: MessageRef | None, channel: str) -> Mapping[str, JsonValue]:
     """Return the fields that make a new message a reply to that one, or none if it is in another channel.
 
-    Discord shows the original above a reply, and refuses a reply in another channel.
+    Discord shows the original above a reply, and rejects a reply in another channel.
     """
     if message is None or message.channel != channel:
         return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "ARCHIVED", "INVALID", "MESSAGE", "NOT_A_MEMBER", "NO_CHANNEL", "THREAD_EXISTS", "Body", "DiscordApi",
-    "DiscordRefusal", "File", "Json", "NotAnswerable", "explain",
+    "DiscordRejection", "File", "Json", "NotAnswerable", "explain",
 ]  # fmt: skip
 
 import asyncio
@@ -64,7 +64,7 @@ class File:
     content: str
 
 
-class DiscordRefusal(DeliveryError):
+class DiscordRejection(DeliveryError):
     """A permanent error from Discord. `code` is Discord's own error code, or 0 if it gave none."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -98,7 +98,7 @@ class DiscordApi:
     async def call(
         self, verb: Literal["GET", "POST", "PATCH"], path: str, body: Body | None = None, **ids: str
     ) -> Json:
-        """Call a route that answers with an object. Raises `MessageNotFound`, `RetryableError` or `DiscordRefusal`."""
+        """Call a route that returns an object. Raises `MessageNotFound`, `RetryableError` or `DiscordRejection`."""
         answer = await self._request(Route(verb, path, **ids), body)
         if not isinstance(answer, dict):
             raise RetryableError(NOT_DISCORD, in_doubt=True)
@@ -128,21 +128,21 @@ class DiscordApi:
         except discord.HTTPException as error:
             response = cast("aiohttp.ClientResponse", error.response)
             # discord.py has read the body.
-            raise _translate_refusal(error.status, response.headers, _parse(await response.text())) from error
+            raise _translate_rejection(error.status, response.headers, _parse(await response.text())) from error
         except ForeignAnswer as error:
             raise RetryableError(str(error), in_doubt=True) from error
         except (ValueError, KeyError) as error:
             # discord.py fails like this on half an answer, and on a rate limit that is not Discord's.
             raise RetryableError(NOT_DISCORD, in_doubt=True) from error
         except (TimeoutError, aiohttp.ClientError, ConnectionError, OSError) as error:
-            raise _unreachable(error) from error
+            raise _build_unreachable_error(error) from error
 
-    async def message(self, channel: str, message: str) -> Json:
+    async def fetch_message(self, channel: str, message: str) -> Json:
         """Return one message as Discord has it. Raises the same errors as `call`."""
         return await self.call("GET", MESSAGE, channel_id=channel, message_id=message)
 
     async def respond(self, interaction_id: int, token: str, body: Body, seconds: float) -> None:
-        """Give an interaction its first answer. Raises `MessageNotFound`, `RetryableError` or `DiscordRefusal`.
+        """Give an interaction its first answer. Raises `MessageNotFound`, `RetryableError` or `DiscordRejection`.
 
         This bypasses discord.py's client, which would send one answer at a time because of a rate limit that does not
         apply here. The URL itself authorizes the request, so no token is sent.
@@ -155,7 +155,7 @@ class DiscordApi:
 
     async def _post(self, path: str, body: Body, seconds: float | None, file: File | None = None) -> None:
         timeout = self._session.timeout if seconds is None else aiohttp.ClientTimeout(total=seconds)
-        sent = aiohttp.JsonPayload(dict(body)) if file is None else _with_file(body, file)
+        sent = aiohttp.JsonPayload(dict(body)) if file is None else _build_form(body, file)
         try:
             async with self._session.post(
                 f"{self._api_url}{path}", data=sent, timeout=timeout, allow_redirects=False
@@ -164,15 +164,15 @@ class DiscordApi:
                     return
                 answer = _parse(await response.text())
                 if response.status != 200 or not _is_message(answer):
-                    raise _translate_refusal(response.status, response.headers, answer)
+                    raise _translate_rejection(response.status, response.headers, answer)
         except (TimeoutError, aiohttp.ClientError, ConnectionError) as error:
             # Show only the error's type: its text can contain the URL, and with it the token.
-            raise _unreachable(error) from None
+            raise _build_unreachable_error(error) from None
         except UnicodeDecodeError:
             raise RetryableError(NOT_DISCORD, in_doubt=True) from None
 
 
-def _with_file(body: Body, file: File) -> aiohttp.FormData:
+def _build_form(body: Body, file: File) -> aiohttp.FormData:
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps(dict(body)), content_type="application/json")
     form.add_field("files[0]", file.content.encode(), filename=file.name, content_type="text/plain; charset=utf-8")
@@ -204,7 +204,7 @@ def _read_code(answer: object) -> int | None:
     return code if isinstance(code, int) and not isinstance(code, bool) else None
 
 
-def _translate_refusal(status: int, headers: Mapping[str, str], answer: object) -> Exception:
+def _translate_rejection(status: int, headers: Mapping[str, str], answer: object) -> Exception:
     """Return the error for an answer that reports a failure. `answer` is its JSON value, or None.
 
     Only Discord's own error object is permanent. Something in between may have answered, or Discord's own proxy, which
@@ -223,9 +223,9 @@ def _translate_refusal(status: int, headers: Mapping[str, str], answer: object) 
         return MessageNotFound(f"Discord: {code}")
     if code == 0 and status != 401:
         return RetryableError(f"Discord: code 0, HTTP {status}", in_doubt=True)
-    return DiscordRefusal(code, explain(code, status))
+    return DiscordRejection(code, explain(code, status))
 
 
-def _unreachable(error: Exception) -> RetryableError:
+def _build_unreachable_error(error: Exception) -> RetryableError:
     is_sent = not isinstance(error, aiohttp.ClientConnectorError)
     return RetryableError(f"Discord cannot be reached ({type(error).__name__}).", in_doubt=is_sent)

@@ -109,7 +109,7 @@ class DiscordBot:
                     client.missed_messages = MissedMessages(client.listener, channels, client.positions)
                     # Read this before the gateway opens, so that no new message hides those that were missed.
                     recent = await services.list_recent()
-                    client.positions.restore([one for one in recent if settings.part.serves(one.place.tenant)])
+                    client.positions.restore([one for one in recent if settings.part.contains(one.place.tenant)])
                     client.missed = services.missed
                     client.rooms = ThreadOpener(services.manager, platform, settings.part)
                     client.access = settings.to_access(public=public, owners=_list_owners(client.application))

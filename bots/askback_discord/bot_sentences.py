@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["allowed_mentions", "remove_everyone_mention", "to_markdown"]
+__all__ = ["build_allowed_mentions", "remove_everyone_mention", "to_markdown"]
 
 import re
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from pydantic import JsonValue
 from askback.domain.ask_policy import Who
 from askback.domain.identity import Place
 from askback.domain.outgoing_message import OutgoingMessage
-from askback.text.literal import utf16_length
+from askback.text.literal import count_utf16_units
 from askback_discord import limits
-from askback_discord.card_parts import PLATFORM
-from askback_discord.components import Component, moment, person, role
+from askback_discord.components import Component, format_time, mention_person, mention_role
 from askback_discord.escaping import plain
+from askback_discord.id_patterns import PLATFORM
 
 _MESSAGE: Final = re.compile(r"https://discord\.com/channels/(?:\d+|@me)/\d+/\d+")
 """An address that Discord turns into a link, unless a part of it is escaped."""
@@ -29,20 +29,20 @@ def to_markdown(outgoing: OutgoingMessage) -> str:
     """Return a sentence as Markdown: the mentions that fit, the text, the deadline and the link."""
     words = plain(outgoing.text)
     if outgoing.until is not None:
-        words += f"  ·  until {moment(outgoing.until, 'f')}, {moment(outgoing.until, 'R')}"
+        words += f"  ·  until {format_time(outgoing.until, 'f')}, {format_time(outgoing.until, 'R')}"
     if outgoing.link is not None:
         words += f" {outgoing.link if _MESSAGE.fullmatch(outgoing.link) else plain(outgoing.link)}"
     users, roles = _list_mentioned(outgoing.mention)
     named = ""
-    mentions = [mention for mention in (*map(person, users), *map(role, roles)) if mention is not None]
+    mentions = [mention for mention in (*map(mention_person, users), *map(mention_role, roles)) if mention is not None]
     for number, mention in enumerate(mentions):
-        if utf16_length(named) + utf16_length(mention) + utf16_length(words) + MORE > limits.CONTENT:
+        if count_utf16_units(named) + count_utf16_units(mention) + count_utf16_units(words) + MORE > limits.CONTENT:
             return f"{named}and {len(mentions) - number} more: {words}"
         named += f"{mention} "
     return named + words
 
 
-def allowed_mentions(who: Who | None) -> Component:
+def build_allowed_mentions(who: Who | None) -> Component:
     """Return the `allowed_mentions` that notify these people and roles, and no others that the text may name."""
     users, roles = _list_mentioned(who)
     # If there are more than a hundred, notify the first ones.
@@ -65,6 +65,6 @@ def _list_mentioned(who: Who | None) -> tuple[list[str], list[str]]:
     """Return the ids of the people and of the roles."""
     if who is None:
         return [], []
-    users = dict.fromkeys(one.id for one in who.people if one.platform == PLATFORM and person(one.id))
-    roles = dict.fromkeys(group for group in who.groups if role(group))
+    users = dict.fromkeys(one.id for one in who.people if one.platform == PLATFORM and mention_person(one.id))
+    roles = dict.fromkeys(group for group in who.groups if mention_role(group))
     return [*users], [*roles]

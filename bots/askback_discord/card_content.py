@@ -23,8 +23,8 @@ from askback.domain.card import (
 from askback.domain.vote_summary import OPEN_TO
 from askback.text.literal import fit_line, replace_controls
 from askback_discord import limits, votes
-from askback_discord.card_parts import Block, Part, Text, Unit, everybody, plain, quoted, strong
-from askback_discord.components import gallery, moment
+from askback_discord.card_parts import Block, Part, Text, Unit, mention_everybody, plain, quote_answers, strong
+from askback_discord.components import format_time, gallery
 from askback_discord.controls import are_buttons_enough, are_controls_enough
 
 SPACED: Final = 30
@@ -45,7 +45,7 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     if not are_controls_enough(card):
         units += _build_items(card, images=images)
     if card.view == "question" and card.written is not None:
-        units.append([Text("Written answer so far:", opens=True), *quoted([card.written])])
+        units.append([Text("Written answer so far:", opens=True), *quote_answers([card.written])])
     if card.view == "question" and card.unsent:
         units.append([Text(f"-# A rejected text is kept: {_explain_problem(card)}", opens=True)])
     if not card.prompt:
@@ -70,7 +70,7 @@ def _build_head(card: Card) -> Unit:
             made.append(Text(f"  {card.position[0]} of {card.position[1]}"))
     asked = [Text("-# Asked: ", before="\n"), *_list_people(card)]
     if card.deadline is not None and card.ending is None:
-        asked.append(Text(f"  ·  ends {moment(card.deadline, 'R')}"))
+        asked.append(Text(f"  ·  ends {format_time(card.deadline, 'R')}"))
     return [*made, *asked]
 
 
@@ -79,7 +79,7 @@ def _list_people(card: Card) -> Iterator[Text]:
     if card.who.anyone:
         yield Text("anyone here")
         return
-    yield from everybody(card.who.people, card.who.groups)
+    yield from mention_everybody(card.who.people, card.who.groups)
     if card.who.open_to is not None:
         yield Text(f"{', or ' if card.who.people or card.who.groups else ''}{OPEN_TO[card.who.open_to]}")
 
@@ -148,17 +148,17 @@ def _build_review_line(line: ReviewLine) -> Unit:
     """One question of the review, with its answer."""
     made: Unit = [replace(plain(line.header), opens=True), replace(strong(line.prompt), before="\n")]
     missing = [] if line.missing is None else [Text(f"*{line.missing}*", before="\n")]
-    return [*made, *quoted(line.answer), *missing]
+    return [*made, *quote_answers(line.answer), *missing]
 
 
 def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Text]:
     """The people who will be reminded, with their sentences."""
     for number, reminder in enumerate(reminders):
         yield Text("-# Reminder for ", before="\n", opens=number == 0)
-        yield from everybody([reminder.who])
-        yield Text(f"  ·  {moment(reminder.at, 'f')}")
+        yield from mention_everybody([reminder.who])
+        yield Text(f"  ·  {format_time(reminder.at, 'f')}")
         if reminder.reason is not None:
-            yield from quoted([reminder.reason])
+            yield from quote_answers([reminder.reason])
 
 
 def _explain_problem(card: Card) -> str:
@@ -171,14 +171,14 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
     made: Unit = [Text(f"**{ending.title}**")] if result is None else [Text("✓ "), strong(result)]
     made += _build_facts(card, ending)
     if answered and result is None and card.prompt and card.lines:
-        made += quoted(card.lines[0].answer)
+        made += quote_answers(card.lines[0].answer)
     if ending.reason is not None and ending.reason.strip():
-        made += quoted([ending.reason])
+        made += quote_answers([ending.reason])
     yield made
     if not card.prompt:
         for one in card.lines:
             if one.answer:
-                yield [replace(plain(get_line_title(one)), opens=True), *quoted(one.answer)]
+                yield [replace(plain(get_line_title(one)), opens=True), *quote_answers(one.answer)]
     if not answered and any(one.answer for one in card.lines):
         yield [Text("-# These draft answers were not submitted.", opens=True)]
     if not card.is_folded(buttons_enough=are_buttons_enough(card)):
@@ -196,5 +196,5 @@ def _build_facts(card: Card, ending: Ending) -> Iterator[Text]:
         yield from _list_people(card)
     else:
         yield Text("  ·  by " if card.result is None else "  ·  Answered by ")
-        yield from everybody([ending.by])
-    yield Text(f"  ·  {moment(ending.at, 'f')}")
+        yield from mention_everybody([ending.by])
+    yield Text(f"  ·  {format_time(ending.at, 'f')}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["PLATFORM", "Block", "Part", "Text", "Unit", "everybody", "plain", "quoted", "strong"]
+__all__ = ["MAX_BOLD", "Block", "Part", "Text", "Unit", "mention_everybody", "plain", "quote_answers", "strong"]
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,11 +11,12 @@ from typing import Final, Literal, TypeAlias
 
 from askback.domain.identity import Actor
 from askback.text.literal import find_break, isolate_direction, replace_controls
-from askback_discord.components import Component, person, role
+from askback_discord.components import Component, mention_person, mention_role
 from askback_discord.escaping import bold, escape
+from askback_discord.id_patterns import PLATFORM
+from askback_discord.markdown import WORD_JOINER
 
-PLATFORM = "discord"
-LONG: Final = 300
+MAX_BOLD: Final = 300
 """Maximum length of bold text, in characters. A longer text may have to be split, and bold text cannot be split."""
 
 Style: TypeAlias = Literal["ours", "plain", "bold", "quote", "code", "inline code"]
@@ -23,8 +24,6 @@ Style: TypeAlias = Literal["ours", "plain", "bold", "quote", "code", "inline cod
 _ESCAPED: Final = frozenset("\\*_~|`[<:@#>+-.)")
 _BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _FENCE: Final = re.compile("`(?=``)")
-_BREAK: Final = "\u2060"
-"""Word joiner. It is invisible and interrupts a code fence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +89,13 @@ Unit: TypeAlias = list[Part]
 """Parts that stay together in one message if one message can hold them."""
 
 
-def everybody(people: Iterable[Actor] = (), groups: Iterable[str] = ()) -> Iterator[Text]:
+def mention_everybody(people: Iterable[Actor] = (), groups: Iterable[str] = ()) -> Iterator[Text]:
     """Mentions of people and roles, as a list."""
     for number, one in enumerate([*map(_mention_person, people), *map(_mention_role, groups)]):
         yield replace(one, before=", ") if number else one
 
 
-def quoted(answers: Iterable[str]) -> Iterator[Text]:
+def quote_answers(answers: Iterable[str]) -> Iterator[Text]:
     """Answers of people, as quotations."""
     for answer in answers:
         yield Text(replace_controls(answer), "quote", before="\n")
@@ -108,17 +107,17 @@ def plain(words: str) -> Text:
 
 
 def strong(words: str, *, opens: bool = False) -> Text:
-    """Bold text. A text longer than `LONG` is plain, because it may have to be split."""
-    return Text(replace_controls(words), "bold" if len(words) <= LONG else "plain", opens=opens)
+    """Bold text. A text longer than `MAX_BOLD` is plain, because it may have to be split."""
+    return Text(replace_controls(words), "bold" if len(words) <= MAX_BOLD else "plain", opens=opens)
 
 
 def _mention_person(actor: Actor) -> Text:
-    mention = person(actor.id) if actor.platform == PLATFORM else None
+    mention = mention_person(actor.id) if actor.platform == PLATFORM else None
     return Text(mention) if mention else plain(actor.name or actor.id)
 
 
 def _mention_role(identity: str) -> Text:
-    mention = role(identity)
+    mention = mention_role(identity)
     return Text(mention) if mention else plain(identity)
 
 
@@ -126,4 +125,4 @@ def _quote_code(words: str) -> str:
     """A code block that no back-ticks in the text can end."""
     if not words.strip("\n"):
         return words
-    return f"```\n{_FENCE.sub(f'`{_BREAK}', isolate_direction(words))}\n```"
+    return f"```\n{_FENCE.sub(f'`{WORD_JOINER}', isolate_direction(words))}\n```"

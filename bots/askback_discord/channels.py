@@ -11,12 +11,12 @@ from cachetools import FIFOCache
 
 from askback.domain.identity import Place
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
-from askback_discord.payloads import PLATFORM
+from askback_discord.id_patterns import PLATFORM
 from askback_discord.posting import DiscordPlatform
 
 log = logging.getLogger("askback.discord")
 
-KEPT = 2000
+MAX_CHANNELS = 2000
 
 
 class ChannelCache:
@@ -24,7 +24,7 @@ class ChannelCache:
 
     def __init__(self, platform: DiscordPlatform) -> None:
         self._platform = platform
-        self._parents: FIFOCache[int, str | None] = FIFOCache(KEPT)
+        self._parents: FIFOCache[int, str | None] = FIFOCache(MAX_CHANNELS)
 
     async def fetch_parent(self, channel: object) -> str | None:
         """Return the channel that a thread belongs to, or None if it is not a thread or the lookup fails."""

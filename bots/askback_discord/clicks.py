@@ -56,7 +56,7 @@ NOT_WHOLE = (
     "here."
 )
 TAKEN = "Thank you, your answer is saved."
-REMEMBERED = 2000
+MAX_INTERACTIONS = 2000
 """Maximum number of interactions to remember, since a resumed gateway session delivers them again."""
 LATER_SECONDS = 0.8
 """Seconds of an interaction's answer time that are kept for a plain ack, in case the drawing takes too long."""
@@ -79,7 +79,7 @@ class Clicks:
         self._manager = manager
         self._platform = platform
         self._api = api
-        self._seen: FIFOCache[int, None] = FIFOCache(REMEMBERED)
+        self._seen: FIFOCache[int, None] = FIFOCache(MAX_INTERACTIONS)
         self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
 
     async def handle_interaction(self, interaction: discord.Interaction) -> None:
@@ -93,11 +93,13 @@ class Clicks:
         try:
             await self._handle_click(reply, interaction)
         except StoreError as error:
-            log.error("Could not commit a click; the person got a notice: %s", error, extra={"action": "click_refused"})
-            await self._refuse(reply, interaction, describe_failure(error))
+            log.error(
+                "Could not commit a click; the person got a notice: %s", error, extra={"action": "click_rejected"}
+            )
+            await self._reject(reply, interaction, describe_failure(error))
         except Exception:
             log.exception("A click failed because of a bug; the person got a notice.", extra={"action": "click_failed"})
-            await self._refuse(reply, interaction, UNCERTAIN)
+            await self._reject(reply, interaction, UNCERTAIN)
 
     async def _handle_click(self, reply: InteractionResponse, interaction: discord.Interaction) -> None:
         pressed = read_click(interaction)
@@ -114,7 +116,7 @@ class Clicks:
             if chosen.notice is None:
                 await self._send_response(reply, LATER, None)
             else:
-                await self._notify_refusal(reply, pressed, control.ask_id, chosen.notice)
+                await self._notify_denial(reply, pressed, control.ask_id, chosen.notice)
             return
         if control is not None and control.kind == "stop":
             await self._stop_work(reply, pressed, interaction)
@@ -126,7 +128,7 @@ class Clicks:
         if control is None or operation is None:
             log.warning("Ignored a click: the control does not belong to askback.", extra={"action": "unknown_control"})
             await reply.wait_for_other_process()
-            await self._notify_refusal(reply, pressed, UNKNOWN, UNKNOWN)
+            await self._notify_denial(reply, pressed, UNKNOWN, UNKNOWN)
             return
         response = await self._manager.act(
             Action(
@@ -146,13 +148,13 @@ class Clicks:
     async def _stop_work(self, reply: InteractionResponse, pressed: Click, interaction: discord.Interaction) -> None:
         """Stop the work in the place where the Stop button below an unfinished text was pressed."""
         place = await self._places.to_place(interaction)
-        refusal = NOT_STOPPED
+        denial = NOT_STOPPED
         if place is not None:
-            refusal = await self._stop(place, pressed.actor, key=str(interaction.id))
-        if refusal is not None and not refusal.known:
+            denial = await self._stop(place, pressed.actor, key=str(interaction.id))
+        if denial is not None and not denial.known:
             await reply.wait_for_other_process()
-        if refusal is not None and not refusal.nothing:
-            await self._notify_refusal(reply, pressed, "stop" if place is None else place.key, refusal.notice)
+        if denial is not None and not denial.nothing:
+            await self._notify_denial(reply, pressed, "stop" if place is None else place.key, denial.notice)
             return
         message = interaction.message
         placeholder = message is not None and is_placeholder([one.to_dict() for one in message.components])
@@ -160,13 +162,13 @@ class Clicks:
             given = await self._send_response(reply, LATER, None)  # the whole message will be deleted
         else:
             given = await self._send_response(reply, UPDATE, {"components": [], "allowed_mentions": {"parse": []}})
-        if refusal is None or not given:
+        if denial is None or not given:
             return
         # The message is left over from a process that ended, and no other process removes its button.
         try:
             if placeholder and pressed.message is not None:
                 await self._platform.remove_stop_button((pressed.message,), worded=False)
-            await reply.follow_up(ephemeral.build_notice(refusal.notice))
+            await reply.follow_up(ephemeral.build_notice(denial.notice))
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("Could not show a notice to a person: %s", error, extra={"action": "notice_lost"})
 
@@ -269,22 +271,22 @@ class Clicks:
     async def _show_page(self, reply: InteractionResponse, pressed: Click, ask_id: str, page: int) -> None:
         """Show another page of a long menu. Nothing is committed, because the ask does not change."""
         ask = await self._manager.get(ask_id)
-        refusal = UNKNOWN if ask is None else await self._manager.access.find_refusal(ask, pressed.actor)
+        denial = UNKNOWN if ask is None else await self._manager.access.explain_denial(ask, pressed.actor)
         if ask is None:
             await reply.wait_for_other_process()
-        if refusal is not None:
-            await self._notify_refusal(reply, pressed, ask_id, refusal)
+        if denial is not None:
+            await self._notify_denial(reply, pressed, ask_id, denial)
         else:
             await self._show(reply, pressed, ask_id, page)
 
-    async def _notify_refusal(self, reply: InteractionResponse, pressed: Click, about: str, text: str) -> None:
+    async def _notify_denial(self, reply: InteractionResponse, pressed: Click, about: str, text: str) -> None:
         """Tell a person why the action does not count. If they were told recently, only ack."""
         if self._notices.try_allow((pressed.actor.id, about)):
             await self._send_response(reply, MESSAGE, ephemeral.build_notice(text))
         else:
             await self._send_response(reply, LATER, None)
 
-    async def _refuse(self, reply: InteractionResponse, interaction: discord.Interaction, text: str) -> None:
+    async def _reject(self, reply: InteractionResponse, interaction: discord.Interaction, text: str) -> None:
         """Tell the person that the click failed, unless it was already answered. Never raises."""
         if reply.has_responded:
             return

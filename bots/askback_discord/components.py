@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 __all__ = [
-    "Component", "body", "button", "display", "gallery", "menu", "moment", "option", "person", "role", "row",
+    "Component",
+    "build_body",
+    "button",
+    "display",
+    "format_time",
+    "gallery",
+    "mention_person",
+    "mention_role",
+    "menu",
+    "option",
+    "row",
     "separator",
 ]  # fmt: skip
 
@@ -84,22 +94,22 @@ def menu(
     }
 
 
-def person(user_id: str) -> str | None:
+def mention_person(user_id: str) -> str | None:
     """Return a mention of the person, or None if the id is not one of Discord's."""
     return f"<@{user_id}>" if _SNOWFLAKE.fullmatch(user_id) else None
 
 
-def role(role_id: str) -> str | None:
+def mention_role(role_id: str) -> str | None:
     """Return a mention of the role, or None if the id is not one of Discord's."""
     return f"<@&{role_id}>" if _SNOWFLAKE.fullmatch(role_id) else None
 
 
-def moment(at: datetime, style: Literal["f", "R"]) -> str:
+def format_time(at: datetime, style: Literal["f", "R"]) -> str:
     """Return a time in the reader's own time zone: date and time (f), or the time until or since it (R)."""
     return f"<t:{int(at.timestamp())}:{style}>"
 
 
-def body(components: Iterable[Component], mentions: Component | None = None, *, flags: int = 0) -> Component:
+def build_body(components: Iterable[Component], mentions: Component | None = None, *, flags: int = 0) -> Component:
     """Return the body of a message with these components. It notifies only the people and roles in `mentions`.
 
     Raises `TooBig` if it breaks a limit of Discord's.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from askback.domain import vote_summary
 from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
-from askback.text.literal import utf16_length
+from askback.text.literal import count_utf16_units
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, Style, button, menu, option, row
 from askback_discord.escaping import fit_line
@@ -71,14 +71,14 @@ def _split(buttons: list[Component]) -> tuple[list[Component], list[Component]]:
 def _fits_buttons(card: Card) -> bool:
     if card.several or len(card.items) + card.custom > BUTTONS:
         return False
-    return all(utf16_length(fit_line(item.label, limits.BUTTON_LABEL)) <= SHORT for item in card.items)
+    return all(count_utf16_units(fit_line(item.label, limits.BUTTON_LABEL)) <= SHORT for item in card.items)
 
 
 def are_buttons_enough(card: Card) -> bool:
     """Return True if buttons show the whole of each option, so that the text need not list them."""
     if not _fits_buttons(card) or not card.is_plain_choice:
         return False
-    return all(len(CHOSEN) + utf16_length(item.label) <= SHORT for item in card.items)
+    return all(len(CHOSEN) + count_utf16_units(item.label) <= SHORT for item in card.items)
 
 
 def are_controls_enough(card: Card) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from askback.domain.click_response import Details
-from askback.text.literal import fit_line, replace_controls, utf16_length
+from askback.text.literal import count_utf16_units, fit_line, replace_controls
 from askback_discord import limits
 from askback_discord.api_calls import File
 from askback_discord.card_parts import Text, strong
@@ -42,7 +42,7 @@ def build_notice(shown: Details) -> tuple[list[Component], File | None]:
 def _split_text(words: str) -> Iterator[Text]:
     """Split the text into code blocks, at line ends if the lines are short enough. Joined, they equal the text."""
     rest = Text(words, "code")
-    while utf16_length(rest.markdown) > ROOM:
+    while count_utf16_units(rest.markdown) > ROOM:
         piece, _ = rest.split(ROOM, limits.MESSAGE_BYTES)
         line = piece.words.rfind("\n") + 1
         at = line if line > len(piece.words) // 2 else len(piece.words)

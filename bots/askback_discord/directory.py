@@ -18,13 +18,13 @@ from askback.ports.directory import (
     Found,
     Named,
     UnknownName,
-    ambiguous_name_error,
+    build_ambiguous_name_error,
+    build_unknown_name_error,
     normalize_name,
-    unknown_name_error,
 )
 from askback_discord import id_patterns
-from askback_discord.api_calls import INVALID, NO_CHANNEL, Body, DiscordApi, DiscordRefusal, Json
-from askback_discord.payloads import PLATFORM
+from askback_discord.api_calls import INVALID, NO_CHANNEL, Body, DiscordApi, DiscordRejection, Json
+from askback_discord.id_patterns import PLATFORM
 
 GUILDS = 200
 """Servers per page."""
@@ -66,7 +66,7 @@ class DiscordDirectory:
             wanted = normalize_name(guild)
             within = [one for one in guilds if wanted in {one.id, normalize_name(one.name)}]
             if not within:
-                raise unknown_name_error("server", guild, (one.name for one in guilds))
+                raise build_unknown_name_error("server", guild, (one.name for one in guilds))
             guilds, name = within, rest
         if name.startswith("@") or _PERSON.fullmatch(name):
             return await self._find_direct_message(name, guilds)
@@ -80,13 +80,13 @@ class DiscordDirectory:
             raise UnknownName(_NO_TEXTS.format(name=_read_text(called[0][1], "name")))
         if not found:
             others = (f"#{_read_text(one, 'name')}" for _, one in known if one.get("type") in TEXT)
-            raise unknown_name_error("channel", f"#{name.lstrip('#')}", others)
+            raise build_unknown_name_error("channel", f"#{name.lstrip('#')}", others)
         if len(found) > 1:
             if len({normalize_name(guild.name) for guild, _ in found}) == len(found):
-                raise ambiguous_name_error(
+                raise build_ambiguous_name_error(
                     "channel", name, (f"{guild.name}/#{_read_text(one, 'name')}" for guild, one in found)
                 )
-            raise ambiguous_name_error("channel", name, (_read_text(one, "id") for _, one in found))
+            raise build_ambiguous_name_error("channel", name, (_read_text(one, "id") for _, one in found))
         guild, one = found[0]
         place = Place(platform=PLATFORM, tenant=guild.id, channel=_read_text(one, "id"))
         return Found(place=place, name=f"#{_read_text(one, 'name')}")
@@ -99,15 +99,15 @@ class DiscordDirectory:
             wanted = role[1] if role else name
             found = [one for one in roles if wanted == _read_text(one, "id") or (not role and _is_called(one, name))]
             if len(found) > 1 and at.tenant is not None:
-                raise ambiguous_name_error("role", name, (_read_text(one, "id") for one in found))
+                raise build_ambiguous_name_error("role", name, (_read_text(one, "id") for one in found))
             if found and at.tenant is None:
                 raise UnknownName(_NO_ROLES.format(name=name))
             if found:
                 return await self._to_named_role(guilds[0], found[0])
             if role:
-                raise unknown_name_error("role", name, ())
+                raise build_unknown_name_error("role", name, ())
             if normalize_name(name) in EVERYBODY:
-                raise unknown_name_error(
+                raise build_unknown_name_error(
                     "person or role", name, (), f"To let everybody answer who sees the question, use {ANYONE}."
                 )
             return await self._find_person(name, guilds, roles)
@@ -130,9 +130,9 @@ class DiscordDirectory:
     async def _find_channel(self, channel: str) -> Found:
         try:
             one = await self._api.call("GET", "/channels/{channel_id}", channel_id=channel)
-        except DiscordRefusal as refusal:
-            if refusal.code in {NO_CHANNEL, INVALID}:
-                raise unknown_name_error("channel", channel, ()) from None
+        except DiscordRejection as rejection:
+            if rejection.code in {NO_CHANNEL, INVALID}:
+                raise build_unknown_name_error("channel", channel, ()) from None
             raise
         kind, name = one.get("type"), _read_text(one, "name")
         if kind == DIRECT:
@@ -154,7 +154,7 @@ class DiscordDirectory:
         by_id = _PERSON.fullmatch(name)
         named = await self._find_person(by_id[1] if by_id else name, guilds)
         if named.person is None:
-            raise unknown_name_error("person", name, ())
+            raise build_unknown_name_error("person", name, ())
         body: Body = {"recipient_id": named.person.id}
         opened = await self._api.call("POST", "/users/@me/channels", body)
         place = Place(platform=PLATFORM, channel=_read_text(opened, "id"))
@@ -176,7 +176,7 @@ class DiscordDirectory:
     async def _count_members(self, guild: _Guild, role: str) -> int | None:
         try:
             counts = await self._api.call("GET", "/guilds/{guild_id}/roles/member-counts", guild_id=guild.id)
-        except DiscordRefusal:
+        except DiscordRejection:
             return None  # the number only improves the wording; it gives no one access
         count = counts.get(role)
         return count if isinstance(count, int) else None
@@ -193,7 +193,7 @@ class DiscordDirectory:
         # A user name belongs to one person, but anyone can choose any display name.
         matching = [one for one in matching if normalize_name(_list_names(one)[0]) == normalize_name(name)] or matching
         if len(matching) > 1:
-            raise ambiguous_name_error(
+            raise build_ambiguous_name_error(
                 "person called", name, (f"{_get_id(one)} (@{_list_names(one)[0]})" for one in matching)
             )
         if matching:
@@ -202,18 +202,18 @@ class DiscordDirectory:
             one for guild in guilds for one in await self._search(guild, normalize_name(name)[:1]) if _is_human(one)
         ]
         known = [*(f"@{_read_text(one, 'name')}" for one in roles), *(f"@{_list_names(one)[0]}" for one in near)]
-        raise unknown_name_error("person or role", name, known)
+        raise build_unknown_name_error("person or role", name, known)
 
     async def _find_member(self, user: str, guilds: Sequence[_Guild]) -> Named:
         for guild in guilds:
             try:
                 path = "/guilds/{guild_id}/members/{user_id}"
                 found = await self._api.call("GET", path, guild_id=guild.id, user_id=user)
-            except DiscordRefusal:
+            except DiscordRejection:
                 continue  # not on this server
             if _is_human(found):
                 return _to_named(found)
-        raise unknown_name_error("person or role", user, ())
+        raise build_unknown_name_error("person or role", user, ())
 
     async def _search(self, guild: _Guild, begins: str) -> list[Json]:
         if not begins:

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
 from askback.ports.clock_check import check_clock
-from askback.ports.findings import Finding, Scene, broken, findings_from_error, good, warning
+from askback.ports.findings import Finding, Scene, report_broken, report_error, report_good, report_warning
 from askback.settings.loader import load
 from askback_discord.api_calls import Json
 from askback_discord.install import INTENTS, PERMISSIONS, build_invite_link
@@ -73,16 +73,16 @@ async def examine(scene: Scene) -> Sequence[Finding]:
     try:
         settings = load(DiscordSettings)
     except OperatorError as error:
-        return findings_from_error("settings", error, "Fix the setting there.")
+        return report_error("settings", error, "Fix the setting there.")
     timeout = aiohttp.ClientTimeout(total=scene.seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session:
         try:
             application = await _get(session, settings, "/applications/@me", scene.seconds)
         except _Unreachable as error:
-            return [broken("token", str(error), NETWORK)]
+            return [report_broken("token", str(error), NETWORK)]
         clock = check_clock("Discord", application.date, utc_now())
-        if (refused := _find_refusal(application)) is not None:
-            return [refused, *clock]
+        if (rejected := _find_rejection(application)) is not None:
+            return [rejected, *clock]
         reads_all, found = _examine_application(application.json)
         there, gateway, shards = await asyncio.gather(
             _list_guilds(session, settings, scene),
@@ -102,9 +102,9 @@ async def examine_token(token: SecretStr, seconds: float) -> Sequence[Finding]:
         try:
             application = await _get(session, settings, "/applications/@me", seconds)
         except _Unreachable as error:
-            return [broken("token", str(error), NETWORK)]
-    if (refused := _find_refusal(application)) is not None:
-        return [refused]
+            return [report_broken("token", str(error), NETWORK)]
+    if (rejected := _find_rejection(application)) is not None:
+        return [rejected]
     _, found = _examine_application(application.json)
     return [*found, _examine_access(settings, application.json, [])]
 
@@ -112,7 +112,7 @@ async def examine_token(token: SecretStr, seconds: float) -> Sequence[Finding]:
 async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: str, seconds: float) -> _Answer:
     headers = {
         "Authorization": f"Bot {settings.token.get_secret_value()}",
-        # Discord refuses clients whose User-Agent has another form.
+        # Discord rejects clients whose User-Agent has another form.
         "User-Agent": f"DiscordBot (https://github.com/Rapptz/discord.py {discord.__version__}) askback doctor",
     }
     try:
@@ -128,35 +128,41 @@ async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: 
         raise _Unreachable(f"Could not reach Discord ({type(error).__name__}).") from None
 
 
-def _find_refusal(answer: _Answer) -> Finding | None:
+def _find_rejection(answer: _Answer) -> Finding | None:
     """Return the problem with the token, or None if it works."""
     if answer.status == 200 and "id" in answer.json:
         return None
     if answer.status == 401 and "code" in answer.json:
-        return broken("token", "Discord does not accept DISCORD_TOKEN.", TOKEN)
+        return report_broken("token", "Discord does not accept DISCORD_TOKEN.", TOKEN)
     if answer.status == 429 or answer.status >= 500:
-        return warning("token", f"Discord cannot check the token at the moment (HTTP {answer.status}).", AGAIN)
-    return broken("token", f"The server at Discord's address is not Discord's API (HTTP {answer.status}).", NETWORK)
+        return report_warning("token", f"Discord cannot check the token at the moment (HTTP {answer.status}).", AGAIN)
+    return report_broken(
+        "token", f"The server at Discord's address is not Discord's API (HTTP {answer.status}).", NETWORK
+    )
 
 
 def _examine_application(data: Json) -> tuple[bool, list[Finding]]:
     """Return True if the bot may read messages that do not mention it, and the findings on the application."""
-    found = [good("token", f"It belongs to the application {_read_text(data, 'name')} ({_read_text(data, 'id')}).")]
+    found = [
+        report_good("token", f"It belongs to the application {_read_text(data, 'name')} ({_read_text(data, 'id')}).")
+    ]
     number = data.get("flags")
     flags = discord.ApplicationFlags._from_value(number if isinstance(number, int) else 0)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - its only maker
     reads_all = flags.gateway_message_content or flags.gateway_message_content_limited
     if reads_all:
-        found.append(good("intents", "The bot may read messages that do not mention it."))
+        found.append(report_good("intents", "The bot may read messages that do not mention it."))
     else:
         summary = "Message Content Intent is off: the bot only reads messages that mention it, also in threads."
-        found.append(warning("intents", summary, CONTENT))
+        found.append(report_warning("intents", summary, CONTENT))
     if data.get("interactions_endpoint_url"):
         summary = "The application sends clicks to an HTTP address, so the bot never receives them."
         cure = "Clear Interactions Endpoint URL on the page General Information in Discord's developer portal."
-        found.append(broken("clicks", summary, cure))
+        found.append(report_broken("clicks", summary, cure))
     if data.get("bot_require_code_grant") is True:
         cure = "Turn off Requires OAuth2 Code Grant on the page Bot in Discord's developer portal."
-        found.append(warning("invitation", "Nobody can invite the bot with its link: it needs a code grant.", cure))
+        found.append(
+            report_warning("invitation", "Nobody can invite the bot with its link: it needs a code grant.", cure)
+        )
     return reads_all, found
 
 
@@ -165,10 +171,10 @@ def _examine_access(settings: DiscordSettings, application: Json, guilds: Sequen
     public = application.get("bot_public") is not False
     access = settings.to_access(public=public)
     if access.is_restricted or access.open:
-        return good("access", access.describe())
+        return report_good("access", access.describe())
     summary = f"Nobody may talk to the bot. {OPENING.why}"
     ids = [_read_text(guild, "id") for guild in guilds[:SEEN_GUILDS]] or ["the ids of your servers"]
-    return warning("access", summary, f"Set {OPENING.format_setting(*ids)}, or {OPENING.otherwise}.")
+    return report_warning("access", summary, f"Set {OPENING.format_setting(*ids)}, or {OPENING.otherwise}.")
 
 
 # The gateway
@@ -178,20 +184,22 @@ async def _examine_gateway(
     session: aiohttp.ClientSession, settings: DiscordSettings, reads_all: bool, scene: Scene
 ) -> list[Finding]:
     if scene.worker is not None:
-        return [good("gateway", "The running bot keeps the connection, so the check did not open another session.")]
+        return [
+            report_good("gateway", "The running bot keeps the connection, so the check did not open another session.")
+        ]
     intents = INTENTS | discord.Intents(message_content=reads_all)
     try:
         async with asyncio.timeout(scene.seconds):
             await _open_session(session, settings, intents)
     except TimeoutError:
-        return [broken("gateway", f"Discord's gateway was not ready within {scene.seconds:g} s.", GATEWAY)]
+        return [report_broken("gateway", f"Discord's gateway was not ready within {scene.seconds:g} s.", GATEWAY)]
     except _Closed as closed:
         return [_explain_close(closed.code)]
     except aiohttp.WSServerHandshakeError as error:
-        return [broken("gateway", f"Discord's gateway rejected the connection (HTTP {error.status}).", GATEWAY)]
+        return [report_broken("gateway", f"Discord's gateway rejected the connection (HTTP {error.status}).", GATEWAY)]
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        return [broken("gateway", f"Could not reach Discord's gateway ({type(error).__name__}).", GATEWAY)]
-    return [good("gateway", "A test session became ready.")]
+        return [report_broken("gateway", f"Could not reach Discord's gateway ({type(error).__name__}).", GATEWAY)]
+    return [report_good("gateway", "A test session became ready.")]
 
 
 async def _open_session(session: aiohttp.ClientSession, settings: DiscordSettings, intents: discord.Intents) -> None:
@@ -221,19 +229,21 @@ async def _open_session(session: aiohttp.ClientSession, settings: DiscordSetting
 def _explain_close(code: int | None) -> Finding:
     match code:
         case 4004:
-            return broken("gateway", "Discord's gateway does not accept DISCORD_TOKEN.", TOKEN)
+            return report_broken("gateway", "Discord's gateway does not accept DISCORD_TOKEN.", TOKEN)
         case 4013 | 4014:
             summary = "Discord does not grant the intents that the bot asks for (4014)."
-            return broken("gateway", summary.replace("4014", str(code)), CONTENT)
+            return report_broken("gateway", summary.replace("4014", str(code)), CONTENT)
         case 4010:
-            return broken("gateway", "The shard is invalid (4010).", "Check ASKBACK_DISCORD_SHARD.")
+            return report_broken("gateway", "The shard is invalid (4010).", "Check ASKBACK_DISCORD_SHARD.")
         case 4011:
             summary = "The bot is on too many servers for its number of shards (4011)."
-            return broken("gateway", summary, SPLIT.format(some="several processes", first="0/2", last="1/2"))
+            return report_broken("gateway", summary, SPLIT.format(some="several processes", first="0/2", last="1/2"))
         case 9:
-            return warning("gateway", "Discord rejected the session, probably because sessions begin too often.", AGAIN)
+            return report_warning(
+                "gateway", "Discord rejected the session, probably because sessions begin too often.", AGAIN
+            )
         case _:
-            return broken("gateway", f"Discord's gateway closed the connection ({code}).", AGAIN)
+            return report_broken("gateway", f"Discord's gateway closed the connection ({code}).", AGAIN)
 
 
 async def _examine_shards(session: aiohttp.ClientSession, settings: DiscordSettings, seconds: float) -> list[Finding]:
@@ -241,27 +251,33 @@ async def _examine_shards(session: aiohttp.ClientSession, settings: DiscordSetti
     try:
         answer = await _get(session, settings, "/gateway/bot", seconds)
     except _Unreachable as error:
-        return [broken("shards", str(error), NETWORK)]
+        return [report_broken("shards", str(error), NETWORK)]
     wanted, limit = answer.json.get("shards"), answer.json.get("session_start_limit")
     if answer.status != 200 or not isinstance(wanted, int) or not isinstance(limit, dict):
-        return [warning("shards", f"Could not read how many shards Discord recommends (HTTP {answer.status}).", AGAIN)]
+        return [
+            report_warning(
+                "shards", f"Could not read how many shards Discord recommends (HTTP {answer.status}).", AGAIN
+            )
+        ]
     part, found = settings.part, list[Finding]()
     if part.count == 1:
         summary = "One process receives all events"
     else:
-        also = ", and direct messages" if part.serves(None) else ""
+        also = ", and direct messages" if part.contains(None) else ""
         summary = f"With shard {part}, a process receives the events of that part of the servers{also}"
     if part.count >= wanted:
-        found.append(good("shards", f"{summary}; Discord recommends {_format_count(wanted, 'shard')}."))
+        found.append(report_good("shards", f"{summary}; Discord recommends {_format_count(wanted, 'shard')}."))
     else:
         cure = SPLIT.format(some=f"{wanted} processes", first=f"0/{wanted}", last=f"{wanted - 1}/{wanted}")
-        found.append(warning("shards", f"{summary}; Discord recommends {_format_count(wanted, 'shard')}.", cure))
+        found.append(report_warning("shards", f"{summary}; Discord recommends {_format_count(wanted, 'shard')}.", cure))
     left = cast("Json", limit).get("remaining")
     total, again = cast("Json", limit).get("total"), cast("Json", limit).get("reset_after")
     if isinstance(left, int) and isinstance(total, int) and left * 10 < total:
         when = f" in {round(again / 60_000)} minutes" if isinstance(again, int | float) else " within a day"
         summary = f"The bot may begin {_format_count(left, 'more session')} of {total} before the limit resets{when}."
-        found.append(warning("sessions", summary, "Find out why the bot restarts so often, and keep it running."))
+        found.append(
+            report_warning("sessions", summary, "Find out why the bot restarts so often, and keep it running.")
+        )
     return found
 
 
@@ -273,10 +289,10 @@ async def _list_guilds(session: aiohttp.ClientSession, settings: DiscordSettings
     try:
         answer = await _get(session, settings, "/users/@me/guilds", scene.seconds)
     except _Unreachable as error:
-        return broken("servers", str(error), NETWORK)
+        return report_broken("servers", str(error), NETWORK)
     data = answer.data
     if answer.status != 200 or not isinstance(data, list):
-        return warning("servers", f"Could not list the bot's servers (HTTP {answer.status}).", AGAIN)
+        return report_warning("servers", f"Could not list the bot's servers (HTTP {answer.status}).", AGAIN)
     return [cast("Json", guild) for guild in cast("list[object]", data) if isinstance(guild, dict)]
 
 
@@ -287,7 +303,7 @@ def _examine_guilds(
     link = _build_invitation(application)
     found: list[Finding] = []
     if not guilds:
-        found.append(warning("servers", "The bot is on no server yet.", f"Open {link} and choose your server."))
+        found.append(report_warning("servers", "The bot is on no server yet.", f"Open {link} and choose your server."))
     lacking = [(guild, missing) for guild in guilds if (missing := _list_missing(guild))]
     for guild, missing in lacking[:SEEN_GUILDS]:
         where = f"{_read_text(guild, 'name')} ({_read_text(guild, 'id')})"
@@ -295,23 +311,23 @@ def _examine_guilds(
             loss = f": without it, {_LOSSES[name]}" if name in _LOSSES else ""
             summary = f"On {where}, the bot lacks the permission {_format_permission(name)}{loss}."
             cure = f"Grant it to the bot's role (Server Settings, Roles), or open {link} again."
-            found.append(broken("permissions", summary, cure))
+            found.append(report_broken("permissions", summary, cure))
     if len(lacking) > SEEN_GUILDS:
         summary = f"On {len(lacking) - SEEN_GUILDS} more servers, the bot lacks permissions, too."
-        found.append(broken("permissions", summary, f"Open {link} again for each of them."))
+        found.append(report_broken("permissions", summary, f"Open {link} again for each of them."))
     if guilds and not lacking:
         count = f"all {len(guilds)} servers" if len(guilds) > 1 else f"the server {_read_text(guilds[0], 'name')}"
-        found.append(good("permissions", f"The bot has the permissions that it needs on {count}."))
+        found.append(report_good("permissions", f"The bot has the permissions that it needs on {count}."))
     there = {_read_text(guild, "id") for guild in guilds}
-    served = [one for one in there if settings.part.serves(one)]
+    served = [one for one in there if settings.part.contains(one)]
     if guilds and len(served) < len(guilds):
         summary = f"Of {_format_count(len(guilds), 'server')}, shard {settings.part} serves {len(served)}."
-        found.append(good("servers", f"{summary} Processes with the other shards serve the rest."))
+        found.append(report_good("servers", f"{summary} Processes with the other shards serve the rest."))
     gone = scene.tenants - there
     if gone:
         summary = f"There are open questions on a server that the bot has left ({', '.join(sorted(gone))})."
         cure = f"Invite it again with {link}, or cancel the questions: askback pending, askback cancel ID"
-        found.append(warning("servers", summary, cure))
+        found.append(report_warning("servers", summary, cure))
     return found
 
 

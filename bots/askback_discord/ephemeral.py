@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import JsonValue
 
 from askback.domain.text_field import TextField
-from askback.text.literal import find_break, truncate, utf16_length
+from askback.text.literal import count_utf16_units, find_break, truncate
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, button, row
 from askback_discord.escaping import plain
@@ -48,7 +48,7 @@ def build_rejection(words: str, written: str, again: Component | None = None) ->
     if not written.strip():
         return [_check_limits(words, below)]
     heading = f"{words} Here is your text, so that you can copy it:"
-    if utf16_length(plain(f"{heading}\n\n{written}")) <= limits.CONTENT:
+    if count_utf16_units(plain(f"{heading}\n\n{written}")) <= limits.CONTENT:
         return [_check_limits(f"{heading}\n\n{written}", below)]
     return [_check_limits(heading, below), *(_check_limits(piece, []) for piece in _split_text(written))]
 
@@ -57,7 +57,7 @@ def _split_text(written: str) -> Iterator[str]:
     """Split a long text into texts that each fit."""
     while written:
         room = limits.CONTENT
-        while utf16_length(plain(written[:room])) > limits.CONTENT:
+        while count_utf16_units(plain(written[:room])) > limits.CONTENT:
             room -= 100
         at = find_break(written, room)
         if written[:at].strip():
@@ -76,7 +76,7 @@ def _check_limits(words: str, components: list[Component]) -> Component:
 def _shorten(words: str) -> str:
     """Return the complete text if it fits, or else its beginning."""
     shown, room = plain(words), limits.CONTENT
-    while utf16_length(shown) > limits.CONTENT:
+    while count_utf16_units(shown) > limits.CONTENT:
         room -= 100
         shown = plain(f"{truncate(words, room)}…")
     return shown

@@ -21,8 +21,9 @@ from askback.ports.bot import EditHandler, MessageHandler
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
 from askback_discord.channels import ChannelCache
+from askback_discord.id_patterns import PLATFORM
 from askback_discord.message_positions import MessagePositions
-from askback_discord.payloads import PLATFORM, dedupe_key, list_file_names, read_actor, to_visible_text
+from askback_discord.payloads import build_dedupe_key, list_file_names, read_actor, to_visible_text
 from askback_discord.posting import DiscordPlatform
 
 log = logging.getLogger("askback.discord")
@@ -82,7 +83,7 @@ class MessageListener:
                 if not (direct or mentioned or parent is not None or _is_reply_to(message, me)):
                     return
                 # A resumed session delivers messages again. A command to the bot itself must not run twice.
-                async with self._once.enter(dedupe_key(message)) as first:
+                async with self._once.enter(build_dedupe_key(message)) as first:
                     if not first:
                         return
                     incoming = _to_incoming_message(message, text, files, parent)
@@ -102,7 +103,7 @@ class MessageListener:
         at, text = message.edited_at, to_visible_text(message, me)
         if at is None or not text:
             return  # Discord hides the text of messages that do not mention us
-        edit = f"edit:{at.timestamp()}:{dedupe_key(message)}"
+        edit = f"edit:{at.timestamp()}:{build_dedupe_key(message)}"
         # Discord delivers nothing twice, so an edit waits until its message is stored, however long that takes.
         async with self._once.enter(edit) as first, self._once.wait_for(_get_order_key(message)):
             if first:
@@ -112,7 +113,7 @@ class MessageListener:
 
     async def _take_edit(self, message: discord.Message, text: str, at: datetime, *, is_missed: bool) -> None:
         # Check this first, so that an edit outside the agent's conversations costs no call to Discord.
-        if not await self._changes.is_stored(dedupe_key(message)) and not await self._changes.is_history_due():
+        if not await self._changes.is_stored(build_dedupe_key(message)) and not await self._changes.is_history_due():
             return
         parent = None if _get_guild_id(message) is None else await self._channels.fetch_parent(message.channel)
         incoming = _to_incoming_message(message, text, (), parent)
@@ -220,7 +221,7 @@ async def _store_or_raise(take: Callable[[], Awaitable[T]], what: str) -> T:
 
     def log_failure(state: RetryCallState) -> None:
         error = None if state.outcome is None else state.outcome.exception()
-        extra = {"action": "message_refused"}
+        extra = {"action": "message_rejected"}
         log.error("%s could not be stored; trying again: %s", what, error, extra=extra)
 
     return await AsyncRetrying(
@@ -240,7 +241,7 @@ def _to_incoming_message(
         place=_to_place(message, parent),
         author=read_actor(message.author),
         text=text or ("" if files else NO_TEXT),
-        dedupe_key=dedupe_key(message),
+        dedupe_key=build_dedupe_key(message),
         at=message.created_at,
         files=files,
         direct=_get_guild_id(message) is None,
@@ -252,7 +253,7 @@ def _to_incoming_message(
 
 def _get_order_key(message: discord.Message) -> str:
     """Return the key under which a message and its edits are processed one after the other."""
-    return f"changes:{dedupe_key(message)}"
+    return f"changes:{build_dedupe_key(message)}"
 
 
 def _get_reference(message: discord.Message) -> MessageRef | None:

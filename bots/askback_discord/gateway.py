@@ -66,13 +66,13 @@ class Gateway:
         self._failures = 0
         connect = cast("Callable[..., Awaitable[aiohttp.ClientWebSocketResponse]]", client.http.ws_connect)
 
-        async def remembered(url: str, **more: object) -> aiohttp.ClientWebSocketResponse:
+        async def connect_and_keep(url: str, **more: object) -> aiohttp.ClientWebSocketResponse:
             # discord.py holds no reference to a socket before its hello. If the hello never arrives, only this
             # reference can close it.
             self._socket = await connect(url, **more)
             return self._socket
 
-        client.http.ws_connect = remembered  # pyright: ignore[reportAttributeAccessIssue]
+        client.http.ws_connect = connect_and_keep  # pyright: ignore[reportAttributeAccessIssue]
 
     @property
     def is_connected(self) -> bool:

@@ -15,15 +15,15 @@ from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
 from askback.ports.membership import Resolved
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
-from askback_discord.api_calls import NOT_A_MEMBER, DiscordApi, DiscordRefusal
+from askback_discord.api_calls import NOT_A_MEMBER, DiscordApi, DiscordRejection
 
 log = logging.getLogger("askback.discord")
 
 LOOKUP_SECONDS = 5.0
 """Seconds that reading a member may take."""
-KEPT_SECONDS = 5.0
+CACHE_SECONDS = 5.0
 """Seconds that a person's roles are cached, so that all that they wrote while the bot was away takes one look-up."""
-KEPT = 1000
+MAX_PEOPLE = 1000
 
 
 GONE = "there is no such role on this server. My operator has to set another one."
@@ -34,7 +34,7 @@ class DiscordRoles:
 
     def __init__(self, api: DiscordApi) -> None:
         self._api = api
-        self._known = TTLCache[tuple[str, str], frozenset[str]](KEPT, KEPT_SECONDS)
+        self._known = TTLCache[tuple[str, str], frozenset[str]](MAX_PEOPLE, CACHE_SECONDS)
 
     async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
         wanted = tuple(groups)
@@ -77,7 +77,7 @@ class DiscordRoles:
             listed = await self._api.list_objects("/guilds/{guild_id}/roles", guild_id=guild)
             existing = {role.get("id") for role in listed}
             gone = {*groups} - existing - {guild}
-            found |= {group: GroupMembers(refused=GONE) for group in gone} if existing else {}
+            found |= {group: GroupMembers(unreadable=GONE) for group in gone} if existing else {}
         return found
 
     async def find_sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
@@ -98,8 +98,8 @@ class DiscordRoles:
                 member = await self._api.call("GET", path, guild_id=guild, user_id=person.id)
         except TimeoutError as error:
             raise RetryableError("Discord did not answer in time.") from error
-        except DiscordRefusal as refusal:
-            if refusal.code not in NOT_A_MEMBER:
+        except DiscordRejection as rejection:
+            if rejection.code not in NOT_A_MEMBER:
                 raise
             found = frozenset[str]()
         else:

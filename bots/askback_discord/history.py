@@ -16,11 +16,11 @@ from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import FORWARDED, HistoryMessage
 from askback.ports.platform import DeliveryError, MessageNotFound
 from askback.text.literal import to_single_line
-from askback_discord.api_calls import DiscordApi, DiscordRefusal, Json
+from askback_discord.api_calls import DiscordApi, DiscordRejection, Json
+from askback_discord.id_patterns import PLATFORM
 from askback_discord.limits import COMPONENTS_V2
 from askback_discord.stop_button import is_placeholder
 
-PLATFORM = "discord"
 _WRITTEN = frozenset(
     {discord.MessageType.default.value, discord.MessageType.reply.value, discord.MessageType.chat_input_command.value}
 )
@@ -61,8 +61,8 @@ class History:
     async def _fetch_starter(self, place: Place) -> list[Json]:
         """Return the message that the thread started from. A thread in a forum has none outside itself."""
         try:
-            return [await self._api.message(place.channel, place.thread or "")]
-        except (MessageNotFound, DiscordRefusal):
+            return [await self._api.fetch_message(place.channel, place.thread or "")]
+        except (MessageNotFound, DiscordRejection):
             return []
 
     def _is_hidden(self, message: Json) -> bool:

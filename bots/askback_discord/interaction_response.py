@@ -14,7 +14,7 @@ from askback.observability import telemetry
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.ports.retries import call_again
 from askback_discord.api_calls import Body, DiscordApi, File, NotAnswerable
-from askback_discord.payloads import PLATFORM
+from askback_discord.id_patterns import PLATFORM
 
 # https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-callback-type
 MESSAGE, LATER, UPDATE, MODAL = 4, 6, 7, 9
@@ -52,7 +52,7 @@ class InteractionResponse:
     async def wait_for_other_process(self) -> None:
         """Wait, so that another process of the same app can give the first answer.
 
-        Each process receives every interaction. If another process answers, Discord refuses the answer of this one as a
+        Each process receives every interaction. If another process answers, Discord rejects the answer of this one as a
         second answer.
         """
         await asyncio.sleep(max(self.seconds_left - SPEAK_SECONDS, 0.0))

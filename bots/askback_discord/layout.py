@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from askback.text.literal import utf16_length
+from askback.text.literal import count_utf16_units
 from askback_discord import limits
 from askback_discord.card_parts import Block, Part, Text, Unit
 from askback_discord.components import Component, display
@@ -160,7 +160,7 @@ def _measure(part: Part, *, fresh: bool, is_open: bool) -> Space:
     if joint is None:
         return Space.measure([display(part.markdown)])
     words = joint + part.markdown
-    return Space(utf16_length(words), len(words.encode()), 0)
+    return Space(count_utf16_units(words), len(words.encode()), 0)
 
 
 _NOTE: Final = Space.measure([display(GOES_ON)])

@@ -1,7 +1,7 @@
 """Discord's limits, and checks that reject a message or a modal that breaks one before it is sent.
 
-Sources of the numbers: [ref] docs.discord.com/developers, [api] Discord's OpenAPI document, [live] a published refusal
-of the live API with its numbers. Discord counts code points [discord-api-docs#1315]. Here lengths are in UTF-16 units,
+Sources of the numbers: [ref] docs.discord.com/developers, [api] Discord's OpenAPI document, [live] a published error of
+the live API with its numbers. Discord counts code points [discord-api-docs#1315]. Here lengths are in UTF-16 units,
 which are never fewer.
 """
 
@@ -44,7 +44,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from askback.errors import OperatorError
-from askback.text.literal import utf16_length
+from askback.text.literal import count_utf16_units
 
 # flags of a message [ref resources/message#message-object-message-flags]
 EPHEMERAL: Final = 1 << 6
@@ -103,7 +103,7 @@ _FIELDS: Final[Mapping[int, frozenset[str]]] = {
 
 
 class TooBig(OperatorError):
-    """A message or modal that Discord would refuse. It is a bug of askback, found before sending."""
+    """A message or modal that Discord would reject. It is a bug of askback, found before sending."""
 
 
 def count(components: Sequence[JsonValue]) -> int:
@@ -114,7 +114,9 @@ def count(components: Sequence[JsonValue]) -> int:
 def count_characters(components: Sequence[JsonValue]) -> int:
     """Return the number of text characters that the components display, in UTF-16 units."""
     return sum(
-        utf16_length(_get_string(one, "content")) for one in _iter_components(components) if one.get("type") == DISPLAY
+        count_utf16_units(_get_string(one, "content"))
+        for one in _iter_components(components)
+        if one.get("type") == DISPLAY
     )
 
 
@@ -128,7 +130,7 @@ def measure(components: Sequence[JsonValue]) -> int:
 
 
 def check_message(body: Mapping[str, JsonValue]) -> None:
-    """Raise `TooBig` if Discord would refuse to create a message with this body, or to change one to it."""
+    """Raise `TooBig` if Discord would reject a new message with this body, or a change to it."""
     components = _list(body.get("components"))
     flags = body.get("flags", 0)
     new_style = isinstance(flags, int) and bool(flags & COMPONENTS_V2)
@@ -137,8 +139,8 @@ def check_message(body: Mapping[str, JsonValue]) -> None:
         raise _build_error("content in a message of components")
     if not (components or _get_string(body, "content").strip()):
         raise _build_error("an empty message")
-    _check_maximum("characters of content", utf16_length(_get_string(body, "content")), CONTENT)
-    _check_maximum("characters in a nonce", utf16_length(str(body.get("nonce", ""))), NONCE)
+    _check_maximum("characters of content", count_utf16_units(_get_string(body, "content")), CONTENT)
+    _check_maximum("characters in a nonce", count_utf16_units(str(body.get("nonce", ""))), NONCE)
     _check_maximum("components in a message", count(components), COMPONENTS)
     _check_maximum("characters of text in a message", count_characters(components), TEXT)
     _check_maximum("bytes in a message", measure(components), MESSAGE_BYTES)
@@ -151,7 +153,7 @@ def check_message(body: Mapping[str, JsonValue]) -> None:
 
 
 def check_modal(data: Mapping[str, JsonValue]) -> None:
-    """Raise `TooBig` if Discord would refuse a modal with this data."""
+    """Raise `TooBig` if Discord would reject a modal with this data."""
     _check_keys("a field in a modal", set(data) - {"custom_id", "title", "components"})
     _check_text("a modal's title", data, "title", MODAL_TITLE)
     _check_text("a modal's custom_id", data, "custom_id", CUSTOM_ID)
@@ -189,7 +191,7 @@ def _check_part(value: JsonValue, allowed: set[int]) -> None:
         case 4:  # INPUT
             _check_text("an input's custom_id", part, "custom_id", CUSTOM_ID)
             _check_text("an input's placeholder", part, "placeholder", INPUT_PLACEHOLDER, optional=True)
-            _check_maximum("characters in an input", utf16_length(_get_string(part, "value")), INPUT_VALUE)
+            _check_maximum("characters in an input", count_utf16_units(_get_string(part, "value")), INPUT_VALUE)
             _check_maximum("characters that an input takes", _get_number(part, "max_length", 1), INPUT_VALUE)
         case 21:  # RADIO
             _check_text("a radio group's custom_id", part, "custom_id", CUSTOM_ID)
@@ -290,7 +292,7 @@ def _check_text(what: str, thing: Mapping[str, JsonValue], name: str, most: int,
     text = _get_string(thing, name)
     if not text.strip():
         raise _build_error(f"{what} without a text")
-    _check_maximum(f"characters in {what}", utf16_length(text), most)
+    _check_maximum(f"characters in {what}", count_utf16_units(text), most)
 
 
 def _check_keys(what: str, strange: set[str]) -> None:

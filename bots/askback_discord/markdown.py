@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["neutralize_markdown", "split_markdown"]
+__all__ = ["WORD_JOINER", "neutralize_markdown", "split_markdown"]
 
 import re
 from typing import Final
@@ -10,14 +10,14 @@ from typing import Final
 from askback.text import markdown
 from askback_discord.limits import CONTENT
 
-_BREAK: Final = "\u2060"
-"""Word joiner. It is invisible and interrupts a mention."""
+WORD_JOINER: Final = "\u2060"
+"""An invisible character that interrupts a mention or a code fence."""
 _MENTION: Final = re.compile(r"<(?=@[!&]?\d|#\d|id:|/[^<>:\n]{1,100}:\d)|@(?=everyone|here)", re.IGNORECASE)
 
 
 def neutralize_markdown(text: str) -> str:
     """Return Markdown that cannot mention anyone or any channel; the rest of the text is unchanged."""
-    return _MENTION.sub(lambda match: match[0] + _BREAK, text)
+    return _MENTION.sub(lambda match: match[0] + WORD_JOINER, text)
 
 
 def split_markdown(text: str, longest: int = CONTENT) -> list[str]:

@@ -14,7 +14,7 @@ from askback.domain.identity import Place
 from askback.internal.clock import utc_now
 from askback_discord.thread_api import to_channel_id
 
-REMEMBERED = 200
+MAX_CHANNELS = 200
 """Maximum number of channels and threads to read after a new session."""
 
 MessagePosition = tuple[int, int | None]
@@ -25,7 +25,7 @@ class MessagePositions:
     """The newest message received in each of the most recently active channels and threads."""
 
     def __init__(self) -> None:
-        self._newest: FIFOCache[int, MessagePosition] = FIFOCache(REMEMBERED)
+        self._newest: FIFOCache[int, MessagePosition] = FIFOCache(MAX_CHANNELS)
         self._before: dict[int, MessagePosition] = {}
         """The newest messages at the start of a session that has not caught up yet."""
 

@@ -16,7 +16,7 @@ from askback.domain.identity import MessageRef, Place
 from askback.domain.outgoing_message import OFFER, TURN_TEXT, OutgoingMessage
 from askback.ports.platform import Messages
 from askback_discord import control_ids
-from askback_discord.api_calls import NO_CHANNEL, DiscordApi, DiscordRefusal, Json
+from askback_discord.api_calls import NO_CHANNEL, DiscordApi, DiscordRejection, Json
 from askback_discord.bot_sentences import to_markdown
 from askback_discord.markdown import neutralize_markdown, split_markdown
 from askback_discord.thread_api import to_channel_id
@@ -41,7 +41,7 @@ class _LastText:
     earlier: int
     """The id of the newest message before the text."""
 
-    def before(self, name: str) -> int:
+    def find_start(self, name: str) -> int:
         """Return the id after which the messages of this text begin."""
         return self.earlier if name == self.name else self.newest
 
@@ -73,8 +73,8 @@ class MessageSearch:
         where = to_channel_id(place)
         try:
             posted = await self._list_posted(where, since)
-        except DiscordRefusal as refusal:
-            if refusal.code == NO_CHANNEL:
+        except DiscordRejection as rejection:
+            if rejection.code == NO_CHANNEL:
                 return ()  # the thread has not started yet
             raise
         if name.startswith(TURN_TEXT):
@@ -115,7 +115,7 @@ class MessageSearch:
         last_text = self._last_texts.get(where)
         # An earlier text may have had the same words.
         if last_text is not None:
-            after = last_text.before(message.target)
+            after = last_text.find_start(message.target)
         else:
             after = discord.utils.time_snowflake(since - CLOCK_SKEW)
             if last is not None and last.channel == where:
@@ -133,7 +133,7 @@ class MessageSearch:
         where = to_channel_id(place)
         newest = max((int(message.id) for message in messages), default=0)
         last_text = self._last_texts.get(where)
-        self._last_texts[where] = _LastText(name, newest, 0 if last_text is None else last_text.before(name))
+        self._last_texts[where] = _LastText(name, newest, 0 if last_text is None else last_text.find_start(name))
 
 
 def describe_message(message: Json) -> tuple[str, list[str]]:

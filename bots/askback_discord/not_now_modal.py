@@ -22,7 +22,7 @@ _OFFERED: Final[tuple[WayName, ...]] = ("discuss", "hour", "hours", "day", "week
 
 def build_modal(field: TextField, now: datetime) -> Component:
     """Return the data of a callback that opens the modal (type 9)."""
-    # A person who may only cancel has no choice, and Discord refuses a group of one.
+    # A person who may only cancel has no choice, and Discord rejects a group of one.
     choice = [] if field.only_cancels else [_build_ways(list_ways(_OFFERED, now=now, deadline=field.deadline))]
     control = control_ids.Control(
         kind="decline", ask_id=field.ask_id, step=field.step, arg=1 if field.only_cancels else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "Click",
-    "dedupe_key",
+    "build_dedupe_key",
     "list_file_names",
     "parse_indexes",
     "read_actor",
@@ -24,8 +24,7 @@ from askback.domain.identity import Actor, MessageRef
 from askback.domain.incoming_message import FORWARDED
 from askback.text.literal import to_single_line
 from askback_discord import control_ids
-
-PLATFORM = "discord"
+from askback_discord.id_patterns import PLATFORM
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +139,6 @@ def list_file_names(message: discord.Message) -> tuple[str, ...]:
     return (*files, *stickers, *(FORWARDED for _ in message.message_snapshots))
 
 
-def dedupe_key(message: discord.Message) -> str:
+def build_dedupe_key(message: discord.Message) -> str:
     """Return a key that is unique to a message and the same for all its events."""
     return f"{message.channel.id}:{message.id}"

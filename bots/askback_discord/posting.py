@@ -24,11 +24,11 @@ from askback_discord.api_calls import (
     NO_CHANNEL,
     Body,
     DiscordApi,
-    DiscordRefusal,
+    DiscordRejection,
     Json,
     explain,
 )
-from askback_discord.bot_sentences import allowed_mentions, remove_everyone_mention, to_markdown
+from askback_discord.bot_sentences import build_allowed_mentions, remove_everyone_mention, to_markdown
 from askback_discord.markdown import neutralize_markdown, split_markdown
 from askback_discord.message_search import MessageSearch, describe_message
 from askback_discord.status import StatusIndicator
@@ -89,7 +89,7 @@ class DiscordPlatform:
     async def _post_text(self, place: Place, message: OutgoingMessage) -> Messages:
         if message.markdown:
             return await self.write_text(place, message.text, message.messages, message.target)
-        body = _build_text(to_markdown(message)) | {"allowed_mentions": allowed_mentions(message.mention)}
+        body = _build_text(to_markdown(message)) | {"allowed_mentions": build_allowed_mentions(message.mention)}
         if message.offer is not None:
             body["components"] = [answer_offers.build_row(message.offer)]
         if message.messages:
@@ -98,7 +98,10 @@ class DiscordPlatform:
         # Discord has ephemeral messages only as answers to clicks.
         return (
             await self.post_message(
-                place, {**body, **answer_offers.reply_to(message.reply_to, to_channel_id(place))}, message.target, 0
+                place,
+                {**body, **answer_offers.build_reply_fields(message.reply_to, to_channel_id(place))},
+                message.target,
+                0,
             ),
         )
 
@@ -166,13 +169,13 @@ class DiscordPlatform:
         Another process may have finished its text in one of them; that one has no button.
         """
         for message in messages:
-            answer = await self._api.message(message.channel, message.id)
+            answer = await self._api.fetch_message(message.channel, message.id)
             if any(control.kind == "stop" for control in control_ids.find_controls(answer.get("components"))):
                 await self._remove(message)
 
     async def _is_worded(self, message: MessageRef) -> bool:
         try:
-            answer = await self._api.message(message.channel, message.id)
+            answer = await self._api.fetch_message(message.channel, message.id)
         except DeliveryError:
             return True  # it cannot be read, so keep it
         return not is_placeholder(answer.get("components"))
@@ -182,7 +185,7 @@ class DiscordPlatform:
         self._status.stop_typing(to_channel_id(place))
 
     async def close(self) -> None:
-        """Stop the tasks that show the agent's presence."""
+        """Stop the tasks that show the agent's status."""
         await self._status.close()
 
     def open_stream(
@@ -208,11 +211,11 @@ class DiscordPlatform:
 
     async def _exists(self, message: MessageRef) -> bool:
         try:
-            await self._api.message(message.channel, message.id)
+            await self._api.fetch_message(message.channel, message.id)
         except MessageNotFound:
             return False
-        except DiscordRefusal as refusal:
-            if refusal.code != NO_CHANNEL:
+        except DiscordRejection as rejection:
+            if rejection.code != NO_CHANNEL:
                 raise
             return False
         return True
@@ -239,15 +242,15 @@ class DiscordPlatform:
         named = {**body, "nonce": _build_nonce(name, part, edition), "enforce_nonce": True}
         where = to_channel_id(place)
         if self.threads.is_deleted(where):
-            raise DiscordRefusal(NO_CHANNEL, explain(NO_CHANNEL, 404))
+            raise DiscordRejection(NO_CHANNEL, explain(NO_CHANNEL, 404))
 
         async def post() -> Json:
             return await self._api.call("POST", "/channels/{channel_id}/messages", named, channel_id=where)
 
         try:
             posted = await self.threads.run_unarchived(where, post)
-        except DiscordRefusal as refusal:
-            if refusal.code != NO_CHANNEL or place.thread is None or place.thread == place.channel:
+        except DiscordRejection as rejection:
+            if rejection.code != NO_CHANNEL or place.thread is None or place.thread == place.channel:
                 raise
             await self.threads.start_from_message(place)
             posted = await post()
@@ -282,7 +285,7 @@ class DiscordPlatform:
         except MessageNotFound as gone:
             log.debug("A surplus message was already deleted: %s", gone)
         except DeliveryError as error:
-            log.warning("Could not delete a surplus message: %s", error, extra={"action": "remove_refused"})
+            log.warning("Could not delete a surplus message: %s", error, extra={"action": "remove_rejected"})
 
 
 def _build_text(text: str) -> dict[str, JsonValue]:

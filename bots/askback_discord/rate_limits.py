@@ -1,7 +1,7 @@
 """Changes discord.py's rate limits, so that a call waits only if its limit is used up.
 
-discord.py refuses each call whose window ends later than `max_ratelimit_timeout`, even if the window has calls left.
-The window for starting threads is minutes long, so that discord.py would refuse the second thread.
+discord.py rejects each call whose window ends later than `max_ratelimit_timeout`, even if the window has calls left.
+The window for starting threads is minutes long, so that discord.py would reject the second thread.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Window(Ratelimit):
 
 
 def wait_only_where_spent(http: HTTPClient) -> None:
-    """Make this client refuse or delay a call only if its rate limit is used up."""
+    """Make this client reject or delay a call only if its rate limit is used up."""
     known = http.get_ratelimit
 
     def get_ratelimit(key: str) -> Ratelimit:

@@ -13,9 +13,9 @@ from pydantic import JsonValue
 from askback.domain.card import Card
 from askback_discord import limits
 from askback_discord.card_content import build_content
-from askback_discord.card_parts import PLATFORM
-from askback_discord.components import Component, body, display, person, role, separator
+from askback_discord.components import Component, build_body, display, mention_person, mention_role, separator
 from askback_discord.controls import build_controls, split_menu
+from askback_discord.id_patterns import PLATFORM
 from askback_discord.layout import GOES_ON, Space, split_pages
 
 Body: TypeAlias = dict[str, JsonValue]
@@ -40,7 +40,7 @@ def render_messages(
             components = [*components, display(GOES_ON)]
         if number == 0:
             components = [*components, *_build_below(card, page)]
-        made.append(body(components, _build_mentions(card, components) if ping else None))
+        made.append(build_body(components, _build_mentions(card, components) if ping else None))
     return tuple(made)
 
 
@@ -74,8 +74,8 @@ def _build_mentions(card: Card, components: Sequence[Component]) -> Component:
     if card.view == "ended":
         return {}
     named = {mention for text in _iter_texts(components) for mention in _MENTION.findall(text)}
-    users = [one.id for one in card.who.people if one.platform == PLATFORM and person(one.id) in named]
-    roles = [group for group in card.who.groups if role(group) in named]
+    users = [one.id for one in card.who.people if one.platform == PLATFORM and mention_person(one.id) in named]
+    roles = [group for group in card.who.groups if mention_role(group) in named]
     found: dict[str, list[JsonValue]] = {"users": [*dict.fromkeys(users)], "roles": [*dict.fromkeys(roles)]}
     return {kind: ids[: limits.MENTIONS] for kind, ids in found.items() if ids}
 

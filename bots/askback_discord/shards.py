@@ -29,7 +29,7 @@ class Shard:
             )
         return cls(number, count)
 
-    def serves(self, guild: str | None) -> bool:
+    def contains(self, guild: str | None) -> bool:
         """Return True if the shard receives the events of a server.
 
         None means direct messages, all of which go to the first shard.

@@ -11,7 +11,7 @@ import time
 from cachetools import TTLCache
 
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
-from askback_discord.api_calls import NO_CHANNEL, DiscordApi, DiscordRefusal
+from askback_discord.api_calls import NO_CHANNEL, DiscordApi, DiscordRejection
 
 log = logging.getLogger("askback.discord")
 
@@ -19,9 +19,9 @@ TYPING_SECONDS = 8.0
 """Seconds between two requests. Discord shows the indicator for ten seconds."""
 THREAD_SECONDS = 1.0
 """Seconds between two tries while a thread is being started."""
-REFUSED_SECONDS = 3600.0
-"""Seconds without requests after a channel refused one. Refused requests count towards a ban."""
-KEPT = 2000
+REJECTED_SECONDS = 3600.0
+"""Seconds without requests after a channel rejected one. Rejected requests count towards a ban."""
+MAX_CHANNELS = 2000
 
 
 class StatusIndicator:
@@ -30,11 +30,11 @@ class StatusIndicator:
     def __init__(self, api: DiscordApi) -> None:
         self._api = api
         self._typing: dict[str, asyncio.Task[None]] = {}
-        self._refused: TTLCache[str, None] = TTLCache(KEPT, REFUSED_SECONDS, time.monotonic)
+        self._rejected: TTLCache[str, None] = TTLCache(MAX_CHANNELS, REJECTED_SECONDS, time.monotonic)
 
     def start_typing(self, room: str) -> None:
         """Show the indicator until `stop_typing` is called."""
-        if room not in self._typing and room not in self._refused:
+        if room not in self._typing and room not in self._rejected:
             self._typing[room] = asyncio.create_task(self._type(room), name=f"askback discord typing {room}")
 
     def stop_typing(self, room: str) -> None:
@@ -57,11 +57,11 @@ class StatusIndicator:
             except RetryableError as later:
                 log.debug("Could not show the typing indicator; trying again: %s", later)
                 pause = max(later.seconds or 0.0, TYPING_SECONDS)
-            except (MessageNotFound, DeliveryError) as refusal:
-                if isinstance(refusal, DiscordRefusal) and refusal.code == NO_CHANNEL:
+            except (MessageNotFound, DeliveryError) as rejection:
+                if isinstance(rejection, DiscordRejection) and rejection.code == NO_CHANNEL:
                     pause = THREAD_SECONDS  # the thread is being started
                 else:
-                    log.debug("Could not show the typing indicator in this channel: %s", refusal)
-                    self._refused[room] = None
+                    log.debug("Could not show the typing indicator in this channel: %s", rejection)
+                    self._rejected[room] = None
                     return
             await asyncio.sleep(pause)

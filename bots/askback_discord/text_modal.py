@@ -5,18 +5,17 @@ from __future__ import annotations
 __all__ = ["PARAGRAPH", "build_modal", "build_prompt", "find_value", "parse_ref", "read_text"]
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from askback.domain.text_field import TextField
-from askback.text.literal import replace_controls, utf16_length
+from askback.text.literal import count_utf16_units, replace_controls
 from askback_discord import control_ids, limits
+from askback_discord.card_parts import MAX_BOLD
 from askback_discord.components import Component
 from askback_discord.escaping import bold, fit_line, plain, truncate
 
 ONE_LINE, PARAGRAPH = 1, 2
 """The styles of a text input. [ref components/reference#text-input]"""
-LONG: Final = 300
-"""Maximum length of a prompt in bold, in characters."""
 
 Json: TypeAlias = Mapping[str, object]
 
@@ -87,8 +86,8 @@ def _get_title(header: str) -> str:
 
 def build_prompt(prompt: str) -> Component:
     """Return the question as a text above the fields."""
-    words = bold(prompt) if len(prompt) <= LONG else plain(prompt)
-    if utf16_length(words) > limits.TEXT:
+    words = bold(prompt) if len(prompt) <= MAX_BOLD else plain(prompt)
+    if count_utf16_units(words) > limits.TEXT:
         words = "-# The question is too long for this window. The message shows all of it."
     return {"type": limits.DISPLAY, "content": words}
 

@@ -13,7 +13,7 @@ from cachetools import FIFOCache
 from askback.domain.identity import Place
 from askback.ports.platform import MessageNotFound
 from askback_discord import escaping
-from askback_discord.api_calls import ARCHIVED, INVALID, NO_CHANNEL, THREAD_EXISTS, DiscordApi, DiscordRefusal, Json
+from askback_discord.api_calls import ARCHIVED, INVALID, NO_CHANNEL, THREAD_EXISTS, DiscordApi, DiscordRejection, Json
 
 log = logging.getLogger("askback.discord")
 
@@ -58,10 +58,10 @@ class ThreadApi:
                     channel_id=place.channel,
                     message_id=place.thread,
                 )
-            except DiscordRefusal as refusal:
-                if refusal.code == INVALID and name != UNTITLED:
+            except DiscordRejection as rejection:
+                if rejection.code == INVALID and name != UNTITLED:
                     continue  # Discord rejects this name
-                if refusal.code != THREAD_EXISTS:
+                if rejection.code != THREAD_EXISTS:
                     raise
             return
 
@@ -71,10 +71,10 @@ class ThreadApi:
         Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
         """
         try:
-            title = str((await self._api.message(place.channel, place.thread or "")).get("content") or "")
+            title = str((await self._api.fetch_message(place.channel, place.thread or "")).get("content") or "")
             await self.start(place, title.replace(f"<@{self._bot_id}>", " ").replace(f"<@!{self._bot_id}>", " "))
         except MessageNotFound:
-            raise DiscordRefusal(NO_CHANNEL, "the message for starting the thread was deleted.") from None
+            raise DiscordRejection(NO_CHANNEL, "the message for starting the thread was deleted.") from None
 
     def is_deleted(self, channel: str) -> bool:
         """Return True if the channel or thread was deleted recently."""
@@ -106,8 +106,8 @@ class ThreadApi:
         """Run an action. If it fails because the thread is archived, open the thread and run it again."""
         try:
             return await act()
-        except DiscordRefusal as refusal:
-            if refusal.code != ARCHIVED:
+        except DiscordRejection as rejection:
+            if rejection.code != ARCHIVED:
                 raise
         log.info("Reopening an archived thread.", extra={"action": "unarchive", "channel": channel})
         await self.unarchive(channel)

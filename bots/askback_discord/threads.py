@@ -11,7 +11,7 @@ import discord
 from askback.domain.ask import Ask
 from askback.manager import QuestionManager
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
-from askback_discord.api_calls import NO_CHANNEL, DiscordRefusal
+from askback_discord.api_calls import NO_CHANNEL, DiscordRejection
 from askback_discord.message_positions import MessagePosition
 from askback_discord.posting import DiscordPlatform
 from askback_discord.shards import Shard
@@ -41,7 +41,7 @@ class ThreadOpener:
                 if await self._platform.threads.is_archived(thread):
                     await self._platform.threads.unarchive(thread)
             except (MessageNotFound, RetryableError, DeliveryError) as error:
-                if isinstance(error, DiscordRefusal) and error.code == NO_CHANNEL:
+                if isinstance(error, DiscordRejection) and error.code == NO_CHANNEL:
                     await self.handle_channel_closed(thread)
                     continue
                 log.warning(
@@ -62,8 +62,8 @@ class ThreadOpener:
     async def _list_own(self) -> tuple[Ask, ...]:
         """Return the open asks on the servers of this process's shard. Other processes serve the others."""
         name, shard = self._platform.name, self._shard
-        pending = await self._manager.pending()
-        return tuple(ask for ask in pending if ask.place.platform == name and shard.serves(ask.place.tenant))
+        pending = await self._manager.list_open_asks()
+        return tuple(ask for ask in pending if ask.place.platform == name and shard.contains(ask.place.tenant))
 
     async def handle_update(self, payload: discord.RawThreadUpdateEvent) -> None:
         """Handle a changed thread. If it was archived while an ask is open in it, open it again."""
@@ -71,7 +71,7 @@ class ThreadOpener:
         if not metadata or not metadata.get("archived") or metadata.get("locked"):
             return
         thread = str(payload.thread_id)
-        if not any(to_channel_id(ask.place) == thread for ask in await self._manager.pending()):
+        if not any(to_channel_id(ask.place) == thread for ask in await self._manager.list_open_asks()):
             return
         try:
             await self._platform.threads.unarchive(thread)
@@ -85,7 +85,7 @@ class ThreadOpener:
     async def handle_channel_closed(self, gone: str) -> None:
         """Handle a deleted channel or thread: end its open asks, because nobody can answer them any more."""
         self._platform.threads.mark_deleted(gone)
-        for ask in await self._manager.pending():
+        for ask in await self._manager.list_open_asks():
             if ask.place.platform == self._platform.name and gone in {ask.place.channel, to_channel_id(ask.place)}:
                 self._platform.threads.mark_deleted(to_channel_id(ask.place))
                 await self._manager.cancel(ask.id, reason=DELETED, undeliverable=True)

@@ -6,7 +6,6 @@ __all__ = ["build_decision"]
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
 from askback.domain import vote_summary
 from askback.domain.ask_policy import Who
@@ -14,11 +13,8 @@ from askback.domain.card import LONGEST_NAMED, Card, Ending
 from askback.domain.outcome import Vote
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
-from askback_discord.card_parts import Text, Unit, everybody, plain, quoted, strong
-from askback_discord.components import moment
-
-ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
-VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
+from askback_discord.card_parts import Text, Unit, mention_everybody, plain, quote_answers, strong
+from askback_discord.components import format_time
 
 
 def build_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
@@ -46,16 +42,16 @@ def _build_missing_votes(card: Card, tally: VoteCount) -> Iterator[Text]:
 
 def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Text]:
     found = vote_summary.get_verdict(card, tally)
-    mark = "" if found is None else ENDED[found]
+    mark = "" if found is None else vote_summary.VERDICT_ICONS[found]
     if mark:
         yield Text(mark, opens=True)
     yield strong(vote_summary.describe_result(card, tally), opens=not mark)
     if ending.by is not None and ending.status != "answered":
         yield Text(" by ")
-        yield from everybody([ending.by])
-    yield Text(f"  ·  {moment(ending.at, 'f')}")
+        yield from mention_everybody([ending.by])
+    yield Text(f"  ·  {format_time(ending.at, 'f')}")
     if ending.status != "answered" and ending.reason is not None and ending.reason.strip():
-        yield from quoted([ending.reason])
+        yield from quote_answers([ending.reason])
 
 
 def _build_requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
@@ -63,7 +59,7 @@ def _build_requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
     if tally.requesters:
         yield Text(f"-# {vote_summary.REQUESTED_BY}", before="\n")
         shown, more = vote_summary.list_requesters(tally)
-        yield from everybody(shown)
+        yield from mention_everybody(shown)
         if more:
             yield Text(more)
         if not over:
@@ -72,17 +68,21 @@ def _build_requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
 
 def _build_names(tally: VoteCount) -> Iterator[Text]:
     """Those who agree, on one line."""
-    yield Text(f"{VOTED['approved']} ")
-    yield from everybody([vote.by for vote in tally.votes])
+    yield Text(f"{vote_summary.VOTE_MARKS['approved']} ")
+    yield from mention_everybody([vote.by for vote in tally.votes])
 
 
 def _build_vote(tally: VoteCount, vote: Vote, *, opens: bool) -> Iterator[Text]:
-    yield Text(f"{VOTED[vote_summary.get_option_verdict(tally, vote.choice.index)]}  ", before="\n", opens=opens)
-    yield from everybody([vote.by])
+    yield Text(
+        f"{vote_summary.VOTE_MARKS[vote_summary.get_option_verdict(tally, vote.choice.index)]}  ",
+        before="\n",
+        opens=opens,
+    )
+    yield from mention_everybody([vote.by])
     yield Text("  ")
     yield strong(fit_line(vote.choice.label, LONGEST_NAMED))
     if vote.reason is not None:
-        yield from quoted([vote.reason])
+        yield from quote_answers([vote.reason])
 
 
 def _build_missing(tally: VoteCount, who: Who | None) -> Iterator[Text]:
@@ -93,7 +93,7 @@ def _build_missing(tally: VoteCount, who: Who | None) -> Iterator[Text]:
     if who.anyone:
         yield Text("anyone here")
         return
-    people = everybody(who.people) if crowd is None else [Text(crowd)]
+    people = mention_everybody(who.people) if crowd is None else [Text(crowd)]
     groups = [_mention_group(group, begun=group in tally.begun) for group in who.groups]
     for number, some in enumerate([*([one] for one in people), *groups]):
         yield replace(some[0], before=", " if number else "")
@@ -102,4 +102,4 @@ def _build_missing(tally: VoteCount, who: Who | None) -> Iterator[Text]:
 
 def _mention_group(group: str, *, begun: bool) -> list[Text]:
     """A mention of a role, or of its members who have not voted."""
-    return [*([Text(vote_summary.REST)] if begun else []), *everybody(groups=[group])]
+    return [*([Text(vote_summary.REST)] if begun else []), *mention_everybody(groups=[group])]

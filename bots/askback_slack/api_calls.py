@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["SlackApi", "SlackRefusal", "StreamOpen", "explain", "translate_errors"]
+__all__ = ["SlackApi", "SlackRejection", "StreamOpen", "explain", "translate_errors"]
 
 import json
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
@@ -56,7 +56,7 @@ def explain(code: str, scope: str | None = None) -> str:
     return sentence.replace("{scope}", "" if scope is None else f", the scope {scope}")
 
 
-class SlackRefusal(DeliveryError):
+class SlackRejection(DeliveryError):
     """A permanent error from Slack."""
 
     def __init__(self, code: str, scope: str | None = None) -> None:
@@ -97,7 +97,7 @@ class SlackApi:
     async def open_socket_address(self, app_token: str) -> str:
         """Return the address for a new socket.
 
-        Raises `RetryableError`, or `SlackRefusal` if Slack does not accept the app-level token.
+        Raises `RetryableError`, or `SlackRejection` if Slack does not accept the app-level token.
         """
         with translate_errors():
             answer = await self._client.api_call("apps.connections.open", params={"token": app_token})
@@ -193,4 +193,4 @@ def _translate_answer(answer: Answer | aiohttp.ClientResponse) -> Exception:
         return StreamOpen(f"Slack: {code}")
     if code in _GONE:
         return MessageNotFound(f"Slack: {code}")
-    return SlackRefusal(code, get_text(answer.data, "needed"))
+    return SlackRejection(code, get_text(answer.data, "needed"))

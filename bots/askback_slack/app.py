@@ -176,7 +176,7 @@ class SlackConnection:
         listeners.view_closed(ANY)(clicks.ack_closed_view)
 
     async def close(self) -> None:
-        """Stop the tasks that show the agent's presence."""
+        """Stop the tasks that show the agent's status."""
         await self._close()
 
     async def serve(self) -> None:
@@ -212,7 +212,7 @@ class SlackConnection:
 
     async def _listen(self, address: Address, secret: str) -> None:
         self._door = SignedEndpoint(self._app, secret, self._routes)
-        async with serve_http(self._door.application(), address) as self.address:
+        async with serve_http(self._door.build_application(), address) as self.address:
             log.info(
                 "Listening for Slack's requests at http://%s/slack/events.",
                 self.address,
@@ -222,10 +222,12 @@ class SlackConnection:
             await asyncio.Event().wait()
 
     async def _connect(self, token: str) -> None:
-        self._lines = SocketModeClient(lambda: self._api.open_socket_address(token), self._take, self._on_gap)
+        self._lines = SocketModeClient(
+            lambda: self._api.open_socket_address(token), self._handle_envelope, self._on_gap
+        )
         await self._lines.run()
 
-    async def _take(self, envelope: Json) -> Ack | None:
+    async def _handle_envelope(self, envelope: Json) -> Ack | None:
         began = time.monotonic()
         again = {"x-slack-retry-num": str(get_value(envelope, "retry_attempt") or 0)}
         body = cast("dict[str, object]", get_object(envelope, "payload"))

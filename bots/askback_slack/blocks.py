@@ -3,8 +3,26 @@
 from __future__ import annotations
 
 __all__ = [
-    "Block", "actions", "bold", "button", "code", "context", "date", "image", "inline_code", "italic", "link", "option",
-    "plain", "quote", "rich_text", "runs", "section", "text", "user", "usergroup",
+    "Block",
+    "actions",
+    "bold",
+    "button",
+    "code",
+    "context",
+    "date",
+    "image",
+    "inline_code",
+    "italic",
+    "link",
+    "option",
+    "plain",
+    "quote",
+    "rich_text",
+    "section",
+    "split_runs",
+    "text",
+    "user",
+    "usergroup",
 ]  # fmt: skip
 
 from collections.abc import Iterable
@@ -40,7 +58,7 @@ def inline_code(words: str) -> Block:
     return {"type": "text", "text": words, "style": {"code": True}}
 
 
-def runs(words: str, *, strong: bool = False) -> list[Block]:
+def split_runs(words: str, *, strong: bool = False) -> list[Block]:
     """Split a text of any length into runs that Slack accepts; return one run if it fits."""
     make = bold if strong else text
     return [make(isolate_direction(piece)) for piece in split_text(replace_controls(words), limits.RICH_TEXT - 60)]

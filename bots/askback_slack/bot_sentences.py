@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["Remark", "about_place", "for_one_person", "to_remark"]
+__all__ = ["Remark", "build_remark", "prepend_place", "to_remark"]
 
 from dataclasses import dataclass
 
 from askback.domain.identity import Place
 from askback.domain.outgoing_message import OutgoingMessage
-from askback_slack.blocks import Block, channel, date, link, rich_text, runs, section, text
+from askback_slack.blocks import Block, channel, date, link, rich_text, section, split_runs, text
 from askback_slack.card_parts import list_addressees
 from askback_slack.escaping import escape, to_literal
 
@@ -22,14 +22,14 @@ class Remark:
     """The sentence as people see it. Slack reads a text without blocks as mark-up, at the latest when it is edited."""
 
 
-def for_one_person(words: str) -> Remark:
+def build_remark(words: str) -> Remark:
     """Return a sentence for one person."""
-    return Remark(text=escape(to_literal(words)), blocks=(rich_text([section(runs(words))]),))
+    return Remark(text=escape(to_literal(words)), blocks=(rich_text([section(split_runs(words))]),))
 
 
-def about_place(words: str, place: Place) -> Remark:
+def prepend_place(words: str, place: Place) -> Remark:
     """Return a sentence after a link to the place that it is about."""
-    line = [channel(place.channel), text(" "), *runs(words)]
+    line = [channel(place.channel), text(" "), *split_runs(words)]
     return Remark(text=f"<#{place.channel}> {escape(to_literal(words))}", blocks=(rich_text([section(line)]),))
 
 
@@ -37,7 +37,7 @@ def to_remark(outgoing: OutgoingMessage) -> Remark:
     """Return the message for a sentence."""
     words = escape(to_literal(outgoing.text))
     line: list[Block] = [] if outgoing.mention is None else [*list_addressees(outgoing.mention), text(" ")]
-    line += runs(outgoing.text)
+    line += split_runs(outgoing.text)
     if outgoing.until is not None:
         line += [text("  ·  until "), date(outgoing.until)]
         words += f" (until {outgoing.until:%Y-%m-%d %H:%M} {outgoing.until:%Z})"

@@ -20,12 +20,12 @@ from askback.domain.card import (
 )
 from askback.domain.voting import VoteCount
 from askback_slack import limits, votes
-from askback_slack.blocks import Block, bold, code, context, date, image, inline_code, italic, runs, section, text
-from askback_slack.card_parts import Part, Unit, list_addressees, paragraph, person, quoted
+from askback_slack.blocks import Block, bold, code, context, date, image, inline_code, italic, section, split_runs, text
+from askback_slack.card_parts import Part, Unit, list_addressees, mention_person, paragraph, quote_answer
 from askback_slack.controls import are_buttons_enough, are_controls_enough
 from askback_slack.escaping import fit_line
 
-LONG = 300
+MAX_BOLD = 300
 """Maximum length of a prompt in bold, in characters."""
 SPACED = 30
 """Up to this many options with details each get their own block, with space between them."""
@@ -67,7 +67,7 @@ def _build_head(card: Card) -> Unit:
     if card.view == "review":
         line += [bold("Review your answers"), text("  ·  ")]
     elif card.header is not None:
-        line += runs(card.header, strong=True)
+        line += split_runs(card.header, strong=True)
         if card.position is not None:
             line.append(text(f"  {card.position[0]} of {card.position[1]}"))
         line.append(text("  ·  "))
@@ -80,12 +80,12 @@ def _build_head(card: Card) -> Unit:
 def _build_prompt(card: Card) -> Iterator[Part]:
     """The question, followed by the quoted part of its details as preformatted text."""
     asked, excerpt, rest = card.parts
-    yield from paragraph(runs(asked, strong=len(asked) <= LONG), opens=True)
+    yield from paragraph(split_runs(asked, strong=len(asked) <= MAX_BOLD), opens=True)
     if card.arguments is not None:
         return
-    for run in runs(excerpt):
+    for run in split_runs(excerpt):
         yield Part(code([run]))
-    yield from paragraph(runs(rest))
+    yield from paragraph(split_runs(rest))
 
 
 def _build_arguments(arguments: Arguments) -> Iterator[Unit]:
@@ -98,10 +98,10 @@ def _build_arguments(arguments: Arguments) -> Iterator[Unit]:
 
 def _build_argument(row: Argument, *, opens: bool) -> Iterator[Part]:
     if not row.is_block:
-        yield Part(section([*runs(row.name), text("  "), inline_code(row.value)]), opens=opens)
+        yield Part(section([*split_runs(row.name), text("  "), inline_code(row.value)]), opens=opens)
         return
-    yield Part(section(runs(row.name)), opens=opens)
-    yield Part(code(runs(row.value)))
+    yield Part(section(split_runs(row.name)), opens=opens)
+    yield Part(code(split_runs(row.value)))
     if row.note is not None:
         yield Part(section([italic(row.note)]))
 
@@ -122,27 +122,31 @@ def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:
 
 
 def _build_item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterator[Part]:
-    line = [text(f"{item.number}  "), *runs(item.label, strong=True)]
+    line = [text(f"{item.number}  "), *split_runs(item.label, strong=True)]
     if item.chosen and (card.ending is None or card.ending.status == "answered"):
         refused = card.tally is not None and item.number - 1 in card.tally.refusing
         line.append(text("  ✗" if refused else "  ✓"))
     if item.description is not None:
-        line += [text("\n"), *runs(item.description)]
+        line += [text("\n"), *split_runs(item.description)]
     yield from paragraph(line, opens=opens)
     if item.preview is not None:
-        for run in runs(item.preview):
+        for run in split_runs(item.preview):
             yield Part(code([run]))
     if item.image is not None and images:
         yield Part(image(item.image, item.label), opens=True)
     elif item.image is not None:
-        yield Part(section(runs(item.image)))
+        yield Part(section(split_runs(item.image)))
 
 
 def _build_review_line(line: ReviewLine) -> Unit:
     """One question of the review, with its answer."""
-    made = [*paragraph([*runs(line.header), text("\n"), *runs(line.prompt, strong=len(line.prompt) <= LONG)], True)]
+    made = [
+        *paragraph(
+            [*split_runs(line.header), text("\n"), *split_runs(line.prompt, strong=len(line.prompt) <= MAX_BOLD)], True
+        )
+    ]
     for answer in line.answer:
-        made += quoted(answer)
+        made += quote_answer(answer)
     if line.missing is not None:
         made.append(Part(section([italic(line.missing)])))
     return made
@@ -150,16 +154,16 @@ def _build_review_line(line: ReviewLine) -> Unit:
 
 def _build_captioned(caption: str, words: str) -> Iterator[Part]:
     yield Part(section([text(caption)]), opens=True)
-    yield from quoted(words)
+    yield from quote_answer(words)
 
 
 def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Part]:
     """The people who will be reminded, with their sentences."""
     for number, reminder in enumerate(reminders):
-        line = [text("Reminder for "), person(reminder.who), text("  ·  "), date(reminder.at)]
+        line = [text("Reminder for "), mention_person(reminder.who), text("  ·  "), date(reminder.at)]
         yield from paragraph(line, opens=number == 0)
         if reminder.reason is not None:
-            yield from quoted(reminder.reason)
+            yield from quote_answer(reminder.reason)
 
 
 def _explain_problem(card: Card) -> str:
@@ -172,25 +176,25 @@ def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Unit:
     # The votes below show who decided and why.
     decided = ending.status == "answered"
     if ending.by is not None and not decided:
-        line += [text(" by "), person(ending.by)]
+        line += [text(" by "), mention_person(ending.by)]
     made = [*paragraph([*line, text("  ·  "), date(ending.at)], opens=True)]
     if requested := votes.build_requesters(tally):
         made.append(requested)
     if not decided and ending.reason is not None and ending.reason.strip():
-        made += quoted(ending.reason)
+        made += quote_answer(ending.reason)
     return made
 
 
 def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
     """The whole of a settled card: the answer; the question, the person and the time; the answers of a form."""
     result, answered = card.result, ending.status == "answered"
-    line = [bold(ending.title)] if result is None else [text("✓ "), *runs(result, strong=True)]
+    line = [bold(ending.title)] if result is None else [text("✓ "), *split_runs(result, strong=True)]
     line += [text("\n"), *_build_facts(card, ending)]
     made = [*paragraph(line, opens=True)]
     if answered and result is None and card.prompt and card.lines:
-        made += [part for label in card.lines[0].answer for part in quoted(label)]
+        made += [part for label in card.lines[0].answer for part in quote_answer(label)]
     if ending.reason is not None and ending.reason.strip():
-        made += quoted(ending.reason)
+        made += quote_answer(ending.reason)
     yield made
     if not card.prompt:
         for one in card.lines:
@@ -205,21 +209,21 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
 def _build_facts(card: Card, ending: Ending) -> Iterator[Block]:
     """The question as one line, who ended it, and when."""
     if card.header is not None:
-        yield from runs(fit_line(card.header, LONGEST_TITLE))
+        yield from split_runs(fit_line(card.header, LONGEST_TITLE))
         yield text("  ·  ")
-    yield from runs(card.title or get_form_title(card))
+    yield from split_runs(card.title or get_form_title(card))
     if ending.by is None:
         yield text("  ·  Asked: ")
         yield from list_addressees(card.who)
     else:
         yield text("  ·  by " if card.result is None else "  ·  Answered by ")
-        yield person(ending.by)
+        yield mention_person(ending.by)
     yield text("  ·  ")
     yield date(ending.at)
 
 
 def _build_answer(line: ReviewLine) -> Iterator[Part]:
     """One question of a settled form by its header, with its answer."""
-    yield from paragraph(runs(get_line_title(line)), opens=True)
+    yield from paragraph(split_runs(get_line_title(line)), opens=True)
     for answer in line.answer:
-        yield from quoted(answer)
+        yield from quote_answer(answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Part", "Unit", "list_addressees", "paragraph", "person", "quoted"]
+__all__ = ["Part", "Unit", "list_addressees", "mention_person", "paragraph", "quote_answer"]
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,9 +11,8 @@ from typing import TypeAlias
 from askback.domain.ask_policy import Who
 from askback.domain.identity import Actor
 from askback.domain.vote_summary import OPEN_TO
-from askback_slack.blocks import Block, quote, runs, section, text, user, usergroup
-
-PLATFORM = "slack"
+from askback_slack.blocks import Block, quote, section, split_runs, text, user, usergroup
+from askback_slack.id_patterns import PLATFORM
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +34,11 @@ Unit: TypeAlias = list[Part]
 """Parts that stay together in one message if one message can hold them."""
 
 
-def person(actor: Actor) -> Block:
+def mention_person(actor: Actor) -> Block:
     """A mention of a person; the name as text if they are on another platform."""
     if actor.platform == PLATFORM:
         return user(actor.id)
-    return next(iter(runs(actor.name or actor.id)), text("somebody"))
+    return next(iter(split_runs(actor.name or actor.id)), text("somebody"))
 
 
 def list_addressees(who: Who) -> Iterator[Block]:
@@ -47,7 +46,7 @@ def list_addressees(who: Who) -> Iterator[Block]:
     if who.anyone:
         yield text("anyone here")
         return
-    for number, mention in enumerate([*map(person, who.people), *map(usergroup, who.groups)]):
+    for number, mention in enumerate([*map(mention_person, who.people), *map(usergroup, who.groups)]):
         if number:
             yield text(", ")
         yield mention
@@ -55,9 +54,9 @@ def list_addressees(who: Who) -> Iterator[Block]:
         yield text(f"{', or ' if who.people or who.groups else ''}{OPEN_TO[who.open_to]}")
 
 
-def quoted(words: str) -> Iterator[Part]:
+def quote_answer(words: str) -> Iterator[Part]:
     """A person's text as a quotation."""
-    for run in runs(words):
+    for run in split_runs(words):
         yield Part(quote([run]))
 
 

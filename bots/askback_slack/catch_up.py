@@ -18,7 +18,7 @@ from askback.domain.identity import Place
 from askback.internal.clock import utc_now
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
-from askback_slack.api_calls import SlackApi, SlackRefusal
+from askback_slack.api_calls import SlackApi, SlackRejection
 from askback_slack.events import MessageListener
 from askback_slack.history import NO_SCOPE, PAGES, iterate_messages
 from askback_slack.json_access import get_object, get_text
@@ -84,13 +84,13 @@ class CatchUp:
         )
         try:
             await attempts(self._read_once, place, newest - OVERLAP)
-        except (DeliveryError, MessageNotFound) as refusal:
+        except (DeliveryError, MessageNotFound) as rejection:
             # The conversation may be gone. Without the permission, no other can be read either.
-            is_forbidden = isinstance(refusal, SlackRefusal) and refusal.code == "missing_scope"
+            is_forbidden = isinstance(rejection, SlackRejection) and rejection.code == "missing_scope"
             log.log(
                 logging.WARNING if is_forbidden else logging.INFO,
                 "Could not read messages that were written while the bot was down: %s",
-                NO_SCOPE if is_forbidden else refusal,
+                NO_SCOPE if is_forbidden else rejection,
                 extra={"action": "no_catch_up"},
             )
             if is_forbidden:

@@ -41,11 +41,12 @@ from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Ret
 from askback.ports.retries import call_again
 from askback.store.errors import StoreError
 from askback_slack import control_ids, details_modal, not_now_modal, render, text_modal
-from askback_slack.api_calls import SlackApi, SlackRefusal
+from askback_slack.api_calls import SlackApi, SlackRejection
 from askback_slack.blocks import Block
-from askback_slack.bot_sentences import for_one_person
+from askback_slack.bot_sentences import build_remark
 from askback_slack.click_payloads import Click, parse_indexes, read_click
-from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, read_actor
+from askback_slack.id_patterns import PLATFORM
+from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, read_actor
 from askback_slack.json_access import Json, get_object, get_text
 from askback_slack.posting import SlackPlatform
 from askback_slack.task_group import Background
@@ -106,7 +107,9 @@ class Clicks:
             if pressed is not None:
                 await self._commit_click(pressed)
         except StoreError as error:
-            log.error("Could not commit a click; the person got a notice: %s", error, extra={"action": "click_refused"})
+            log.error(
+                "Could not commit a click; the person got a notice: %s", error, extra={"action": "click_rejected"}
+            )
             self._behind.start_soon(self._notify(pressed, describe_failure(error)), "click")
         except Exception:
             log.exception("A click failed because of a bug; the person got a notice.", extra={"action": "click_failed"})
@@ -191,7 +194,7 @@ class Clicks:
             return
         ref = text_modal.FieldRef(
             ask_id=field.ask_id,
-            turn=field.step,
+            step=field.step,
             channel=pressed.message.channel,
             message_ts=pressed.message.id,
             declines=field.declines,
@@ -221,7 +224,7 @@ class Clicks:
                 pause=OPEN_PAUSE,
             )
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            if isinstance(error, SlackRefusal) and error.code == OPENED:
+            if isinstance(error, SlackRejection) and error.code == OPENED:
                 return  # an earlier try opened it, or another process that also received the click
             log.warning("Could not open a modal; the person got a notice: %s", error, extra={"action": "no_field"})
             await self._notify(pressed, otherwise)
@@ -232,7 +235,7 @@ class Clicks:
         try:
             problem = await self._submit(body)
         except StoreError as error:
-            log.error("Could not commit a text; the modal shows that: %s", error, extra={"action": "click_refused"})
+            log.error("Could not commit a text; the modal shows that: %s", error, extra={"action": "click_rejected"})
             problem = _Problem(describe_failure(error))
         except Exception:
             log.exception("A text failed because of a bug; the modal shows that.", extra={"action": "click_failed"})
@@ -258,7 +261,7 @@ class Clicks:
                 ask_id=ref.ask_id,
                 actor=who,
                 at=utc_now(),
-                step=ref.turn,
+                step=ref.step,
                 operation=operation,
                 message=MessageRef(channel=ref.channel, id=ref.message_ts),
                 delivery=get_text(body, "trigger_id"),
@@ -303,7 +306,7 @@ class Clicks:
         try:
             control, who = control_ids.parse(get_text(body, "action_id") or ""), read_actor(body, self._home)
             ask = None if control is None else await self._manager.get(control.ask_id)
-            if ask is not None and who is not None and await self._manager.access.find_refusal(ask, who) is None:
+            if ask is not None and who is not None and await self._manager.access.explain_denial(ask, who) is None:
                 options.extend(render.list_suggestions(ask.to_card(), get_text(body, "value") or ""))
         except Exception:
             log.exception("A search in a menu failed because of a bug.", extra={"action": "suggest_failed"})
@@ -327,10 +330,10 @@ class Clicks:
                     if await notify(pressed, text):
                         return
                 except RetryableError as error:
-                    log.info("One way to show a notice failed: %s", error, extra={"action": "notice_refused"})
+                    log.info("One way to show a notice failed: %s", error, extra={"action": "notice_rejected"})
                     later, doubts = error, doubts + error.in_doubt
                 except (MessageNotFound, DeliveryError) as error:
-                    log.info("One way to show a notice failed: %s", error, extra={"action": "notice_refused"})
+                    log.info("One way to show a notice failed: %s", error, extra={"action": "notice_rejected"})
             if later is None or pause is None or doubts >= MOST_DOUBTS:
                 break
             await asyncio.sleep(max(pause, min(later.seconds or 0.0, TELL_PAUSES[-1])))
@@ -340,13 +343,13 @@ class Clicks:
         if pressed.message is None:
             return False
         place = Place(platform=PLATFORM, channel=pressed.message.channel, thread=pressed.thread)
-        await self._platform.post_ephemeral(place, pressed.actor.id, for_one_person(text))
+        await self._platform.post_ephemeral(place, pressed.actor.id, build_remark(text))
         return True
 
     async def _notify_by_url(self, pressed: Click, text: str) -> bool:
         if pressed.response_url is None:
             return False
-        words = for_one_person(text)
+        words = build_remark(text)
         await self._api.respond(
             pressed.response_url, words.text, blocks=words.blocks, response_type="ephemeral", replace_original=False
         )

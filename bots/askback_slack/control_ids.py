@@ -6,7 +6,7 @@ gives a redrawn block a new id, so that Slack's clients drop the ticks of the ol
 
 from __future__ import annotations
 
-__all__ = ["KINDS", "Control", "Kind", "block", "parse", "parse_revision", "to_action_id"]
+__all__ = ["KINDS", "Control", "Kind", "build_block_id", "parse", "parse_revision", "to_action_id"]
 
 import re
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def parse(action_id: object) -> Control | None:
     return Control(kind=kind, ask_id=match[2], step=int(match[3]), arg=None if match[4] is None else int(match[4]))
 
 
-def block(ask_id: str, revision: int, number: int) -> str:
+def build_block_id(ask_id: str, revision: int, number: int) -> str:
     """Return the block_id of a block with controls."""
     return f"askback:{ask_id}:{revision}:{number}"
 

@@ -37,7 +37,7 @@ def build_controls(card: Card) -> list[Block]:
             rows = [[*_build_details_button(card)]]
     made: list[Block] = []
     for number, row in enumerate((row for row in rows if row), 1):
-        block_id = control_ids.block(card.ask_id, card.revision, number)
+        block_id = control_ids.build_block_id(card.ask_id, card.revision, number)
         if isinstance(row, dict):
             made.append({**row, "block_id": block_id})
         else:
@@ -77,7 +77,7 @@ def _build_choices(card: Card) -> Iterator[Block | list[Block]]:
 def _fits_buttons(card: Card) -> bool:
     if len(card.items) + card.custom > BUTTONS:
         return False
-    return all(limits.size(fit_line(item.label, limits.OPTION_TEXT)) <= SHORT for item in card.items)
+    return all(limits.count_utf16_units(fit_line(item.label, limits.OPTION_TEXT)) <= SHORT for item in card.items)
 
 
 def are_buttons_enough(card: Card) -> bool:

@@ -67,7 +67,7 @@ def _build_navigation(ask_id: str, number: int, count: int) -> Block:
         buttons.append(
             button("Next part", control_ids.Control(kind="part", ask_id=ask_id, step=0, arg=number + 1), primary=True)
         )
-    return actions(control_ids.block(ask_id, number, 0), buttons)
+    return actions(control_ids.build_block_id(ask_id, number, 0), buttons)
 
 
 def _split_sections(text: str) -> Iterator[str]:
@@ -80,7 +80,7 @@ def _split_text(text: str) -> Iterator[str]:
     held: list[str] = []
     used = 0
     for line in text.splitlines(keepends=True):
-        size = limits.size(line)
+        size = limits.count_utf16_units(line)
         if used + size > _ROOM:
             yield from split_text("".join(held), _ROOM)
             held, used = [], 0
@@ -95,7 +95,7 @@ def _split_piece(piece: str) -> Iterator[str]:
     Each direction that is still open adds the character that ends it.
     """
     shown = isolate_direction(piece if piece.strip() else f"{BLANK}{piece}")
-    if limits.size(shown) <= limits.SECTION_TEXT:
+    if limits.count_utf16_units(shown) <= limits.SECTION_TEXT:
         yield shown
         return
     at = find_break(piece, len(piece) // 2)

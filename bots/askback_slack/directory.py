@@ -11,12 +11,20 @@ from typing import Final
 
 from askback.domain.identity import Actor, Place
 from askback.errors import OperatorError
-from askback.ports.directory import Found, Named, UnknownName, ambiguous_name_error, normalize_name, unknown_name_error
+from askback.ports.directory import (
+    Found,
+    Named,
+    UnknownName,
+    build_ambiguous_name_error,
+    build_unknown_name_error,
+    normalize_name,
+)
 from askback.ports.platform import RetryableError
 from askback.text.terminal import to_terminal_text
 from askback_slack import id_patterns
-from askback_slack.api_calls import SlackApi, SlackRefusal
-from askback_slack.installation import PLATFORM, Installation, find_tenant
+from askback_slack.api_calls import SlackApi, SlackRejection
+from askback_slack.id_patterns import PLATFORM
+from askback_slack.installation import Installation, find_tenant
 from askback_slack.json_access import get_list, get_text, get_value
 
 PAGE = 200
@@ -54,11 +62,11 @@ class SlackDirectory:
         known, advice = await self._list_channels()
         found = [one for one in known if normalize_name(get_text(one, "name") or "") == normalize_name(name)]
         if not found:
-            raise unknown_name_error(
+            raise build_unknown_name_error(
                 "channel", f"#{name.lstrip('#')}", (f"#{get_text(one, 'name')}" for one in known), advice
             )
         if len(found) > 1:
-            raise ambiguous_name_error("channel", name, (get_text(one, "id") or "" for one in found))
+            raise build_ambiguous_name_error("channel", name, (get_text(one, "id") or "" for one in found))
         return Found(place=self._to_place(get_text(found[0], "id") or ""), name=f"#{get_text(found[0], 'name')}")
 
     async def find_addressee(self, name: str, at: Place) -> Named:
@@ -83,13 +91,13 @@ class SlackDirectory:
     async def _find_channel(self, channel: str) -> Found:
         try:
             answer = await self._read("conversations.info", channel=channel)
-        except SlackRefusal as refusal:
-            if refusal.code == "missing_scope":
+        except SlackRejection as rejection:
+            if rejection.code == "missing_scope":
                 return Found(
                     place=self._to_place(channel), name=channel
                 )  # the call only confirms that the channel exists
-            if refusal.code in _UNKNOWN:
-                raise unknown_name_error("channel", channel, (), _INVITE) from None
+            if rejection.code in _UNKNOWN:
+                raise build_unknown_name_error("channel", channel, (), _INVITE) from None
             raise
         if get_value(answer, "channel", "is_archived") is True:
             raise UnknownName(f"The channel {channel} is archived: give another one.")
@@ -100,10 +108,10 @@ class SlackDirectory:
         """Return the channels that have names, and a reason why others may be missing."""
         try:
             return await self._list_conversations("public_channel,private_channel"), _INVITE
-        except SlackRefusal as refusal:
-            if refusal.code != "missing_scope":
+        except SlackRejection as rejection:
+            if rejection.code != "missing_scope":
                 raise
-            # Without the scope for private channels, Slack refuses both kinds.
+            # Without the scope for private channels, Slack rejects both kinds.
             return await self._list_conversations("public_channel"), _NO_PRIVATE
 
     async def _list_conversations(self, types: str) -> list[object]:
@@ -113,12 +121,12 @@ class SlackDirectory:
     async def _find_direct_message(self, name: str) -> Found:
         person = (await self._find_person(name)).person
         if person is None:
-            raise unknown_name_error("person", name, ())
+            raise build_unknown_name_error("person", name, ())
         try:
             answer = await self._api.write("conversations.open", users=person.id)
-        except SlackRefusal as refusal:
-            if refusal.code in _UNKNOWN:
-                raise unknown_name_error("person", name, ()) from None
+        except SlackRejection as rejection:
+            if rejection.code in _UNKNOWN:
+                raise build_unknown_name_error("person", name, ()) from None
             raise
         channel = get_text(answer, "channel", "id")
         if channel is None:
@@ -129,9 +137,9 @@ class SlackDirectory:
         """Look up a direct message by its channel id."""
         try:
             answer = await self._api.write("conversations.open", channel=channel, return_im=True)
-        except SlackRefusal as refusal:
-            if refusal.code in _UNKNOWN:
-                raise unknown_name_error("direct message", channel, ()) from None
+        except SlackRejection as rejection:
+            if rejection.code in _UNKNOWN:
+                raise build_unknown_name_error("direct message", channel, ()) from None
             raise
         user = get_text(answer, "channel", "user")
         if user is None:
@@ -148,9 +156,9 @@ class SlackDirectory:
         if by_id := _PERSON.fullmatch(name):
             try:
                 user = get_value(await self._read("users.info", user=by_id[1]), "user")
-            except SlackRefusal as refusal:
-                if refusal.code in _UNKNOWN:
-                    raise unknown_name_error("person", name, ()) from None
+            except SlackRejection as rejection:
+                if rejection.code in _UNKNOWN:
+                    raise build_unknown_name_error("person", name, ()) from None
                 raise
             return self._to_named(user)
         people = [one async for one in self._read_pages("users.list", "members") if _can_decide(one)]
@@ -158,12 +166,14 @@ class SlackDirectory:
             one for one in people if normalize_name(name) in {normalize_name(called) for called in _list_names(one)}
         ]
         if len(found) > 1:
-            raise ambiguous_name_error(
+            raise build_ambiguous_name_error(
                 "person called", name, (f"{get_text(one, 'id')} ({_get_label(one)})" for one in found)
             )
         if not found:
             what = "person" if others is None else "person or user group"
-            raise unknown_name_error(what, name, (*(f"@{other}" for other in others or ()), *map(_get_label, people)))
+            raise build_unknown_name_error(
+                what, name, (*(f"@{other}" for other in others or ()), *map(_get_label, people))
+            )
         return self._to_named(found[0])
 
     def _to_named(self, user: object) -> Named:
@@ -190,9 +200,9 @@ class SlackDirectory:
     async def _find_group(self, group: str, name: str) -> Named:
         try:
             answer = await self._read("usergroups.users.list", usergroup=group)
-        except SlackRefusal as refusal:
-            if refusal.code in _UNKNOWN:
-                raise unknown_name_error("user group", name, ()) from None
+        except SlackRejection as rejection:
+            if rejection.code in _UNKNOWN:
+                raise build_unknown_name_error("user group", name, ()) from None
             raise
         members = tuple(one for one in get_list(answer, "users") if isinstance(one, str))
         return Named(name=name, group=group, members=members, count=len(members))

@@ -12,7 +12,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
 from askback.observability import telemetry
-from askback_slack.installation import PLATFORM
+from askback_slack.id_patterns import PLATFORM
 from askback_slack.json_access import get_text
 
 log = logging.getLogger("askback.slack")

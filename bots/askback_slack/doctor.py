@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
 from askback.ports.clock_check import check_clock
-from askback.ports.findings import Finding, Scene, broken, findings_from_error, good, warning
+from askback.ports.findings import Finding, Scene, report_broken, report_error, report_good, report_warning
 from askback.settings.address import Address
 from askback.settings.loader import load
 from askback_slack.install import ASKING, SCOPES
@@ -83,7 +83,7 @@ class _Slack:
             # Show only the error's type, since its text may contain private data.
             raise _Unreachable(f"Could not reach Slack ({type(error).__name__}).") from None
 
-    async def hello(self, address: str) -> Mapping[str, object]:
+    async def fetch_hello(self, address: str) -> Mapping[str, object]:
         """Open a socket, wait for Slack's first message, close it and return the message. Raises `_Unreachable`."""
         try:
             async with asyncio.timeout(self._seconds), self._session.ws_connect(address) as opened:
@@ -106,7 +106,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
     try:
         settings = load_settings()
     except OperatorError as error:
-        return findings_from_error("settings", error, "Fix the setting there.")
+        return report_error("settings", error, "Fix the setting there.")
     async with _open_slack(settings, scene.seconds) as slack:
         if settings.http is not None:
             return [
@@ -121,7 +121,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
             summary = (
                 f"The two tokens belong to different apps (bot: {app_id}, socket: {connected}), so no events arrive."
             )
-            found = [*found, broken("app token", summary, APP_TOKEN)]
+            found = [*found, report_broken("app token", summary, APP_TOKEN)]
         return [*about_bot, *found]
 
 
@@ -145,7 +145,7 @@ async def examine_app_token(token: SecretStr, bot_token: SecretStr, seconds: flo
         try:
             answer = await slack.call("apps.connections.open", token)
         except _Unreachable as error:
-            return [broken("app token", str(error), NETWORK)]
+            return [report_broken("app token", str(error), NETWORK)]
     return [_judge_socket_address(answer)]
 
 
@@ -157,18 +157,18 @@ async def _examine_bot_token(slack: _Slack, settings: SlackSettings, scene: Scen
     try:
         me = await slack.call("auth.test", settings.bot_token)
     except _Unreachable as error:
-        return [broken("bot token", str(error), NETWORK)], None
+        return [report_broken("bot token", str(error), NETWORK)], None
     clock = check_clock("Slack", me.headers.get("Date"), utc_now())
     if me.error is not None:
-        return [_explain_refusal(me.error), *clock], None
+        return [_explain_rejection(me.error), *clock], None
     if get_text(me.data, "bot_id") is None:
         summary = "SLACK_BOT_TOKEN is a person's token and not the bot's."
-        return [broken("bot token", summary, BOT_TOKEN), *clock], None
+        return [report_broken("bot token", summary, BOT_TOKEN), *clock], None
     team, team_id = get_text(me.data, "team") or "?", get_text(me.data, "team_id") or "?"
     name = get_text(me.data, "user") or "?"
     found = [
-        good("bot token", f"The bot is {name} in the workspace {team} ({team_id})."),
-        good("access", settings.to_access(get_text(me.data, "enterprise_id") or team_id).describe()),
+        report_good("bot token", f"The bot is {name} in the workspace {team} ({team_id})."),
+        report_good("access", settings.to_access(get_text(me.data, "enterprise_id") or team_id).describe()),
     ]
     elsewhere = scene.tenants - {team_id, get_text(me.data, "enterprise_id") or team_id}
     if elsewhere:
@@ -176,30 +176,32 @@ async def _examine_bot_token(slack: _Slack, settings: SlackSettings, scene: Scen
             f"Another workspace has open questions ({', '.join(sorted(elsewhere))}), which this token cannot reach."
         )
         cure = "Set the SLACK_BOT_TOKEN of that workspace, or cancel the questions: askback pending, askback cancel ID"
-        found.append(warning("workspace", summary, cure))
+        found.append(report_warning("workspace", summary, cure))
     return [*found, *_examine_scopes(me.headers), *clock], await _find_app_id(slack, settings, me)
 
 
-def _explain_refusal(code: str) -> Finding:
+def _explain_rejection(code: str) -> Finding:
     if code in _LATER:
-        return warning("bot token", f"Slack cannot check the token at the moment ({code}).", AGAIN)
+        return report_warning("bot token", f"Slack cannot check the token at the moment ({code}).", AGAIN)
     if code in _REVOKED:
-        return broken("bot token", _REVOKED[code], ANEW)
-    return broken("bot token", f"Slack does not accept SLACK_BOT_TOKEN ({code}).", BOT_TOKEN)
+        return report_broken("bot token", _REVOKED[code], ANEW)
+    return report_broken("bot token", f"Slack does not accept SLACK_BOT_TOKEN ({code}).", BOT_TOKEN)
 
 
 def _examine_scopes(headers: Mapping[str, str]) -> list[Finding]:
     scopes = headers.get("X-OAuth-Scopes")
     if scopes is None:
         cure = "Compare Bot Token Scopes under OAuth & Permissions with manifests/slack.json."
-        return [warning("scopes", "Slack's response does not list the token's scopes.", cure)]
+        return [report_warning("scopes", "Slack's response does not list the token's scopes.", cure)]
     held = {scope.strip() for scope in scopes.split(",")}
     missing = [
-        (warning if scope in ASKING else broken)("scopes", f"{scope} is missing: without it, {loss}.", REINSTALL)
+        (report_warning if scope in ASKING else report_broken)(
+            "scopes", f"{scope} is missing: without it, {loss}.", REINSTALL
+        )
         for scope, loss in SCOPES.items()
         if scope not in held
     ]
-    return missing or [good("scopes", f"The token has all {len(SCOPES)} scopes that the bot needs.")]
+    return missing or [report_good("scopes", f"The token has all {len(SCOPES)} scopes that the bot needs.")]
 
 
 async def _find_app_id(slack: _Slack, settings: SlackSettings, me: _Answer) -> str | None:
@@ -219,36 +221,39 @@ async def _find_app_id(slack: _Slack, settings: SlackSettings, me: _Answer) -> s
 async def _examine_socket(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[list[Finding], str | None]:
     """Check that a socket can be opened. Return the findings and the id of the socket's app, if known."""
     if settings.app_token is None:
-        return [broken("app token", "SLACK_APP_TOKEN is missing.", APP_TOKEN)], None
+        return [report_broken("app token", "SLACK_APP_TOKEN is missing.", APP_TOKEN)], None
     try:
         answer = await slack.call("apps.connections.open", settings.app_token)
     except _Unreachable as error:
-        return [broken("app token", str(error), NETWORK)], None
+        return [report_broken("app token", str(error), NETWORK)], None
     accepted, address = _judge_socket_address(answer), get_text(answer.data, "url")
     if accepted.grade != "good" or address is None:
         return [accepted], None
     if scene.worker is not None:
-        return [accepted, good("socket", "The running bot has a socket, so the check did not open another.")], None
+        return [
+            accepted,
+            report_good("socket", "The running bot has a socket, so the check did not open another."),
+        ], None
     try:
-        hello = await slack.hello(address)
+        hello = await slack.fetch_hello(address)
     except _Unreachable as error:
         cure = "Allow WebSockets (wss://*.slack.com, port 443) in the firewall or proxy."
-        return [accepted, broken("socket", str(error), cure)], None
+        return [accepted, report_broken("socket", str(error), cure)], None
     if hello.get("type") != "hello":
         reason = get_text(hello, "reason") or "it closed without a reason"
         if reason == "link_disabled":
-            return [accepted, broken("socket", "Socket Mode is turned off for the app.", SOCKET_MODE)], None
+            return [accepted, report_broken("socket", "Socket Mode is turned off for the app.", SOCKET_MODE)], None
         if reason == "too_many_websockets":
             summary = "This app already has ten open sockets, the maximum that Slack allows."
-            return [accepted, broken("socket", summary, "Stop processes of this app that should not run.")], None
-        return [accepted, broken("socket", f"Slack sent no hello on the socket ({reason}).", SOCKET_MODE)], None
-    found = [accepted, good("socket", "A socket opened, and Slack sent its hello.")]
+            return [accepted, report_broken("socket", summary, "Stop processes of this app that should not run.")], None
+        return [accepted, report_broken("socket", f"Slack sent no hello on the socket ({reason}).", SOCKET_MODE)], None
+    found = [accepted, report_good("socket", "A socket opened, and Slack sent its hello.")]
     others = hello.get("num_connections")
     if isinstance(others, int) and others > 1:
         more = "1 more socket is" if others == 2 else f"{others - 1} more sockets are"
         summary = f"{more} open for this app, and each gets only some of the clicks."
         cure = "Stop the other process, or create a separate app for each bot."
-        found.append(warning("socket", summary, cure))
+        found.append(report_warning("socket", summary, cure))
     return found, get_text(hello, "connection_info", "app_id")
 
 
@@ -256,17 +261,17 @@ def _judge_socket_address(answer: _Answer) -> Finding:
     """Judge Slack's answer to the request for a socket's address."""
     if answer.error is not None or get_text(answer.data, "url") is None:
         return _explain_no_socket(answer.error or "no_url")
-    return good("app token", "Slack accepts it for opening sockets.")
+    return report_good("app token", "Slack accepts it for opening sockets.")
 
 
 def _explain_no_socket(code: str) -> Finding:
     if code in _LATER:
-        return warning("app token", f"Slack cannot open a socket at the moment ({code}).", AGAIN)
+        return report_warning("app token", f"Slack cannot open a socket at the moment ({code}).", AGAIN)
     if code == "missing_scope":
-        return broken("app token", "SLACK_APP_TOKEN lacks the scope connections:write.", APP_TOKEN)
+        return report_broken("app token", "SLACK_APP_TOKEN lacks the scope connections:write.", APP_TOKEN)
     if code in ("invalid_auth", "not_authed", "not_allowed_token_type", "token_revoked", "account_inactive"):
-        return broken("app token", f"Slack does not accept SLACK_APP_TOKEN ({code}).", APP_TOKEN)
-    return broken("socket", f"Slack does not open a socket ({code}).", SOCKET_MODE)
+        return report_broken("app token", f"Slack does not accept SLACK_APP_TOKEN ({code}).", APP_TOKEN)
+    return report_broken("socket", f"Slack does not open a socket ({code}).", SOCKET_MODE)
 
 
 # The endpoint for signed requests
@@ -277,11 +282,11 @@ def _examine_http(settings: SlackSettings, http: str, scene: Scene) -> list[Find
     secret = settings.signing_secret
     found: list[Finding] = []
     if secret is None:
-        found.append(broken("signing secret", "SLACK_SIGNING_SECRET is missing.", SIGNING))
+        found.append(report_broken("signing secret", "SLACK_SIGNING_SECRET is missing.", SIGNING))
     else:
         found.append(examine_signing_secret(secret))
     if scene.worker is not None:
-        return [*found, good("address", f"The running bot uses {http}, so the check did not try it.")]
+        return [*found, report_good("address", f"The running bot uses {http}, so the check did not try it.")]
     address = Address.read(http)
     try:
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
@@ -290,13 +295,13 @@ def _examine_http(settings: SlackSettings, http: str, scene: Scene) -> list[Find
     except OSError as error:
         summary = f"Could not listen on {http} ({error.strerror or type(error).__name__})."
         cure = "Stop the program that listens there, or set ASKBACK_SLACK_HTTP to another address."
-        return [*found, broken("address", summary, cure)]
-    return [*found, good("address", f"{http} is free for Slack's requests.")]
+        return [*found, report_broken("address", summary, cure)]
+    return [*found, report_good("address", f"{http} is free for Slack's requests.")]
 
 
 def examine_signing_secret(secret: SecretStr) -> Finding:
     """Check the form of the secret that signs Slack's requests."""
     if _SECRET.fullmatch(secret.get_secret_value()):
-        return good("signing secret", "It is set. Only Slack's first request shows if it is the right one.")
+        return report_good("signing secret", "It is set. Only Slack's first request shows if it is the right one.")
     summary = "SLACK_SIGNING_SECRET does not look like a signing secret, which has 32 hexadecimal digits."
-    return warning("signing secret", summary, SIGNING)
+    return report_warning("signing secret", summary, SIGNING)

@@ -25,13 +25,14 @@ from askback.ports.bot import BotServices
 from askback.ports.membership import MembersUnknown
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
-from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation
+from askback_slack.id_patterns import PLATFORM
+from askback_slack.installation import UNKNOWN_INSTALLATION, Installation
 from askback_slack.json_access import Json, get_text
 from askback_slack.message_events import (
     DeletionEvent,
     EditEvent,
     UserMessage,
-    dedupe_key,
+    build_dedupe_key,
     read_deletion,
     read_edit,
     read_message,
@@ -50,7 +51,7 @@ ARCHIVED = "the channel of this question was archived."
 DELETED = "the channel of this question was deleted."
 REDELIVERED = timedelta(minutes=10)
 """Time after its writing in which a message may still arrive. Slack redelivers an unacked one for about 6 minutes."""
-REMEMBERED = 5000
+MAX_MESSAGE_KEYS = 5000
 
 
 class _Early(Exception):
@@ -80,7 +81,7 @@ class MessageListener:
         self._me = me
         self._home = home
         self._once = Deduplicator()
-        self._done: FIFOCache[str, None] = FIFOCache(REMEMBERED)
+        self._done: FIFOCache[str, None] = FIFOCache(MAX_MESSAGE_KEYS)
         """Keys of the messages that this process has handled, kept or not."""
         self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
 
@@ -95,7 +96,7 @@ class MessageListener:
             return BoltResponse(status=503)
         except StoreError as error:
             log.error(
-                "Could not store a message; Slack will send it again: %s", error, extra={"action": "message_refused"}
+                "Could not store a message; Slack will send it again: %s", error, extra={"action": "message_rejected"}
             )
             return BoltResponse(status=503)
         except EventForOthers as event:
@@ -103,7 +104,7 @@ class MessageListener:
         except _Early:
             log.info(
                 "An edit or a deletion arrived before its message; Slack will send it again.",
-                extra={"action": "edit_refused"},
+                extra={"action": "edit_rejected"},
             )
             return BoltResponse(status=503)
         return None
@@ -141,7 +142,7 @@ class MessageListener:
             return
         # The author shows what the message can be: the bot's, a person's, or unknown.
         messages = (gone.ref,) if gone.author in {None, self._me} else ()
-        key = dedupe_key(gone.ref.channel, gone.ref.id)
+        key = build_dedupe_key(gone.ref.channel, gone.ref.id)
         keys = () if gone.author == self._me else (key,)
         async with self._once.enter(f"removed:{key}") as first, self._once.wait_for(key):
             if not first:
@@ -194,7 +195,7 @@ class MessageListener:
         channel = get_text(body, "event", "channel")
         reason = ARCHIVED if (get_text(body, "event", "type") or "").endswith("_archive") else DELETED
         try:
-            for ask in await self._services.manager.pending():
+            for ask in await self._services.manager.list_open_asks():
                 if ask.place.platform == PLATFORM and channel in {
                     ask.place.channel,
                     *(m.channel for m in ask.messages),
@@ -204,7 +205,7 @@ class MessageListener:
             log.error(
                 "Could not end the questions of a closed channel; Slack will send the event again: %s",
                 error,
-                extra={"action": "message_refused"},
+                extra={"action": "message_rejected"},
             )
             return BoltResponse(status=503)
         # Other processes have questions of their own there.
@@ -291,16 +292,16 @@ class MessageListener:
             name = get_text(body, "event_id") or get_text(body, "event", "event_ts") or f"{place.key}:{time.time()}"
             order = f"order:{place.key}"
             async with self._once.enter(f"stop:{name}") as first, self._once.wait_for(order):
-                refusal = await self._services.stop(place, person, key=name) if first else None
+                denial = await self._services.stop(place, person, key=name) if first else None
         except StoreError as error:
             log.error(
-                "Could not store a stop; Slack will send it again: %s", error, extra={"action": "message_refused"}
+                "Could not store a stop; Slack will send it again: %s", error, extra={"action": "message_rejected"}
             )
             return BoltResponse(status=503)
-        if refusal is not None:
-            self._platform.refresh_status(place, nothing=refusal.nothing)
+        if denial is not None:
+            self._platform.refresh_status(place, nothing=denial.nothing)
             if self._notices.try_allow((place.key, person.id)):
-                self._behind.start_soon(self._notify_person(place, person.id, refusal.notice, direct=False), "notice")
+                self._behind.start_soon(self._notify_person(place, person.id, denial.notice, direct=False), "notice")
         return None
 
     async def ignore(self) -> None:

@@ -15,13 +15,13 @@ from askback.domain.identity import Actor, Place
 from askback.ports.membership import Resolved
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_slack.api_calls import SlackApi
-from askback_slack.installation import PLATFORM
+from askback_slack.id_patterns import PLATFORM
 from askback_slack.json_access import get_list
 from askback_slack.message_events import is_direct
 
 log = logging.getLogger("askback.slack")
 
-KEPT_SECONDS = 60.0
+CACHE_SECONDS = 60.0
 """Seconds that a group's members are cached. Slack allows about twenty reads a minute."""
 FAILED_SECONDS = 5.0
 """Seconds that a group counts as empty after a failed read, before the next try."""
@@ -36,7 +36,7 @@ class SlackUserGroups:
         self._api = api
         self._known: dict[str, tuple[float, frozenset[str]]] = {}
         self._unread: dict[str, str | None] = {}
-        """The groups that could not be read. The value is the reason if Slack refuses it for good."""
+        """The groups that could not be read. The value is the reason if Slack will never allow it."""
         self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
@@ -63,7 +63,7 @@ class SlackUserGroups:
         return {
             group: GroupMembers(
                 people=tuple(Actor(platform=PLATFORM, id=user) for user in sorted(people)),
-                refused=self._unread.get(group),
+                unreadable=self._unread.get(group),
             )
             for group, people in zip(wanted, found, strict=True)
             if group not in self._unread or self._unread[group] is not None
@@ -95,4 +95,4 @@ class SlackUserGroups:
             self._unread[group] = why if isinstance(error, DeliveryError) else None
             return frozenset(), FAILED_SECONDS
         self._unread.pop(group, None)
-        return frozenset(user for user in get_list(answer, "users") if isinstance(user, str)), KEPT_SECONDS
+        return frozenset(user for user in get_list(answer, "users") if isinstance(user, str)), CACHE_SECONDS

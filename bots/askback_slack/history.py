@@ -16,10 +16,11 @@ from askback.domain.incoming_message import SHARED, HistoryMessage, Quote
 from askback.domain.outgoing_message import TURN_TEXT
 from askback.ports.platform import DeliveryError
 from askback_slack import control_ids
-from askback_slack.api_calls import SlackApi, SlackRefusal
-from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
+from askback_slack.api_calls import SlackApi, SlackRejection
+from askback_slack.id_patterns import PLATFORM
+from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import get_list, get_text, get_value
-from askback_slack.message_events import dedupe_key, is_share, list_file_names, to_datetime, to_visible_text
+from askback_slack.message_events import build_dedupe_key, is_share, list_file_names, to_datetime, to_visible_text
 from askback_slack.user_names import UserNames
 
 PAGE = 200
@@ -80,9 +81,9 @@ class History:
         try:
             async for message in iterate_messages(self._api, place):
                 last.append(message)
-        except SlackRefusal as refusal:
-            if refusal.code == "missing_scope":
-                raise DeliveryError(NO_SCOPE) from refusal
+        except SlackRejection as rejection:
+            if rejection.code == "missing_scope":
+                raise DeliveryError(NO_SCOPE) from rejection
             raise
         return select_newest(
             await self._replace_ids(
@@ -145,7 +146,7 @@ def read_message(message: object, place: Place, me: str, home: Installation = UN
         else:
             files = (*files, SHARED)  # nobody could answer for these words
     found = HistoryMessage(
-        key=dedupe_key(place.channel, ts),
+        key=build_dedupe_key(place.channel, ts),
         author=author,
         text=text,
         files=files,

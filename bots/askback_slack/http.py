@@ -37,7 +37,7 @@ SIGNED_SECONDS = 300
 See https://docs.slack.dev/authentication/verifying-requests-from-slack
 """
 SAY_AGAIN = 60.0
-"""Seconds between two warnings about refused requests. Anyone can send such requests and fill the log."""
+"""Seconds between two warnings about rejected requests. Anyone can send such requests and fill the log."""
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 PATHS = ("/slack/events", "/slack/interactions", "/slack/options")
 
@@ -49,7 +49,7 @@ def sign(secret: str, timestamp: str, body: bytes) -> str:
 
 
 def check_headers(headers: Mapping[str, str], now: float) -> str | None:
-    """Return the reason to refuse a request before its body is read, or None if there is none."""
+    """Return the reason to reject a request before its body is read, or None if there is none."""
     timestamp, signed = headers.get("X-Slack-Request-Timestamp", ""), headers.get("X-Slack-Signature", "")
     if not timestamp or not signed:
         return "it is not signed"
@@ -74,18 +74,18 @@ class SignedEndpoint:
         self._app = app
         self._routes = routes
         self.is_closed = False
-        """True if it refuses everything. Slack then sends an event again, and shows the person an error for a click."""
+        """True if it rejects everything. Slack then sends an event again, and shows the person an error for a click."""
         self._secret = secret
         self._bodies = BodyLimiter()
         self._warnings: Throttle[None] = Throttle(SAY_AGAIN)
 
-    def application(self) -> web.Application:
+    def build_application(self) -> web.Application:
         """Return the application to serve. aiohttp automatically answers 404 and 405 for other paths and methods."""
         application = web.Application()
-        application.add_routes([*(web.post(path, self._take) for path in PATHS), *self._routes])
+        application.add_routes([*(web.post(path, self._handle_request) for path in PATHS), *self._routes])
         return application
 
-    async def _take(self, request: web.Request) -> web.Response:
+    async def _handle_request(self, request: web.Request) -> web.Response:
         if self.is_closed:
             return web.Response(status=503, text="This process is shutting down.\n")
         began = time.monotonic()
@@ -93,7 +93,7 @@ class SignedEndpoint:
             return web.Response(status=415, text="Unsupported content type: Slack sends JSON or a form.\n")
         wrong = check_headers(request.headers, time.time())
         if wrong is not None:
-            return self._build_refusal(wrong)
+            return self._build_rejection(wrong)
         with self._bodies.hold() as held:
             body = await _read_body(request, held)
             if isinstance(body, web.Response):
@@ -101,7 +101,7 @@ class SignedEndpoint:
                 body.force_close()
                 return body
             if not _is_signed(request.headers, body, self._secret):
-                return self._build_refusal("its signature is wrong. Check that SLACK_SIGNING_SECRET is this app's")
+                return self._build_rejection("its signature is wrong. Check that SLACK_SIGNING_SECRET is this app's")
         mark_trusted(request)
         retry = request.headers.get("X-Slack-Retry-Num")
         if retry is not None:
@@ -120,17 +120,17 @@ class SignedEndpoint:
             content_type=JSON if kind.startswith(JSON) or response.body.startswith("{") else "text/plain",
         )
 
-    def _build_refusal(self, why: str) -> web.Response:
+    def _build_rejection(self, why: str) -> web.Response:
         if self._warnings.try_allow(None):
-            log.warning("Rejected a request that Slack did not sign: %s.", why, extra={"action": "request_refused"})
+            log.warning("Rejected a request that Slack did not sign: %s.", why, extra={"action": "request_rejected"})
         # Every unsigned request gets the same answer, so that attackers learn nothing.
         return web.Response(status=401, text="This is not signed by Slack.\n")
 
 
 async def _read_body(request: web.Request, held: HeldBody) -> bytes | web.Response:
-    """Return the raw body, or the refusal of one that is too large. Raises `HTTPException` if it does not arrive."""
+    """Return the raw body, or the rejection of one that is too large. Raises `HTTPException` if it does not arrive."""
     if request.content_length is not None and request.content_length > BODY_BYTES:
-        return _refuse_size()
+        return _reject_size()
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -138,7 +138,7 @@ async def _read_body(request: web.Request, held: HeldBody) -> bytes | web.Respon
             async for chunk in request.content.iter_any():
                 body += chunk
                 if len(body) > BODY_BYTES:
-                    return _refuse_size()
+                    return _reject_size()
                 if not held.has_room(len(body)):
                     text = "Other large requests are being read. Send this one again.\n"
                     return web.Response(status=503, text=text, headers={"Retry-After": RETRY_SECONDS})
@@ -150,7 +150,7 @@ async def _read_body(request: web.Request, held: HeldBody) -> bytes | web.Respon
     return bytes(body)
 
 
-def _refuse_size() -> web.Response:
+def _reject_size() -> web.Response:
     return web.Response(status=413, text=f"No request of Slack's is larger than {BODY_BYTES} bytes.\n")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 __all__ = [
-    "PLATFORM",
     "UNKNOWN_INSTALLATION",
     "Installation",
     "find_tenant",
@@ -13,9 +12,8 @@ __all__ = [
 from dataclasses import dataclass
 
 from askback.domain.identity import Actor
+from askback_slack.id_patterns import PLATFORM
 from askback_slack.json_access import Json, get_text
-
-PLATFORM = "slack"
 
 
 @dataclass(frozen=True, slots=True)

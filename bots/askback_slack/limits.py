@@ -1,6 +1,6 @@
 """Slack's limits, and checks that reject a message or a view that breaks one before it is sent.
 
-Sources of the numbers: [ref] docs.slack.dev/reference, [sdk] slack_sdk.models 3.47, [live] a published refusal of the
+Sources of the numbers: [ref] docs.slack.dev/reference, [sdk] slack_sdk.models 3.47, [live] a published error of the
 live API with its numbers. Lengths are in UTF-16 units, which are never fewer than the characters that Slack may count.
 The notification text is counted in bytes.
 """
@@ -34,8 +34,8 @@ __all__ = [
     "TooBig",
     "check_message",
     "check_view",
+    "count_utf16_units",
     "measure",
-    "size",
 ]  # fmt: skip
 
 import json
@@ -92,10 +92,10 @@ _PLAIN: Final[Mapping[str, int]] = {
 
 
 class TooBig(OperatorError):
-    """A message or view that Slack would refuse. It is a bug of askback, found before sending."""
+    """A message or view that Slack would reject. It is a bug of askback, found before sending."""
 
 
-def size(text: str) -> int:
+def count_utf16_units(text: str) -> int:
     """Return a text's length in UTF-16 units, the most that Slack may count."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
@@ -103,7 +103,7 @@ def size(text: str) -> int:
 def measure(blocks: Sequence[JsonValue]) -> int:
     """Return the weight of blocks, which `MESSAGE_WEIGHT` limits."""
     return len(blocks) * BLOCK_WEIGHT + sum(
-        size(value)
+        count_utf16_units(value)
         for thing in _iter_objects([*blocks])
         for name, value in thing.items()
         if name == "text" and isinstance(value, str)
@@ -111,7 +111,7 @@ def measure(blocks: Sequence[JsonValue]) -> int:
 
 
 def check_message(text: str, blocks: Sequence[JsonValue]) -> None:
-    """Raise `TooBig` if Slack would refuse a message with this text and these blocks."""
+    """Raise `TooBig` if Slack would reject a message with this text and these blocks."""
     _check_maximum("bytes of notification text", len(text.encode()), MESSAGE_TEXT_BYTES)
     _check_maximum("blocks in a message", len(blocks), MESSAGE_BLOCKS)
     _check_maximum("characters of block text in a message", measure(blocks), MESSAGE_WEIGHT)
@@ -119,15 +119,17 @@ def check_message(text: str, blocks: Sequence[JsonValue]) -> None:
 
 
 def check_view(view: Mapping[str, JsonValue]) -> None:
-    """Raise `TooBig` if Slack would refuse the view."""
+    """Raise `TooBig` if Slack would reject the view."""
     blocks = view.get("blocks")
     shown = blocks if isinstance(blocks, list) else []
     _check_maximum("blocks in a view", len(shown), VIEW_BLOCKS)
     _check_maximum("bytes in a view", len(json.dumps(view)), VIEW_BYTES)
     for name in ("title", "submit", "close"):
-        _check_maximum(f"characters in a view's {name}", size(_get_text(view.get(name))), VIEW_TITLE)
-    _check_maximum("characters of private_metadata", size(str(view.get("private_metadata", ""))), PRIVATE_METADATA)
-    _check_maximum("characters in a callback_id", size(str(view.get("callback_id", ""))), ID)
+        _check_maximum(f"characters in a view's {name}", count_utf16_units(_get_text(view.get(name))), VIEW_TITLE)
+    _check_maximum(
+        "characters of private_metadata", count_utf16_units(str(view.get("private_metadata", ""))), PRIVATE_METADATA
+    )
+    _check_maximum("characters in a callback_id", count_utf16_units(str(view.get("callback_id", ""))), ID)
     _check_blocks(shown)
 
 
@@ -148,22 +150,28 @@ def _check_blocks(blocks: Sequence[JsonValue]) -> None:
 def _check_object(thing: Mapping[str, JsonValue]) -> None:
     kind = str(thing.get("type", "option"))
     for name in ("block_id", "action_id"):
-        _check_maximum(f"characters in a {name}", size(str(thing.get(name, ""))), ID)
+        _check_maximum(f"characters in a {name}", count_utf16_units(str(thing.get(name, ""))), ID)
     if kind == "text":
-        _check_maximum("characters in a run of rich text", size(str(thing.get("text", ""))), RICH_TEXT)
+        _check_maximum("characters in a run of rich text", count_utf16_units(str(thing.get("text", ""))), RICH_TEXT)
     if kind == "option":
-        _check_maximum("characters in an option", size(_get_text(thing.get("text"))), OPTION_TEXT)
-        described = size(_get_text(thing.get("description")))
+        _check_maximum("characters in an option", count_utf16_units(_get_text(thing.get("text"))), OPTION_TEXT)
+        described = count_utf16_units(_get_text(thing.get("description")))
         _check_maximum("characters in an option's description", described, OPTION_TEXT)
-        _check_maximum("characters in an option's value", size(str(thing.get("value", ""))), OPTION_VALUE)
+        _check_maximum("characters in an option's value", count_utf16_units(str(thing.get("value", ""))), OPTION_VALUE)
     if kind in _PLAIN:
         for name in ("text", "placeholder", "label", "hint"):
-            _check_maximum(f"characters in a {kind}'s {name}", size(_get_text(thing.get(name))), _PLAIN[kind])
+            _check_maximum(
+                f"characters in a {kind}'s {name}", count_utf16_units(_get_text(thing.get(name))), _PLAIN[kind]
+            )
     if kind == "image":
-        _check_maximum("characters in an image's alt_text", size(str(thing.get("alt_text", ""))), ALT_TEXT)
-        _check_maximum("characters in an image's address", size(str(thing.get("image_url", ""))), IMAGE_URL)
+        _check_maximum("characters in an image's alt_text", count_utf16_units(str(thing.get("alt_text", ""))), ALT_TEXT)
+        _check_maximum(
+            "characters in an image's address", count_utf16_units(str(thing.get("image_url", ""))), IMAGE_URL
+        )
     if kind == "plain_text_input":
-        _check_maximum("characters in a field's initial_value", size(str(thing.get("initial_value", ""))), INPUT_TEXT)
+        _check_maximum(
+            "characters in a field's initial_value", count_utf16_units(str(thing.get("initial_value", ""))), INPUT_TEXT
+        )
     _check_maximum(
         f"options in {kind}",
         _count_characters(thing.get("options")),

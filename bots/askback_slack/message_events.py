@@ -6,12 +6,12 @@ __all__ = [
     "DeletionEvent",
     "EditEvent",
     "UserMessage",
-    "dedupe_key",
+    "build_dedupe_key",
+    "contains_mention",
     "is_direct",
     "is_share",
     "is_timestamp",
     "list_file_names",
-    "mentions",
     "read_deletion",
     "read_edit",
     "read_message",
@@ -30,7 +30,8 @@ from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import NO_TEXT, SHARED
 from askback.internal.clock import utc_now
 from askback_slack import id_patterns
-from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
+from askback_slack.id_patterns import PLATFORM
+from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import Json, get_list, get_object, get_text, get_value
 
 _ENTITY = re.compile(r"<([^<>]*)>")
@@ -99,7 +100,7 @@ def read_message(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALL
         return None  # an edit starts nothing; the edit of a known message arrives as message_changed
     raw = get_text(event, "text") or ""
     direct = get_text(event, "channel_type") == "im" or is_direct(channel)
-    mentions_bot = mentions(raw, bot_user) or get_text(event, "type") == "app_mention"
+    mentions_bot = contains_mention(raw, bot_user) or get_text(event, "type") == "app_mention"
     thread = get_text(event, "thread_ts")
     text, mentioned = to_visible_text(raw, bot_user)
     files = (*list_file_names(event), *(SHARED for one in get_list(event, "attachments") if is_share(one)))
@@ -114,7 +115,7 @@ def read_message(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALL
         ),
         author=Actor(platform=PLATFORM, id=author, tenant=find_tenant(own, here, org, home)),
         text=text or ("" if files else NO_TEXT),
-        key=dedupe_key(channel, ts),
+        key=build_dedupe_key(channel, ts),
         at=to_datetime(ts),
         direct=direct,
         mentions_bot=mentions_bot,
@@ -203,7 +204,7 @@ def read_stop(body: Json, home: Installation = UNKNOWN_INSTALLATION) -> tuple[Pl
     return place, Actor(platform=PLATFORM, id=author, tenant=find_tenant(None, here, org, home))
 
 
-def dedupe_key(channel: str, ts: str) -> str:
+def build_dedupe_key(channel: str, ts: str) -> str:
     """Return a key that is unique to a message and the same for all its events."""
     return f"{channel}:{ts}"
 
@@ -213,7 +214,7 @@ def is_direct(channel: str) -> bool:
     return channel.startswith("D")
 
 
-def mentions(raw: str, user: str) -> bool:
+def contains_mention(raw: str, user: str) -> bool:
     """Return True if a text, as Slack writes it, mentions this person or bot."""
     return f"<@{user}>" in raw or f"<@{user}|" in raw
 

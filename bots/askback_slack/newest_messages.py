@@ -12,7 +12,7 @@ from askback.domain.conversation import RecentConversation
 from askback.domain.identity import Place
 from askback_slack.message_events import is_timestamp
 
-REMEMBERED = 200
+MAX_CONVERSATIONS = 200
 """Maximum number of conversations, and of channels around them, to remember."""
 
 
@@ -24,7 +24,7 @@ class NewestMessages:
 
     def __init__(self, recent: Sequence[RecentConversation]) -> None:
         """`recent` are the conversations of an earlier process, the newest first."""
-        self._newest: FIFOCache[Place, str] = FIFOCache(REMEMBERED)
+        self._newest: FIFOCache[Place, str] = FIFOCache(MAX_CONVERSATIONS)
         for conversation in reversed(recent):
             _, _, ts = conversation.newest_key.partition(":")
             if is_timestamp(ts):

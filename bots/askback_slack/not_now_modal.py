@@ -14,7 +14,7 @@ from askback.domain.not_now import HINT, WAYS, WayName, list_ways
 from askback.domain.text_field import TextField
 from askback.internal.values import Value
 from askback_slack import limits
-from askback_slack.blocks import Block, plain, rich_text, runs, section
+from askback_slack.blocks import Block, plain, rich_text, section, split_runs
 from askback_slack.json_access import get_text, get_value
 from askback_slack.text_modal import ANSWER, CALLBACK, TEXT, FieldRef, parse_time, read_text
 
@@ -46,7 +46,7 @@ def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
         "hint": plain(HINT),
         "element": {"type": "radio_buttons", "action_id": WAY, "options": [*options], "initial_option": options[0]},
     }
-    blocks: list[JsonValue] = [rich_text([section([run])]) for run in runs(field.prompt)]
+    blocks: list[JsonValue] = [rich_text([section([run])]) for run in split_runs(field.prompt)]
     blocks += [choice, _build_note(field)]
     if "time" in ways:
         blocks.append(
@@ -62,7 +62,7 @@ def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
     made: Block = {
         "type": "modal",
         "callback_id": CALLBACK,
-        "private_metadata": ref.model_dump_json(exclude_none=True),
+        "private_metadata": ref.model_dump_json(exclude_none=True, by_alias=True),
         "title": plain("Cancel this question" if field.only_cancels else "Not now"),
         "submit": plain("Send"),
         "close": plain("Back to the options"),

@@ -28,7 +28,7 @@ from askback_slack.api_calls import SlackApi
 from askback_slack.history import iterate_messages, read_message
 from askback_slack.installation import UNKNOWN_INSTALLATION, Installation
 from askback_slack.json_access import get_text
-from askback_slack.message_events import UserMessage, mentions
+from askback_slack.message_events import UserMessage, contains_mention
 from askback_slack.posting import SlackPlatform
 from askback_slack.task_group import Background
 
@@ -36,8 +36,8 @@ log = logging.getLogger("askback.slack")
 
 LAST_RETRY: Final = 3
 """The number of times that Slack repeats an unacked event: at once, after a minute, and after five minutes."""
-KEPT: Final = 1000
-KEPT_SECONDS: Final = 600.0
+MAX_THREADS: Final = 1000
+CACHE_SECONDS: Final = 600.0
 """Seconds for which a thread without an agent is remembered, so that not each of its messages costs a call to Slack."""
 
 EventKind = Literal["message", "edit", "deletion"]
@@ -75,8 +75,8 @@ class OtherProcesses:
         self._behind = behind
         self._me = me
         self._home = home
-        self._without_agent = TTLCache[str, None](KEPT, KEPT_SECONDS)
-        self._told: Throttle[tuple[EventKind, str]] = Throttle(KEPT_SECONDS)
+        self._without_agent = TTLCache[str, None](MAX_THREADS, CACHE_SECONDS)
+        self._told: Throttle[tuple[EventKind, str]] = Throttle(CACHE_SECONDS)
 
     def pass_on(self, event: EventForOthers, request: AsyncBoltRequest) -> BoltResponse | None:
         """Return the response that leaves the event unacked. At its last repetition, ack it and tell its author."""
@@ -127,7 +127,7 @@ class OtherProcesses:
 
     def _is_of_talk(self, message: object, place: Place) -> bool:
         """Return True if a message calls the agent, or if the agent wrote it."""
-        if mentions(get_text(message, "text") or "", self._me):
+        if contains_mention(get_text(message, "text") or "", self._me):
             return True
         found = read_message(message, place, self._me, self._home)
         return found is not None and found.message.ours

@@ -29,7 +29,7 @@ log = logging.getLogger("askback.slack")
 
 Blocks: TypeAlias = Sequence[dict[str, JsonValue]]
 
-REMEMBERED = 2000
+MAX_DELETIONS = 2000
 """Maximum number of the bot's own deletions to remember."""
 UNFINISHED = "unfinished"
 """The key in the metadata of a text that is still being written by edits."""
@@ -45,11 +45,11 @@ class SlackPlatform:
     def __init__(self, api: SlackApi, me: str | None = None) -> None:
         """`me` is the id of the bot's user."""
         self._api = api
-        self._presence = StatusIndicator(api)
+        self._status = StatusIndicator(api)
         self._me = me
-        self._removed: FIFOCache[MessageRef, None] = FIFOCache(REMEMBERED)
+        self._removed: FIFOCache[MessageRef, None] = FIFOCache(MAX_DELETIONS)
         self.streams = True
-        """False once this Slack has refused streams for all messages."""
+        """False once this Slack has rejected streams for all messages."""
 
     async def show(self, ask: Ask) -> Messages:
         async def edit_message(message: MessageRef, part: render.SlackMessage) -> None:
@@ -68,12 +68,12 @@ class SlackPlatform:
             return ()
         if message.only_for is not None and message.direct:
             # A person's id as the channel addresses the direct message with them.
-            words = bot_sentences.about_place(message.text, place)
+            words = bot_sentences.prepend_place(message.text, place)
             direct = Place(platform=self.name, tenant=place.tenant, channel=message.only_for.id)
             await self.post_message(direct, words.text, words.blocks, message.target, 0)
             return ()  # it is not in the place, so nothing there refers to it
         if message.only_for is not None:
-            words = bot_sentences.for_one_person(message.text)
+            words = bot_sentences.build_remark(message.text)
             blocks = answer_offers.to_blocks(message) or words.blocks
             await self.post_ephemeral(
                 place, message.only_for.id, bot_sentences.Remark(text=words.text, blocks=tuple(blocks))
@@ -96,10 +96,10 @@ class SlackPlatform:
         nobody.
         """
         if direct:
-            words = bot_sentences.for_one_person(text)
+            words = bot_sentences.build_remark(text)
             await self.post_message(place, words.text, words.blocks, f"tell:{person}", 0)
             return
-        await self.post_ephemeral(place, person, bot_sentences.for_one_person(text))
+        await self.post_ephemeral(place, person, bot_sentences.build_remark(text))
 
     async def post_ephemeral(self, place: Place, person: str, words: bot_sentences.Remark) -> None:
         """Post an ephemeral message that only this person sees.
@@ -244,18 +244,18 @@ class SlackPlatform:
 
     def set_status(self, place: Place, status: AgentStatus, reader: Actor) -> None:
         del reader  # everyone in the thread sees it
-        self._presence.set_status(place, status)
+        self._status.set_status(place, status)
 
     def refresh_status(self, place: Place, *, nothing: bool) -> None:
-        """Show the agent's presence again, because people may see the state of a process that ended.
+        """Show the agent's status again, because people may see the state of a process that ended.
 
         `nothing` is True if no process works there, neither this one nor another.
         """
-        self._presence.refresh(place, nothing=nothing)
+        self._status.refresh(place, nothing=nothing)
 
     async def close(self) -> None:
-        """Stop the tasks that show the agent's presence."""
-        await self._presence.close()
+        """Stop the tasks that show the agent's status."""
+        await self._status.close()
 
     async def post_message(self, place: Place, text: str, blocks: Blocks, nonce: str, part: int) -> MessageRef:
         """Post one message under a name. Raises `MessageNotFound`, `DeliveryError` or `RetryableError`."""
@@ -320,7 +320,7 @@ class SlackPlatform:
         except MessageNotFound as gone:
             log.debug("A surplus message was already deleted: %s", gone)
         except DeliveryError as error:
-            log.warning("Could not delete a surplus message: %s", error, extra={"action": "remove_refused"})
+            log.warning("Could not delete a surplus message: %s", error, extra={"action": "remove_rejected"})
 
     @staticmethod
     def to_metadata(nonce: str, part: int, *, unfinished: bool = False) -> dict[str, object]:

@@ -31,7 +31,7 @@ class SlackMessage:
 def render_messages(card: Card, *, images: bool = True) -> tuple[SlackMessage, ...]:
     """Return the messages of a card. The first has the controls, the others continue its content.
 
-    Slack refuses a whole message if it cannot load one of its images. Without `images`, their addresses are shown as
+    Slack rejects a whole message if it cannot load one of its images. Without `images`, their addresses are shown as
     text. Raises `TooBig` if a message breaks a limit of Slack's.
     """
     remark = [context(GOES_ON)]

@@ -163,7 +163,7 @@ class SlackSettings(TomlSettings):
 
     @field_validator("app_token")
     @classmethod
-    def _app(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+    def _check_app_token(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         # A wrong `http` has its own error message. Then it is unknown which of the two secrets is missing.
         if value is None and "http" in info.data and info.data["http"] is None:
             raise PydanticCustomError("missing", "is missing")
@@ -173,7 +173,7 @@ class SlackSettings(TomlSettings):
 
     @field_validator("signing_secret")
     @classmethod
-    def _secret(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+    def _check_signing_secret(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         if value is None and info.data.get("http") is not None:
             raise PydanticCustomError("missing", "is missing")
         if value is not None and not (value.get_secret_value().isascii() and value.get_secret_value().isalnum()):
@@ -193,12 +193,12 @@ class SlackCalls(SlackSettings):
 
     @field_validator("app_token")
     @classmethod
-    def _app(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+    def _check_app_token(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         return value
 
     @field_validator("signing_secret")
     @classmethod
-    def _secret(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+    def _check_signing_secret(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         return value
 
 

@@ -25,7 +25,7 @@ from slack_sdk.proxy_env_variable_loader import load_http_proxy_from_env
 from askback.errors import OperatorError
 from askback.network.keepalive import KeepAlive
 from askback.ports.platform import RetryableError
-from askback_slack.api_calls import SlackRefusal
+from askback_slack.api_calls import SlackRejection
 from askback_slack.json_access import Json, get_object, get_text
 
 log = logging.getLogger("askback.slack")
@@ -118,7 +118,7 @@ class SocketModeClient:
     ) -> None:
         """`address` returns the address of a new socket.
 
-        It raises `RetryableError`, or `SlackRefusal` if Slack does not accept the app-level token. `missed` is called
+        It raises `RetryableError`, or `SlackRejection` if Slack does not accept the app-level token. `missed` is called
         when a socket opens after a time without one.
         """
         self._missed = missed
@@ -141,7 +141,7 @@ class SocketModeClient:
     async def run(self) -> None:
         """Keep a socket open until cancelled.
 
-        Raises `OperatorError`, in an exception group, if Slack refuses the first socket.
+        Raises `OperatorError`, in an exception group, if Slack rejects the first socket.
         """
         timeout = aiohttp.ClientTimeout(total=None)
         async with aiohttp.ClientSession(timeout=timeout) as session, asyncio.TaskGroup() as tasks:
@@ -177,16 +177,16 @@ class SocketModeClient:
         """Return a socket that has received its hello, or None if the caller must try again."""
         try:
             line = await self._connect(session)
-        except SlackRefusal as error:
-            refusal = (
+        except SlackRejection as error:
+            rejection = (
                 f"Slack does not open a socket ({error.code}): check SLACK_APP_TOKEN, which needs the scope "
                 "connections:write, and that Socket Mode is on in the app's settings."
             )
             if not self._ever:
-                raise OperatorError(refusal) from error
+                raise OperatorError(rejection) from error
             # It worked before. The operator may be about to fix it, and other work continues meanwhile.
             self._failures += 1
-            log.error("%s Trying again.", refusal, extra={"action": "no_socket"})
+            log.error("%s Trying again.", rejection, extra={"action": "no_socket"})
             return None
         except RetryableError as error:
             self._failures += 1

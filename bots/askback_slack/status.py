@@ -19,7 +19,7 @@ from cachetools import TTLCache
 
 from askback.domain.identity import Place
 from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, RetryableError
-from askback_slack.api_calls import SlackApi, SlackRefusal
+from askback_slack.api_calls import SlackApi, SlackRejection
 
 log = logging.getLogger("askback.slack")
 
@@ -35,7 +35,7 @@ MISSING: Final = frozenset(
     {"unknown_method", "missing_scope", "not_allowed_token_type", "feature_not_enabled", "not_an_agent",
      "access_denied", "no_permission", "team_access_not_granted"}
 )  # fmt: skip
-"""Refusals that apply to every thread."""
+"""Rejections that apply to every thread."""
 MISSING_SECONDS = 3600.0
 """Seconds for which the bot does not call a missing method again."""
 SETTLE_SECONDS = 0.3
@@ -44,7 +44,7 @@ AGAIN_SECONDS = 5.0
 TRIES = 3
 """Maximum number of tries to show one status."""
 LONGEST_PAUSE = 60.0
-KEPT = 2000
+MAX_THREADS = 2000
 CLOSE_SECONDS = 1.0
 """Seconds to wait at shutdown for running calls."""
 
@@ -66,7 +66,7 @@ class StatusIndicator:
     def __init__(self, api: SlackApi) -> None:
         self._api = api
         self._threads: dict[str, _Thread] = {}
-        self._missing: TTLCache[str, None] = TTLCache(KEPT, MISSING_SECONDS, time.monotonic)
+        self._missing: TTLCache[str, None] = TTLCache(MAX_THREADS, MISSING_SECONDS, time.monotonic)
         self._closed = False
 
     def set_status(self, place: Place, status: AgentStatus) -> None:
@@ -107,12 +107,12 @@ class StatusIndicator:
     def _begin(self, thread: _Thread) -> None:
         thread.changed.set()
         if thread.task is None or thread.task.done():
-            thread.task = asyncio.create_task(self._show_status(thread), name="askback slack presence")
+            thread.task = asyncio.create_task(self._show_status(thread), name="askback slack status")
 
     def _forget(self) -> None:
         """Forget the oldest threads that have nothing left to show."""
         for key in [key for key, one in self._threads.items() if one.task is not None and one.task.done()]:
-            if len(self._threads) <= KEPT:
+            if len(self._threads) <= MAX_THREADS:
                 return
             del self._threads[key]
 
@@ -167,10 +167,10 @@ class StatusIndicator:
         except RetryableError as later:
             log.debug("Could not call %s; trying again: %s", method, later)
             return min(AGAIN_SECONDS if later.seconds is None else later.seconds, LONGEST_PAUSE)
-        except (MessageNotFound, DeliveryError) as refusal:
-            if isinstance(refusal, SlackRefusal) and refusal.code in MISSING:
+        except (MessageNotFound, DeliveryError) as rejection:
+            if isinstance(rejection, SlackRejection) and rejection.code in MISSING:
                 self._missing[method] = None
-                log.debug("%s does not exist (%s); not calling it for an hour.", method, refusal.code)
+                log.debug("%s does not exist (%s); not calling it for an hour.", method, rejection.code)
             else:
-                log.debug("%s failed in this thread: %s", method, refusal)
+                log.debug("%s failed in this thread: %s", method, rejection)
         return None

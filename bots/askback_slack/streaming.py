@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Remainder, RetryableError
-from askback_slack.api_calls import SlackApi, SlackRefusal
+from askback_slack.api_calls import SlackApi, SlackRejection
 from askback_slack.json_access import get_text
 from askback_slack.markdown import count_unfinished, neutralize_markdown
 
@@ -30,7 +30,7 @@ EDIT_SECONDS = 1.3
 FIRST_CHARACTERS = 12
 """Minimum number of characters to show first, so that there is something to read."""
 NO_STREAMS = frozenset({"unknown_method", "missing_scope", "not_allowed_token_type", "feature_not_enabled"})
-"""Refusals that apply to every text."""
+"""Rejections that apply to every text."""
 HOLD_SECONDS = 5.0
 """Pause in seconds after a failure, unless Slack gives a Retry-After."""
 PART = 11_000
@@ -189,7 +189,7 @@ class SlackTextStream:
             )
         except (MessageNotFound, DeliveryError) as error:
             log.info("Slack has no stream here; showing the text with edits: %s", error, extra={"action": "no_stream"})
-            if isinstance(error, SlackRefusal) and error.code in NO_STREAMS:
+            if isinstance(error, SlackRejection) and error.code in NO_STREAMS:
                 self._platform.streams = False
             return False
         ts = get_text(response, "ts")

@@ -32,19 +32,19 @@ class Background:
     def start_soon(self, work: Coroutine[object, object, None], name: str) -> None:
         """Start the work, which runs after the ack. Log an error, which ends only this task."""
 
-        async def guarded() -> None:
+        async def run() -> None:
             try:
                 await work
             except Exception:
                 log.exception("Work after an ack failed because of a bug.", extra={"action": "behind_ack_failed"})
 
-        def over(task: asyncio.Task[None]) -> None:
+        def end(task: asyncio.Task[None]) -> None:
             self._going.discard(task)
             work.close()  # in case it was cancelled before it began
 
-        task = self._tasks.create_task(guarded(), name=f"askback slack {name}")
+        task = self._tasks.create_task(run(), name=f"askback slack {name}")
         self._going.add(task)
-        task.add_done_callback(over)
+        task.add_done_callback(end)
 
     async def settle(self, seconds: float) -> None:
         """Wait at most this many seconds for the running tasks, then cancel the rest.

@@ -20,14 +20,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from askback.domain.text_field import TextField
 from askback.domain.text_rules import TextRules
 from askback.errors import InvalidValue
 from askback.internal.values import Value
 from askback_slack import limits
-from askback_slack.blocks import Block, context, plain, rich_text, runs, section
+from askback_slack.blocks import Block, context, plain, rich_text, section, split_runs
 from askback_slack.escaping import fit_line, isolate_direction, replace_controls, to_single_line, truncate
 from askback_slack.json_access import get_object, get_text, get_value
 
@@ -51,7 +51,8 @@ class FieldRef(Value):
     """The question and message of a submitted field. Slack's payload of a modal names no channel or message."""
 
     ask_id: str = Field(max_length=64)
-    turn: int = Field(ge=0)
+    # Older processes know the step as `turn`.
+    step: int = Field(ge=0, validation_alias=AliasChoices("step", "turn"), serialization_alias="turn")
     channel: str = Field(max_length=64)
     message_ts: str = Field(max_length=64)
     declines: bool = False
@@ -83,7 +84,7 @@ def build_view(field: TextField, ref: FieldRef) -> Block:
     made: Block = {
         "type": "modal",
         "callback_id": CALLBACK,
-        "private_metadata": ref.model_dump_json(exclude_none=True),
+        "private_metadata": ref.model_dump_json(exclude_none=True, by_alias=True),
         "title": plain("Your answer" if field.choice is None else "Your reason"),
         "submit": plain("Send"),
         "close": plain("Back to the options"),
@@ -168,16 +169,16 @@ def _build_label(field: TextField) -> tuple[str, list[Block]]:
     """The label of the field, and the blocks above it."""
     prompt = replace_controls(field.prompt)
     if field.choice is not None:
-        return field.placeholder, [rich_text([section([run])]) for run in runs(field.prompt)]
-    if prompt == to_single_line(prompt) and limits.size(isolate_direction(prompt)) <= _LABEL:
+        return field.placeholder, [rich_text([section([run])]) for run in split_runs(field.prompt)]
+    if prompt == to_single_line(prompt) and limits.count_utf16_units(isolate_direction(prompt)) <= _LABEL:
         return isolate_direction(prompt), []
-    return "Your answer", [rich_text([section([run])]) for run in runs(field.prompt)]
+    return "Your answer", [rich_text([section([run])]) for run in split_runs(field.prompt)]
 
 
 def _get_initial_value(field: TextField) -> tuple[str, bool]:
     """The field's initial text, and True if it is the complete earlier text."""
     value = replace_controls(field.value)
-    short = value if limits.size(value) <= limits.INPUT_TEXT else truncate(value, limits.INPUT_TEXT)
+    short = value if limits.count_utf16_units(value) <= limits.INPUT_TEXT else truncate(value, limits.INPUT_TEXT)
     return short, short == value
 
 

@@ -24,8 +24,8 @@ log = logging.getLogger("askback.slack")
 
 NAME_SECONDS = 1.5
 """Seconds that a name lookup may take. An event waits for its ack during that time."""
-KEPT_SECONDS = 3600.0
-KEPT = 5000
+CACHE_SECONDS = 3600.0
+MAX_NAMES = 5000
 DAY_SECONDS = 86_400
 
 
@@ -47,12 +47,12 @@ class UserNames:
 
     def __init__(self, api: SlackApi) -> None:
         self._api = api
-        self._known: FIFOCache[str, _Known] = FIFOCache(KEPT)
+        self._known: FIFOCache[str, _Known] = FIFOCache(MAX_NAMES)
 
     async def fetch_name(self, user: str) -> str:
         """Return the name of a person, or their id if the lookup fails. Never raises."""
         known = self._known.get(user)
-        if known is not None and time.monotonic() - known.at < KEPT_SECONDS:
+        if known is not None and time.monotonic() - known.at < CACHE_SECONDS:
             return known.name
         try:
             async with asyncio.timeout(NAME_SECONDS):

@@ -5,7 +5,6 @@ from __future__ import annotations
 __all__ = ["build_requesters", "build_votes", "end", "open_decision"]
 
 from collections.abc import Iterator
-from typing import Final
 
 from askback.domain import vote_summary
 from askback.domain.ask_policy import Who
@@ -14,11 +13,8 @@ from askback.domain.identity import Actor
 from askback.domain.outcome import Vote
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
-from askback_slack.blocks import Block, bold, runs, section, text, usergroup
-from askback_slack.card_parts import Part, Unit, list_addressees, paragraph, person, quoted
-
-ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
-VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
+from askback_slack.blocks import Block, bold, section, split_runs, text, usergroup
+from askback_slack.card_parts import Part, Unit, list_addressees, mention_person, paragraph, quote_answer
 
 
 def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
@@ -47,21 +43,27 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
 def _build_names(tally: VoteCount) -> Iterator[Block]:
     """Those who agree, on one line."""
     for number, vote in enumerate(tally.votes):
-        yield text(", " if number else f"{VOTED['approved']} ")
-        yield person(vote.by)
+        yield text(", " if number else f"{vote_summary.VOTE_MARKS['approved']} ")
+        yield mention_person(vote.by)
 
 
 def build_votes(tally: VoteCount) -> Iterator[Unit]:
     """Each vote with its option and its reason, for the record."""
     for number, vote in enumerate(tally.votes):
-        yield [*_build_vote(vote, VOTED[vote_summary.get_option_verdict(tally, vote.choice.index)], opens=number == 0)]
+        yield [
+            *_build_vote(
+                vote,
+                vote_summary.VOTE_MARKS[vote_summary.get_option_verdict(tally, vote.choice.index)],
+                opens=number == 0,
+            )
+        ]
 
 
 def end(card: Card, tally: VoteCount) -> Iterator[Block]:
     """The ending in a few words."""
     found = vote_summary.get_verdict(card, tally)
-    mark = "" if found is None else ENDED[found]
-    yield from runs(f"{mark}{vote_summary.describe_result(card, tally)}", strong=True)
+    mark = "" if found is None else vote_summary.VERDICT_ICONS[found]
+    yield from split_runs(f"{mark}{vote_summary.describe_result(card, tally)}", strong=True)
 
 
 def build_requesters(tally: VoteCount) -> Part | None:
@@ -72,13 +74,13 @@ def build_requesters(tally: VoteCount) -> Part | None:
 def _build_vote(vote: Vote, mark: str, *, opens: bool) -> Iterator[Part]:
     parts = [
         text(f"{mark}  "),
-        person(vote.by),
+        mention_person(vote.by),
         text("  "),
-        *runs(fit_line(vote.choice.label, LONGEST_NAMED), strong=True),
+        *split_runs(fit_line(vote.choice.label, LONGEST_NAMED), strong=True),
     ]
     yield from paragraph(parts, opens=opens)
     if vote.reason is not None:
-        yield from quoted(vote.reason)
+        yield from quote_answer(vote.reason)
 
 
 def _build_missing(tally: VoteCount, who: Who) -> Iterator[Block]:
@@ -86,7 +88,7 @@ def _build_missing(tally: VoteCount, who: Who) -> Iterator[Block]:
     if who.anyone:
         yield from list_addressees(who)
         return
-    people = [[person(actor)] for actor in who.people] if crowd is None else [[text(crowd)]]
+    people = [[mention_person(actor)] for actor in who.people] if crowd is None else [[text(crowd)]]
     groups = [[*([text(vote_summary.REST)] if group in tally.begun else []), usergroup(group)] for group in who.groups]
     for number, some in enumerate([*people, *groups]):
         if number:
@@ -107,4 +109,4 @@ def _build_requesters(tally: VoteCount) -> Iterator[Block]:
 
 
 def _build_name(actor: Actor) -> list[Block]:
-    return runs(actor.name, strong=True) if actor.name.strip() else [person(actor)]
+    return split_runs(actor.name, strong=True) if actor.name.strip() else [mention_person(actor)]

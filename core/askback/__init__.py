@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from askback.ports.directory import UnknownName
     from askback.ports.installed_bots import get_bot
     from askback.ports.platform import DeliveryError, RetryableError
-    from askback.runtime.app import Host, running
+    from askback.runtime.app import Host, open_host
     from askback.settings.core import Settings
     from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
     from askback.tools import QuestionTool, ToolResult, get_tool
@@ -81,7 +81,7 @@ __all__ = [
     "ask_async",
     "get_bot",
     "get_tool",
-    "running",
+    "open_host",
     "tool",
 ]
 
@@ -94,7 +94,7 @@ _HOMES = {
     "ports.installed_bots": ("get_bot",),
     "ports.directory": ("UnknownName",),
     "errors": ("AskbackError", "CallerError", "InvalidValue", "ModelError", "OperatorError", "PersonError"),
-    "runtime.app": ("Host", "running"),
+    "runtime.app": ("Host", "open_host"),
     "domain.identity": ("Actor", "MessageRef", "Place"),
     "manager": ("QuestionManager",),
     "user_tools.decorator": ("ToolContext", "tool"),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlalchemy import Connection, insert, select
 
 from askback.domain.actions import Action, Choose
-from askback.domain.ask import Ask, new_ask_id
+from askback.domain.ask import Ask, create_ask_id
 from askback.domain.ask_policy import Policy, Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
@@ -29,9 +29,9 @@ def ask_in(thread: str) -> Ask:
     """Return an open ask whose card is visible."""
     moment = utc_now()
     return Ask(
-        id=new_ask_id(),
+        id=create_ask_id(),
         place=Place(platform="slack", tenant="T0LOCAL", channel="C0LOCAL", thread=thread),
-        policy=Policy(who=Who.only(ADA)),
+        policy=Policy(who=Who.from_people(ADA)),
         interview=start_interview(FORM),
         created_at=moment,
         post_after=moment,
@@ -51,7 +51,7 @@ def put(count: int, first: int = 0) -> Callable[[Connection], list[str]]:
         copies = [
             # Each has another question, so that caches of equal texts speed up nothing.
             row
-            | {"id": new_ask_id(), "place_key": f"{row['place_key']}{at}"}
+            | {"id": create_ask_id(), "place_key": f"{row['place_key']}{at}"}
             | {"form": str(row["form"]).replace("Which colour", f"{first + at}: which colour")}
             for at in range(1, count)
         ]

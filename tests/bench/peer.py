@@ -53,11 +53,11 @@ def askback(folder: Path) -> None:
 
         async def wait() -> None:
             nonlocal went_on
-            await manager.ask(FORM, to=place, who=Who.only(ADA))
+            await manager.ask(FORM, to=place, who=Who.from_people(ADA))
             went_on = time.time()
 
         waiting = asyncio.create_task(wait())
-        while not (asked := await manager.pending(place)):  # noqa: ASYNC110 - without an event to wait for
+        while not (asked := await manager.list_open_asks(place)):  # noqa: ASYNC110 - without an event to wait for
             await asyncio.sleep(LOOK_SECONDS)
         await asyncio.sleep(LOOK_SECONDS)
         began = time.time()

@@ -54,7 +54,7 @@ async def run(bench: Bench) -> AsyncIterator[Figure]:
                 spans = []
                 for number in range(bench.times(TIMES) + bench.times(WARM, 1)):
                     card = await stage.asks()
-                    while not (ask := (await manager.pending())[0]).messages:  # noqa: ASYNC110 - the other process sends nothing
+                    while not (ask := (await manager.list_open_asks())[0]).messages:  # noqa: ASYNC110 - the other process sends nothing
                         await asyncio.sleep(LOOK_SECONDS)
                     action = answer(ask.id).evolve(actor=ask.policy.who.people[0], message=ask.messages[0])
                     began = time.time()

@@ -287,7 +287,7 @@ def _button(controls: tuple[Control, ...]) -> Control | None:
 
 
 def _body(platform: str) -> dict[str, Any]:
-    policy = Policy(who=Who.only(Actor(platform=platform, id="1000000000000000000", name="you")))
+    policy = Policy(who=Who.from_people(Actor(platform=platform, id="1000000000000000000", name="you")))
     (message,) = get_bot(platform).setup.preview(build_card(ASK_ID, start_interview(FORM), policy))
     return dict(message)
 

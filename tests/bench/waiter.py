@@ -32,8 +32,8 @@ async def main(url: str) -> None:
             print("ready", flush=True)
             while await asyncio.to_thread(sys.stdin.readline):
                 place = ask_in(uuid.uuid4().hex).place
-                waiting = asyncio.create_task(manager.ask(FORM, to=place, who=Who.only(ADA)))
-                while not (asked := await manager.pending(place)):  # noqa: ASYNC110 - without an event to wait for
+                waiting = asyncio.create_task(manager.ask(FORM, to=place, who=Who.from_people(ADA)))
+                while not (asked := await manager.list_open_asks(place)):  # noqa: ASYNC110 - without an event to wait for
                     await asyncio.sleep(LOOK_SECONDS)
                 await asyncio.sleep(LOOK_SECONDS)
                 print(asked[0].id, flush=True)

@@ -54,8 +54,8 @@ def main() -> None:
     if "RIG_CLOCK" in os.environ:
         wind(Path(os.environ["RIG_CLOCK"]))
     if "RIG_REST" in os.environ:
-        host.REST_SECONDS = float(os.environ["RIG_REST"])
-        host.LEAVE_SECONDS = host.REST_SECONDS + 3
+        host.DRAIN_SECONDS = float(os.environ["RIG_REST"])
+        host.LEAVE_SECONDS = host.DRAIN_SECONDS + 3
     if order["halt"]:
         # Outages come every few seconds here, so a call must not wait half a minute for an answer that never comes.
         app.CALL_SECONDS, api_calls.CALL_SECONDS = CALL_SECONDS, float(CALL_SECONDS)

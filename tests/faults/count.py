@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from askback.manager.refusals import NOT_SAVED, UNCERTAIN
+from askback.manager.denials import NOT_SAVED, UNCERTAIN
 from askback.store.queries.outbox_leases import LEASE_SECONDS
 from askback_sandbox.model.call_results import list_calls, refusals
 

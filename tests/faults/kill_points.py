@@ -155,7 +155,7 @@ def vote_on_approval(when: str) -> None:
 
 
 def run_approved(when: str) -> None:
-    looking, start, end = Store.next_step, Store.start_call, Store.end_call
+    looking, start, end = Store.get_next_step, Store.start_call, Store.end_call
     approved: set[str] = set()
     begun: set[str] = set()
 
@@ -186,7 +186,7 @@ def run_approved(when: str) -> None:
             reached()
         return ended
 
-    Store.next_step = looked  # type: ignore[method-assign]
+    Store.get_next_step = looked  # type: ignore[method-assign]
     Store.start_call = starting  # type: ignore[method-assign]
     Store.end_call = ending  # type: ignore[method-assign]
 

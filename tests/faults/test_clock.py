@@ -68,7 +68,7 @@ def board() -> Board:
 
 
 def asking(one: Engine, **more: object) -> asyncio.Task[Outcome]:
-    return asyncio.create_task(one.manager.ask(FORM, to=HERE, who=Who.only(ANN), **more))  # type: ignore[arg-type]
+    return asyncio.create_task(one.manager.ask(FORM, to=HERE, who=Who.from_people(ANN), **more))  # type: ignore[arg-type]
 
 
 async def drop(*tasks: asyncio.Task[Outcome]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from askback.manager.refusals import NOT_SAVED, UNCERTAIN
+from askback.manager.denials import NOT_SAVED, UNCERTAIN
 
 from . import reminding
 from .approving import APPROVE, DENY, QUORUM

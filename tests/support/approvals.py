@@ -17,8 +17,8 @@ from support.engine import ANN, BEN, Board, Engine, last_request, results
 
 APPROVE, DENY, ALWAYS = Choose(index=0), Choose(index=1), Choose(index=2)
 CID = Actor(platform="board", tenant="T1", id="U3", name="Cid")
-TEAM = ApprovalRules(approvers={"board": Who.only(BEN, CID)})
-PAIR = ApprovalRules(approvers={"board": Who.only(ANN, BEN, CID)}, quorum=2)
+TEAM = ApprovalRules(approvers={"board": Who.from_people(BEN, CID)})
+PAIR = ApprovalRules(approvers={"board": Who.from_people(ANN, BEN, CID)}, quorum=2)
 
 
 class Deploying:

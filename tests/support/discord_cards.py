@@ -27,7 +27,7 @@ from support.discord_markdown import read, seen
 ASK = "Abc-_0123456789Abc-_01"
 ADA = Actor(platform="discord", id="100000000000000001", name="Ada")
 NOW = datetime(2026, 11, 20, 15, 2, tzinfo=UTC)
-POLICY = Policy(who=Who.only(ADA))
+POLICY = Policy(who=Who.from_people(ADA))
 OPENAPI = Path(__file__).parents[3] / "shared/schemas/discord-openapi.json"
 Body = dict[str, Any]
 HOSTILE = st.text(

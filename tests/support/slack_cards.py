@@ -26,7 +26,7 @@ from askback_slack.render import SlackMessage
 ASK = "Abc-_0123456789Abc-_01"
 ADA = Actor(platform="slack", id="U0ADA", tenant="T1", name="Ada")
 NOW = datetime(2026, 11, 20, 15, 2, tzinfo=UTC)
-POLICY = Policy(who=Who.only(ADA))
+POLICY = Policy(who=Who.from_people(ADA))
 
 
 def options(count: int, label: str = "Option {}", **more: Any) -> tuple[Option, ...]:

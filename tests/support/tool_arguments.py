@@ -59,7 +59,7 @@ def build_approval_card(data: JsonValue, approver: Actor, *, vote: int | None = 
     if vote is not None:
         operation = Choose(index=vote, reason="So.")
         at = apply_vote(at, RULES, Action(ask_id=ASK, actor=approver, at=NOW, step=at.step, operation=operation))
-    return build_card(ASK, at, Policy(who=Who.only(approver), approval=RULES))
+    return build_card(ASK, at, Policy(who=Who.from_people(approver), approval=RULES))
 
 
 def get_arguments(card: Card) -> Arguments:

@@ -19,7 +19,7 @@ def test_every_public_name_is_there_and_listed() -> None:
     for name in askback.__all__:
         assert getattr(askback, name) is not None
     assert dir(askback) == sorted(askback.__all__)
-    assert {"Form", "Question", "Option", "Outcome", "Place", "Who", "running", "get_bot"} <= set(askback.__all__)
+    assert {"Form", "Question", "Option", "Outcome", "Place", "Who", "open_host", "get_bot"} <= set(askback.__all__)
 
 
 ROOT = Path(__file__).parents[2]

@@ -58,7 +58,7 @@ class ApprovalRules:
     def build_policy(self, conversation: Conversation, requesters: tuple[Actor, ...], subject: str) -> Policy:
         """Return the policy for a call. Raises `CallerError` if the setting names no approvers on this platform."""
         platform, starter = conversation.place.platform, conversation.starter
-        who = self.approvers.get(platform) if self.approvers else Who.only(starter)
+        who = self.approvers.get(platform) if self.approvers else Who.from_people(starter)
         if who is None:
             raise CallerError(f"The setting “approvers” lists no one on {platform}. Add approvers for this platform.")
         decides = Approval(
@@ -119,7 +119,7 @@ def request_approval(
         if short is not None:  # reported first, since asking in another place would not help either
             return _fail_for_shortage(call, short)
         policy.check(form)
-        unseen = None if requested.alone is None else policy.find_refusal_alone(requested.alone)
+        unseen = None if requested.alone is None else policy.find_sole_viewer_problem(requested.alone)
         if unseen is not None:
             return _fail_for_place(call, unseen)
         ask = build_ask(
@@ -142,16 +142,16 @@ def _find_standing_approval(requested: ApprovalContext, policy: Policy, quorum: 
     """
     for ask in reversed(requested.settled):
         by = tuple(
-            _with_current_groups(person, requested.givers)
+            _refresh_groups(person, requested.givers)
             for person in deduplicate_accounts(approval.list_standing_approvers(ask))
         )
-        enough = len(by) >= quorum and not any(map(policy.find_refusal, by))
+        enough = len(by) >= quorum and not any(map(policy.explain_denial, by))
         if enough and approval.is_allowed(ask, call.tool, call.input, own=False):
             return ask
     return None
 
 
-def _with_current_groups(person: Actor, givers: tuple[Actor, ...]) -> Actor:
+def _refresh_groups(person: Actor, givers: tuple[Actor, ...]) -> Actor:
     """Return the person with their current groups, since a group that they have left gives them no vote."""
     return next((giver for giver in givers if giver.is_same_person(person)), person.evolve(groups=()))
 

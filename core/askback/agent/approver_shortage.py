@@ -16,7 +16,7 @@ NAMED = 5
 
 
 class UnreadableGroup(Value):
-    """A group whose members the platform refuses to tell for good."""
+    """A group whose members the platform never tells."""
 
     id: str
     why: str
@@ -104,9 +104,9 @@ def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, GroupMem
                 authors=others,
                 can_restart=afresh >= needed,
                 unreadable=tuple(
-                    UnreadableGroup(id=name, why=group.refused, later=name not in policy.who.groups)
+                    UnreadableGroup(id=name, why=group.unreadable, later=name not in policy.who.groups)
                     for name, group in groups.items()
-                    if group.refused is not None
+                    if group.unreadable is not None
                 ),
             )
     return None

@@ -68,7 +68,7 @@ class Addressees(Value):
             raise ModelError(f"The question was not asked, because nobody can answer here: {self.problem}")
         if not names:
             return policy.evolve(who=self.audience, within=self.within)
-        return policy.evolve(who=Who.only(*find_people(names, self.people)), within=self.within or self.audience)
+        return policy.evolve(who=Who.from_people(*find_people(names, self.people)), within=self.within or self.audience)
 
 
 NO_ADDRESSEES = Addressees(problem="nobody is asked.")
@@ -97,19 +97,19 @@ def resolve_addressees(
         return Addressees(problem=empty)
     if sole_viewer is not None:
         if answerers.kind == "given":
-            if not who.includes(sole_viewer):
+            if not who.contains(sole_viewer):
                 return Addressees(problem=NOT_VISIBLE_TEXT)
             within = who
-        who = Who.only(conversation.starter)
+        who = Who.from_people(conversation.starter)
     # The manager checks access to the bot when a person acts, so this code assumes it.
-    reachable = (one for one in people if who.includes(one, people, admitted=True))
+    reachable = (one for one in people if who.contains(one, people, admitted=True))
     return Addressees(audience=who, people=tuple(reachable), within=within)
 
 
 def _describe_empty_groups(groups: tuple[str, ...], members: Mapping[str, GroupMembers]) -> str | None:
     """Return the reason why no member of these groups can answer. None means that somebody may, or that it is unknown.
 
-    The platform confirms the person's groups with each answer, so a group that it refuses to read for good has nobody.
+    The platform confirms the person's groups with each answer, so a group that nobody can ever read has nobody.
     """
     known = {group: members[group] for group in groups if group in members}
     if not groups or len(known) < len(groups) or any(group.people or group.others for group in known.values()):
@@ -117,8 +117,8 @@ def _describe_empty_groups(groups: tuple[str, ...], members: Mapping[str, GroupM
     groups_named = f"the group{'' if len(groups) == 1 else 's'} {', '.join(groups)}"
     reasons = (
         f"Nobody is in the group {name}."
-        if group.refused is None
-        else f"I cannot read the group {name}: {group.refused}"
+        if group.unreadable is None
+        else f"I cannot read the group {name}: {group.unreadable}"
         for name, group in known.items()
     )
     setting = f"the setting “answerers” lists only {groups_named}, and my operator can change it."
@@ -130,7 +130,7 @@ def _resolve_audience(answerers: Answerers, conversation: Conversation) -> Who |
         case "given":
             return answerers.by_platform.get(conversation.place.platform)
         case "starter":
-            return Who.only(conversation.starter)
+            return Who.from_people(conversation.starter)
         case "participants" | "allowed" as open_to:
             return Who(people=(conversation.starter,), open_to=open_to)
 

@@ -26,8 +26,8 @@ from askback.agent.tool_calls import ToolCallHandler, fail_excess_questions
 from askback.agent.tool_runner import ToolRunner
 from askback.agent.transcript import (
     count_rounds_alone,
+    replace_call_ids,
     to_api_messages,
-    with_new_ids,
 )
 from askback.agent.turn_end import TurnEndBuilder
 from askback.agent.turn_input import build_omission_notice, compose_message
@@ -121,7 +121,7 @@ class Agent:
 
     async def _run_step(self, conversation_id: str, slot: Slot) -> bool:
         """Take one turn. Return False if there is nothing to do for now."""
-        step = await self._store.next_step(conversation_id)
+        step = await self._store.get_next_step(conversation_id)
         if step.calls is not None:
             await self._run_tools(step.calls, slot)
         await slot.acquire()
@@ -137,9 +137,9 @@ class Agent:
         )
         if turn is None:
             # There is still work if people approved a call after the tools ran.
-            return (await self._store.next_step(conversation_id)).calls is not None
+            return (await self._store.get_next_step(conversation_id)).calls is not None
         if count_rounds_alone(turn.history) >= self._settings.rounds:
-            await self._rest(
+            await self._end_with_notice(
                 turn,
                 f"I have called the model {self._settings.rounds} times without a message from you. "
                 "Write “continue” and I will.",
@@ -150,7 +150,7 @@ class Agent:
         try:
             grant = await reservation.reserve()
             if not grant.tokens:
-                await (self._rest(turn, grant.problem) if grant.problem else self._wait(conversation_id))
+                await (self._end_with_notice(turn, grant.problem) if grant.problem else self._wait(conversation_id))
                 return False
             if grant.output_tokens < request.max_tokens:
                 request = request.evolve(max_tokens=grant.output_tokens, is_rationed=True)
@@ -158,7 +158,7 @@ class Agent:
             with telemetry.trace_turn(turn.conversation.trace, answers, resumed=turn.resumed):
                 for call, ask in answered:
                     telemetry.record_tool_result(call.tool, ask.status, ask.trace)
-                await self._take(turn, request, reservation)
+                await self._call_model(turn, request, reservation)
         except TurnTakenOver:
             log.warning(
                 "Dropped a turn: another process has taken it over.",
@@ -187,13 +187,13 @@ class Agent:
         if await self._store.has_open_asks(work.conversation.id):
             self._set_status(work.conversation, "waiting")
 
-    async def _rest(self, turn: Turn, problem: str) -> None:
+    async def _end_with_notice(self, turn: Turn, problem: str) -> None:
         """Tell people why no further turn follows. The model gets their messages together with their next one."""
         notice = OutgoingMessage(target=f"rest:{turn.text_name}", text=problem, markdown=False)
         end = TurnEnd(
             conversation_id=turn.conversation.id,
             notice=notice,
-            rest=True,
+            waits_for_person=True,
             stops=turn.conversation.stops,
             after=turn.history[-1].seq,
         )
@@ -216,7 +216,7 @@ class Agent:
         if platform is not None:
             platform.set_status(conversation.place, status, conversation.starter)
 
-    async def _take(self, turn: Turn, request: ModelRequest, reservation: Reservation) -> None:
+    async def _call_model(self, turn: Turn, request: ModelRequest, reservation: Reservation) -> None:
         conversation = turn.conversation
         platform = self._platforms[conversation.place.platform]
         self._set_status(conversation, "working")
@@ -227,7 +227,7 @@ class Agent:
             text = TurnText(self._store, turn, stream, reservation.adjust)
             try:
                 response = await stream_response(await self._client(), request, text.follow, reservation.meter)
-                end = await self._ends.build(turn, with_new_ids(response, turn.history), stream.messages)
+                end = await self._ends.build(turn, replace_call_ids(response, turn.history), stream.messages)
                 end = end.evolve(tokens=reservation.meter.total_tokens, reservation=reservation.id)
                 if end.outgoing is None:
                     # Before the commit, because no process looks for a placeholder of a turn that has ended.

@@ -75,9 +75,9 @@ class TokenMeter:
     def add_event(self, event: Any) -> None:
         """Count the tokens and characters that an event of the stream reports."""
         if event.type == "message_start":
-            self._use(event.message.usage)
+            self._record_usage(event.message.usage)
         elif event.type == "message_delta":
-            self._use(event.usage)
+            self._record_usage(event.usage)
             self._characters = 0
         elif event.type == "content_block_start":
             self._is_compacting |= event.content_block.type == "compaction"
@@ -85,7 +85,7 @@ class TokenMeter:
             parts = (getattr(event.delta, name, None) for name in ("text", "partial_json", "thinking", "content"))
             self._characters += sum(len(part) for part in parts if isinstance(part, str))
 
-    def _use(self, usage: Any) -> None:
+    def _record_usage(self, usage: Any) -> None:
         """Take over the service's figures: totals of the answer so far. Input figures come only if they have
         changed."""
         self._has_usage = True

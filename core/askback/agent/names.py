@@ -42,11 +42,11 @@ class NameFormatter:
         self._known: dict[_Account, Actor] = {}
         for person in known:
             self._known.setdefault(_get_account(person), person)
-            self._accounts.setdefault(_look(person.name), set()).add(_get_account(person))
+            self._accounts.setdefault(_compute_shape(person.name), set()).add(_get_account(person))
         self._writers: set[_Account] = set()
         for person in writers:
             self._writers.add(_get_account(person))
-            self._accounts.setdefault(_look(person.name), set()).add(_get_account(person))
+            self._accounts.setdefault(_compute_shape(person.name), set()).add(_get_account(person))
 
     def format_name(self, person: Actor) -> str:
         """Return the name, followed by the id if the name alone may mislead.
@@ -61,7 +61,7 @@ class NameFormatter:
             return person.id
         if len(line) > LONGEST:
             line = f"{line[:LONGEST]}…"
-        alike = self._accounts.get(_look(name), set()) - {account}
+        alike = self._accounts.get(_compute_shape(name), set()) - {account}
         return f"{line} ({person.id})" if alike or _is_misleading(name) else line
 
 
@@ -70,10 +70,10 @@ def _get_account(person: Actor) -> _Account:
 
 
 def _is_misleading(name: str) -> bool:
-    return bool(_MISLEADING.search(name)) or not name.isprintable() or not _look(name)
+    return bool(_MISLEADING.search(name)) or not name.isprintable() or not _compute_shape(name)
 
 
-def _look(name: str) -> str:
+def _compute_shape(name: str) -> str:
     """Return the shape of a name, which is equal for names that look alike."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
     return "".join(letter for letter in plain.translate(_ALIKE) if letter.isalnum())

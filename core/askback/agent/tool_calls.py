@@ -53,7 +53,7 @@ class ToolCallHandler:
         self.definitions = definitions + toolbox.definitions
         """The tool definitions that the model gets."""
 
-    def need_approval(self, blocks: Iterable[Mapping[str, JsonValue]]) -> bool:
+    def needs_approval(self, blocks: Iterable[Mapping[str, JsonValue]]) -> bool:
         """Return True if people have to approve any of these calls."""
         return any(self._toolbox.needs_approval(str(block["name"])) for block in blocks)
 
@@ -106,8 +106,8 @@ class ToolCallHandler:
         question = self._questions.get(call.tool)
         if question is None:
             return call.evolve(result=f"{problem}. Call it again like that.", is_error=True)
-        refusal = question.error_result(ModelError(problem, example=question.example))
-        return call.evolve(result=refusal.text, is_error=True)
+        rejection = question.build_error_result(ModelError(problem, example=question.example))
+        return call.evolve(result=rejection.text, is_error=True)
 
     def _prepare_question(
         self, tool: QuestionTool[ToolInput], conversation: Conversation, call: ToolCall, addressees: Addressees
@@ -118,14 +118,14 @@ class ToolCallHandler:
         try:
             form = tool.parse(call.input)
             alike = build_policy(addressees.audience, self._timeout)
-            policy = addressees.to_policy(alike, tool.addressees(call.input))
+            policy = addressees.to_policy(alike, tool.parse_addressees(call.input))
         except ModelError as error:
-            refusal = tool.error_result(error)
+            rejection = tool.build_error_result(error)
             log.warning(
                 "Rejected a question of the model: its input does not fit the tool. The model gets the errors.",
-                extra={"action": "question_refused", "tool": tool.name, "conversation_id": conversation.id},
+                extra={"action": "question_rejected", "tool": tool.name, "conversation_id": conversation.id},
             )
-            return call.evolve(result=refusal.text, is_error=refusal.is_error)
+            return call.evolve(result=rejection.text, is_error=rejection.is_error)
         ask = build_ask(
             form,
             to=conversation.place,
@@ -154,12 +154,12 @@ class ToolCallHandler:
             # An approved call has run and has its own result.
             if call.result is not None:
                 return call.result, call.is_error
-            return approval.describe_refusal(call.tool, outcome, namer.format_name), True
+            return approval.describe_unapproved(call.tool, outcome, namer.format_name), True
         question = self._questions.get(call.tool)
         if question is None:
             # The question was asked when ASKBACK_TOOLS still listed this tool. The model gets the answer anyway.
             return outcome.model_dump_json(include={"status", "answers", "reason"}), call.is_error
-        result = question.result(call.input, outcome)
+        result = question.build_result(call.input, outcome)
         return result.text, result.is_error
 
 

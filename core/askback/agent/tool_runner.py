@@ -58,8 +58,8 @@ RESULT_LIMIT = 100_000
 class ToolRunnerState:
     """The state of a process's tools, in words for the operator."""
 
-    refusal_reason: str | None = None
-    """The reason the runner refuses calls; None if it accepts them."""
+    rejection_reason: str | None = None
+    """The reason the runner rejects calls; None if it accepts them."""
     blocked_loops: tuple[str, ...] = ()
     """The activity of each blocked event loop."""
 
@@ -251,7 +251,7 @@ class ToolRunner:
                 target=f"interrupted:{work.conversation.id}:{call.tool_use_id}",
                 text=sentence,
                 markdown=False,
-                mention=Who.only(*voters) if voters else None,
+                mention=Who.from_people(*voters) if voters else None,
                 reply_to=None if ask is None else next(iter(ask.messages), None),
             ),
         )
@@ -345,7 +345,7 @@ def _log(ended: CallEnd, fields: dict[str, object]) -> None:
         what = (type(ended.error), ended.error, ended.error.__traceback__)
         log.error("A tool failed; the model gets the error.", exc_info=what, extra={"action": "tool_failed", **fields})
     elif ended.is_invalid_input:
-        log.warning("A tool was not run: the model's input is invalid.", extra={"action": "tool_refused", **fields})
+        log.warning("A tool was not run: the model's input is invalid.", extra={"action": "tool_rejected", **fields})
     else:
         log.info("A tool ran.", extra={"action": "tool_ran", **fields})
 

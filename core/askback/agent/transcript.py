@@ -1,6 +1,6 @@
 """The transcript in the format of the Messages API.
 
-The API permanently refuses a history once one message in it is wrong. Examples are repeated ids, ids with characters
+The API permanently rejects a history once one message in it is wrong. Examples are repeated ids, ids with characters
 that it does not allow, inputs that are not objects, and results after texts. So this module corrects messages before
 the API gets them.
 """
@@ -13,9 +13,9 @@ __all__ = [
     "render_message",
     "render_stop_note",
     "render_unshown_note",
+    "replace_call_ids",
     "to_api_blocks",
     "to_api_messages",
-    "with_new_ids",
 ]
 
 import re
@@ -45,10 +45,10 @@ UNSHOWN: Final = "People could not see your text "
 OMITTED_MESSAGES_TEXT: Final = "Left out: {} from before by people who may not talk with you."
 
 
-def with_new_ids(response: ModelResponse, history: tuple[Message, ...]) -> ModelResponse:
+def replace_call_ids(response: ModelResponse, history: tuple[Message, ...]) -> ModelResponse:
     """Return the turn with new ids for calls whose ids occurred before or are invalid.
 
-    The API refuses such ids, and with them the whole conversation from then on.
+    The API rejects such ids, and with them the whole conversation from then on.
     """
     seen = {str(block["id"]) for message in history for block in message.content if block.get("type") == "tool_use"}
     content: list[dict[str, JsonValue]] = []
@@ -62,7 +62,7 @@ def with_new_ids(response: ModelResponse, history: tuple[Message, ...]) -> Model
 
 
 def to_api_blocks(content: Blocks) -> Blocks:
-    """Return the model's blocks as the API accepts them back. It refuses inputs that are not objects, and some
+    """Return the model's blocks as the API accepts them back. It rejects inputs that are not objects, and some
     names."""
     return tuple(_sanitize_call(block) if block.get("type") == "tool_use" else block for block in content)
 

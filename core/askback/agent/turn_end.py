@@ -56,7 +56,7 @@ class TurnEndBuilder:
 
     async def _load_approval_context(self, turn: Turn, response: ModelResponse) -> ApprovalContext:
         """Collect the facts that the approval of a turn's calls depends on; empty if no call needs approval."""
-        if not self._calls.need_approval(response.calls):
+        if not self._calls.needs_approval(response.calls):
             return ApprovalContext()
         place, starter = turn.conversation.place, turn.conversation.starter
         tools = frozenset(str(block["name"]) for block in response.calls)
@@ -118,8 +118,8 @@ class TurnEndBuilder:
         )
         # Calls that failed at once go straight back to the model. This must not repeat without end.
         is_failed = bool(calls) and all(call.result is not None for call in calls)
-        rest = _count_in_a_row(self._failures, conversation.id, is_failed) >= MAX_FAILED_TURNS
-        if rest:
+        is_stuck = _count_in_a_row(self._failures, conversation.id, is_failed) >= MAX_FAILED_TURNS
+        if is_stuck:
             del self._failures[conversation.id]
             problem = "I tried several times to ask you something, and failed. Write “try again” and I will."
         notices = dict.fromkeys(text for text in (problem, *(call.notice for call in calls)) if text is not None)
@@ -136,7 +136,7 @@ class TurnEndBuilder:
             notice=notice,
             forget=response.forget,
             again=response.paused and not stuck,
-            rest=rest,
+            waits_for_person=is_stuck,
             stops=conversation.stops,
             after=turn.history[-1].seq,
         )

@@ -14,7 +14,9 @@ from askback.domain.identity import deduplicate_accounts
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Message, TurnInput
 
-OMITTED_MESSAGES_TEXT = "I have not read {} here, because the authors may not talk with me. My operator can allow them."
+OMITTED_MESSAGES_NOTICE = (
+    "I have not read {} here, because the authors may not talk with me. My operator can allow them."
+)
 
 
 def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnInput) -> Message:
@@ -46,7 +48,7 @@ def build_omission_notice(conversation_id: str, earlier: ThreadHistory) -> Outgo
     """Return the notice to people about messages that the model has not read; None if there are none."""
     if not earlier.omitted_count:
         return None
-    text = OMITTED_MESSAGES_TEXT.format(
+    text = OMITTED_MESSAGES_NOTICE.format(
         "1 message" if earlier.omitted_count == 1 else f"{earlier.omitted_count} messages"
     )
     return OutgoingMessage(target=f"left_out:{conversation_id}", text=text, markdown=False)

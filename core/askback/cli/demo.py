@@ -21,7 +21,7 @@ from askback.errors import OperatorError
 from askback.observability.logs import configure_logging
 from askback.ports.bot import Bot
 from askback.ports.installed_bots import load_bots
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback.settings.core import Settings
 from askback.settings.environment import check_environment
 from askback.settings.loader import load
@@ -104,7 +104,7 @@ async def run_demo(
             configure_logging(level, settings.log_format)
             # A scenario answers faster than people do, so the pause between questions would only slow it down.
             limits = Limits(seconds_between_asks=0) if play else None
-            async with running(list(chosen.values()), settings, limits=limits):
+            async with open_host(list(chosen.values()), settings, limits=limits):
                 if play:
                     return await _play(services, file, chosen, console)
                 names = [name.title() for name in chosen]

@@ -124,7 +124,7 @@ def _check_alone(
     """Raise `CallerError` unless this person could decide alone: only they see the question."""
     groups = (one.group for one in named if one is not None and person.id in (one.members or ()))
     person = person.evolve(groups=tuple(group for group in groups if group is not None))
-    why = Policy(who=build_who(named), approval=approval).find_refusal_alone(person)
+    why = Policy(who=build_who(named), approval=approval).find_sole_viewer_problem(person)
     if why is not None:
         raise CallerError(
             f"Nobody could decide this: {why}. Use {terms.name('to')} to ask in a channel that they can see, or let "

@@ -50,7 +50,7 @@ def check_names(known: Ask, wanted: Prepared, terms: Terms) -> None:
         )
     now, before = wanted.who, known.policy.everybody
     for others in wanted.escalate.values():
-        now = now.with_others(others)
+        now = now.merge(others)
     if _get_ids(now) != _get_ids(before):
         both = f"{terms.name('approvers')} and {terms.name('escalate')}"
         raise CallerError(f"{asked} of other people ({format_people(before)}) than {both} name now. {OWN_KEY}")
@@ -74,12 +74,12 @@ def _normalize_rules(approval: Approval | None, options: tuple[Option, ...]) -> 
     if approval is None:
         return None
     # Asks of releases without named "yes" options store none, but may have one.
-    approving = tuple(sorted(option.value for option in options if approval.approves(option, options)))
+    approving = tuple(sorted(option.value for option in options if approval.is_approving(option, options)))
     return approval.evolve(requesters=(), refusing=tuple(sorted(approval.refusing)), approving=approving)
 
 
 def _get_requesters(approval: Approval | None) -> Who | None:
-    return Who.only(*approval.requesters) if approval is not None and approval.requesters else None
+    return Who.from_people(*approval.requesters) if approval is not None and approval.requesters else None
 
 
 def _get_ids(who: Who | None) -> tuple[frozenset[str], frozenset[str], bool]:

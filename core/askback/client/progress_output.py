@@ -42,7 +42,7 @@ class TerminalProgress(Progress):
         self._write(f"Waiting for {_format_approvers(ask, asked)} {_format_deadline(ask.policy.deadline)}.")
         approval, options = ask.policy.approval, ask.interview.form.questions[0].options
         if approval is not None and approval.refusing and not list_approving_labels(ask):
-            others = " and ".join(to_terminal_text(one.label) for one in options if not approval.refuses(one))
+            others = " and ".join(to_terminal_text(one.label) for one in options if not approval.is_refusing(one))
             self._write(f"No option is a “yes”, so {others} all exit with 0. Name those that approve with --yes.")
 
     def on_change(self, ask: Ask) -> None:

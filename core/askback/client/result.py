@@ -92,7 +92,7 @@ def get_outcome(ask: Ask) -> AskOutcome | None:
 def list_approving_labels(ask: Ask) -> tuple[str, ...]:
     """Return the labels of the options that mean "yes"."""
     approval, options = ask.policy.approval, ask.interview.form.questions[0].options
-    return () if approval is None else tuple(one.label for one in options if approval.approves(one, options))
+    return () if approval is None else tuple(one.label for one in options if approval.is_approving(one, options))
 
 
 def exit_code(outcome: AskOutcome) -> int:

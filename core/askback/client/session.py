@@ -23,7 +23,7 @@ from askback.manager import QuestionManager
 from askback.manager.callers import Callers
 from askback.ports.bot import Bot
 from askback.ports.installed_bots import get_bot, load_bots
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback.runtime.shutdown import end_tasks
 from askback.settings.core import Settings
 from askback.store.external_access import (
@@ -269,7 +269,7 @@ class AskSession:
             # While this process holds the file, no other can serve it. So serve the other platforms' questions, too.
             serving += [other for other in load_bots().values() if other.name != bot.name and _is_whole(other)]
         try:
-            async with running(serving, self._settings, agent=False, holder=ASKING) as host:
+            async with open_host(serving, self._settings, agent=False, holder=ASKING) as host:
                 host.store.subscribe(self._on_event)
                 async with self._offer(_OwnBot(host.manager)):
                     if await self._stay_until(self._has_company):

@@ -149,14 +149,14 @@ def _apply_to_question(interview: Interview, operation: Operation, action: Actio
         case Choose(index=index):
             _require(not question.multi_select and 0 <= index < len(question.options), "There is no such option.")
             chosen = interview.draft.evolve(chosen=(index,), text=None, unsent=None)
-            return _advance(_put(interview, chosen), action)
+            return _advance(_replace_draft(interview, chosen), action)
         case Select():
             _require(question.multi_select, "Only one of these options can be chosen.")
             return _select(interview, operation, action)
         case SubmitText(text=text):
             return _write(interview, text, action)
         case ClearText():
-            return _put(interview, interview.draft.evolve(text=None, unsent=None))
+            return _replace_draft(interview, interview.draft.evolve(text=None, unsent=None))
         case Submit():
             _require(
                 interview.form.is_single,
@@ -200,9 +200,9 @@ def _write(interview: Interview, text: str, action: Action) -> Interview:
     question, draft = interview.question, interview.draft
     _require(question.allow_custom, "Please choose one of the options: this question takes no written answer.")
     if question.rules.find_problem(text) is not None:
-        return _put(interview, draft.evolve(unsent=text))
+        return _replace_draft(interview, draft.evolve(unsent=text))
     kept = draft.chosen if question.multi_select else ()
-    written = _put(interview, draft.evolve(chosen=kept, text=text.strip(), unsent=None))
+    written = _replace_draft(interview, draft.evolve(chosen=kept, text=text.strip(), unsent=None))
     return written if question.multi_select and question.options else _advance(written, action)
 
 
@@ -230,7 +230,7 @@ def _select(interview: Interview, operation: Select, action: Action) -> Intervie
     marks[who, revision] = SelectionSnapshot(
         who=who, revision=revision, order=operation.order, chosen=tuple(sorted(shown))
     )
-    return _put(interview, draft.evolve(chosen=chosen, marks=tuple(marks.values())[-KEPT_MARKS:]))
+    return _replace_draft(interview, draft.evolve(chosen=chosen, marks=tuple(marks.values())[-KEPT_MARKS:]))
 
 
 def _submit(interview: Interview, action: Action) -> Interview:
@@ -271,21 +271,21 @@ def _move_to_next(interview: Interview) -> Interview:
 
 
 def _move(interview: Interview, current: int, phase: Phase) -> Interview:
-    left = _with_draft(interview, interview.current, interview.draft.evolve(marks=()))
-    come = _with_draft(left, current, left.drafts[current].evolve(seen=True))
+    left = _set_draft(interview, interview.current, interview.draft.evolve(marks=()))
+    come = _set_draft(left, current, left.drafts[current].evolve(seen=True))
     return come.evolve(current=current, phase=phase, step=interview.step + 1, revision=interview.revision + 1)
 
 
-def _put(interview: Interview, draft: Draft) -> Interview:
+def _replace_draft(interview: Interview, draft: Draft) -> Interview:
     """Replace the draft of the current question. If only invisible marks changed, the revision stays."""
     if draft == interview.draft:
         return interview
     unseen = {"marks": ()}
     seen = draft.__dict__ | unseen != interview.draft.__dict__ | unseen
-    return _with_draft(interview, interview.current, draft, revision=interview.revision + seen)
+    return _set_draft(interview, interview.current, draft, revision=interview.revision + seen)
 
 
-def _with_draft(interview: Interview, index: int, draft: Draft, **changes: int) -> Interview:
+def _set_draft(interview: Interview, index: int, draft: Draft, **changes: int) -> Interview:
     return interview.evolve(drafts=(*interview.drafts[:index], draft, *interview.drafts[index + 1 :]), **changes)
 
 

@@ -12,7 +12,7 @@ __all__ = [
     "DENY",
     "build_form",
     "compute_digest",
-    "describe_refusal",
+    "describe_unapproved",
     "is_allowed",
     "is_approval",
     "is_approved",
@@ -118,7 +118,7 @@ def list_standing_approvers(ask: Ask) -> tuple[Actor, ...]:
     return () if ask.outcome is None else tuple(vote.by for vote in ask.outcome.votes if vote.choice.value == ALWAYS)
 
 
-def describe_refusal(tool: str, outcome: Outcome, name: Callable[[Actor], str]) -> str:
+def describe_unapproved(tool: str, outcome: Outcome, name: Callable[[Actor], str]) -> str:
     """Return the reason why a call did not run, in words for a model. `name` returns a person's name for the model."""
     match outcome.status:
         case "answered":

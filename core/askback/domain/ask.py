@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Admits", "Ask", "check_key", "new_ask_id"]
+__all__ = ["AdmissionCheck", "Ask", "check_key", "create_ask_id"]
 
 import secrets
 from collections.abc import Callable
@@ -17,14 +17,14 @@ from askback.domain.outcome import Outcome, OutcomeStatus
 from askback.errors import CallerError
 from askback.internal.values import Value
 
-Admits = Callable[[Actor, Place], bool]
+AdmissionCheck = Callable[[Actor, Place], bool]
 """A function that returns True if the access rules let a person talk to the bot in a place. It does no I/O."""
 
 LONGEST_KEY = 500
 """Maximum number of characters in a key. Every supported database can index that many."""
 
 
-def new_ask_id() -> str:
+def create_ask_id() -> str:
     """Return 128 random bits as 22 characters, so that ids of asks cannot be guessed."""
     return secrets.token_urlsafe(16)
 
@@ -65,17 +65,17 @@ class Ask(Value):
     participants: tuple[Actor, ...] = ()
     """Everyone who has written in its conversation, if the policy needs them. Loaded with the ask, not stored."""
 
-    def find_refusal(self, actor: Actor, admits: Admits) -> str | None:
+    def explain_denial(self, actor: Actor, is_admitted: AdmissionCheck) -> str | None:
         """Return the reason why this person may not act on it, in words for them. None means they may."""
-        denied = self.find_denial(actor, admits)
+        denied = self.find_denial(actor, is_admitted)
         return None if denied is None else self.policy.format_denial(denied)
 
-    def find_denial(self, actor: Actor, admits: Admits) -> Denied | None:
+    def find_denial(self, actor: Actor, is_admitted: AdmissionCheck) -> Denied | None:
         """Return the reason why this person may not act on it, for programs. None means they may."""
-        admitted = self.policy.is_admission_needed and admits(actor, self.place)
+        admitted = self.policy.is_admission_needed and is_admitted(actor, self.place)
         return self.policy.find_denial(actor, self.participants, admitted=admitted)
 
-    def with_participant(self, author: Actor) -> Ask:
+    def add_participant(self, author: Actor) -> Ask:
         """Return the same ask after this person wrote in its conversation."""
         if not self.policy.is_for_participants:
             return self

@@ -29,7 +29,7 @@ class AskFilter(Value):
     since: AwareDatetime | None = None
     """The earliest time of asking."""
 
-    def includes(self, ask: Ask) -> bool:
+    def matches(self, ask: Ask) -> bool:
         """Return True if a question is wanted."""
         place = ask.place
         return (

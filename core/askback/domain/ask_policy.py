@@ -42,13 +42,13 @@ NOT_ASKED = "Only the people named on the card can answer this."
 NOT_TAKING_PART = "Only people who have written in this thread can answer. Write something here, then click again."
 NOT_ADMITTED = "You may not talk with me, so you cannot answer this. My operator can allow it."
 NAMED = 3
-"""Maximum number of people that a refusal names."""
+"""Maximum number of people that a denial names."""
 OWN_REQUEST = "This is your own request, or it follows what you wrote, so others decide. Your click changed nothing."
 OWN_CALL = (
     f"{OWN_REQUEST} If nobody else is left, my operator can change that: the settings are “approvers” and "
     "“approval_own”."
 )
-"""The refusal about a tool call, which settings are about."""
+"""The denial about a tool call, which settings are about."""
 
 
 class Who(Value):
@@ -69,11 +69,11 @@ class Who(Value):
         return self
 
     @classmethod
-    def only(cls, *people: Actor) -> Self:
+    def from_people(cls, *people: Actor) -> Self:
         """Return a value with only these people."""
         return cls(people=people)
 
-    def includes(self, actor: Actor, participants: Iterable[Actor] = (), *, admitted: bool = False) -> bool:
+    def contains(self, actor: Actor, participants: Iterable[Actor] = (), *, admitted: bool = False) -> bool:
         """Return True if this person is among them. A group counts only if `actor.groups` contains it.
 
         `participants` are all who have written in the thread. `admitted` says that the access rules let this person
@@ -85,9 +85,9 @@ class Who(Value):
             return False
         if self.open_to == "allowed" or (self.open_to == "participants" and _is_among(actor, tuple(participants))):
             return True
-        return self.names(actor)
+        return self.is_asked(actor)
 
-    def names(self, actor: Actor) -> bool:
+    def is_asked(self, actor: Actor) -> bool:
         """Return True if this person is asked by name, through a group, or as anyone; `open_to` does not count."""
         if self.anyone:
             return True
@@ -100,7 +100,7 @@ class Who(Value):
         """The named people, each account once."""
         return deduplicate_accounts(self.people)
 
-    def with_others(self, others: Who) -> Who:
+    def merge(self, others: Who) -> Who:
         """Return these people and the others together."""
         return Who(
             people=(*self.people, *(person for person in others.people if not _is_among(person, self.people))),
@@ -109,14 +109,14 @@ class Who(Value):
             open_to=_get_wider(self.open_to, others.open_to),
         )
 
-    def without(self, people: tuple[Actor, ...]) -> Who | None:
+    def remove_accounts(self, people: tuple[Actor, ...]) -> Who | None:
         """Return these without some accounts; groups stay whole. None if that leaves nothing."""
         left = tuple(person for person in self.people if not _is_account_among(person, people))
         if not (left or self.groups or self.anyone or self.open_to):
             return None
         return self.evolve(people=left)
 
-    def excluding(self, others: Who) -> Who | None:
+    def subtract(self, others: Who) -> Who | None:
         """Return these without the people and groups that `others` names too. None if that leaves nothing."""
         people = tuple(person for person in self.people if not _is_among(person, others.people))
         groups = tuple(group for group in self.groups if group not in others.groups)
@@ -148,24 +148,24 @@ class Approval(Value):
     subject: str | None = None
     """The digest of what is approved. A call runs only if its digest is the same."""
 
-    def refuses(self, option: Option) -> bool:
+    def is_refusing(self, option: Option) -> bool:
         """Return True if this option is a "no"."""
         return option.value in self.refusing
 
-    def approves(self, option: Option, options: tuple[Option, ...]) -> bool:
+    def is_approving(self, option: Option, options: tuple[Option, ...]) -> bool:
         """Return True if this option is a "yes". An option may be neither a "yes" nor a "no"."""
         if self.approving or not self.refusing:
             return option.value in self.approving
-        others = [other for other in options if not self.refuses(other)]
+        others = [other for other in options if not self.is_refusing(other)]
         return others == [option]
 
     def list_counted_options(self, value: str) -> tuple[str, ...]:
         """Return the option values that a vote for this option counts for, that option first."""
         return (value, *(narrower for wider, narrower in self.wider if wider == value))
 
-    def requires_reason(self, option: Option) -> bool:
+    def needs_reason(self, option: Option) -> bool:
         """Return True if a person who chooses this option must give a reason."""
-        return self.reasons in (("no", "both") if self.refuses(option) else ("yes", "both"))
+        return self.reasons in (("no", "both") if self.is_refusing(option) else ("yes", "both"))
 
 
 class Escalation(Value):
@@ -201,7 +201,9 @@ class Policy(Value):
     personal_reminders: tuple[PersonalReminder, ...] = Field(default=(), exclude_if=lambda value: not value)
     """The reminders that people asked for and that are not due yet."""
 
-    def find_refusal(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> str | None:
+    def explain_denial(
+        self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False
+    ) -> str | None:
         """Return the reason why this person may not act on the ask, in words for them. None means they may.
 
         No other check exists: every code path uses this method or `find_denial`. `participants` and `admitted` are as
@@ -225,12 +227,12 @@ class Policy(Value):
     def find_denial(
         self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False
     ) -> Denied | None:
-        """Return the reason why this person may not act, for programs. `find_refusal` returns it for people."""
+        """Return the reason why this person may not act, for programs. `explain_denial` returns it for people."""
         if self._is_own(actor):
             return "own_request"
         if self.is_admission_needed and not admitted:
             return "not_admitted"
-        if all(who.includes(actor, participants, admitted=admitted) for who in self._bounds):
+        if all(who.contains(actor, participants, admitted=admitted) for who in self._bounds):
             return None
         return "not_taking_part" if self.who.open_to == "participants" else "not_asked"
 
@@ -248,12 +250,12 @@ class Policy(Value):
         """True if it matters who has written in the thread."""
         return any(who.open_to == "participants" for who in self._bounds)
 
-    def find_refusal_alone(self, person: Actor) -> str | None:
+    def find_sole_viewer_problem(self, person: Actor) -> str | None:
         """Return the reason, as half a sentence, why an ask that only this person sees can never be decided.
 
         None means it can be decided.
         """
-        if self._is_own(person) or not self.everybody.includes(person):
+        if self._is_own(person) or not self.everybody.contains(person):
             return "the people who decide cannot see this direct message"
         approval = self.approval or Approval()
         number = max(approval.quorum, approval.refusals)
@@ -264,7 +266,7 @@ class Policy(Value):
         """The people who are asked, without requesters who may not decide."""
         if self.approval is None or self.approval.own:
             return self.who
-        return self.who.without(self.approval.requesters) or self.who
+        return self.who.remove_accounts(self.approval.requesters) or self.who
 
     def _is_own(self, actor: Actor) -> bool:
         return (
@@ -276,7 +278,7 @@ class Policy(Value):
         """The people who are asked, now or later."""
         everybody = self.who
         for escalation in self.escalations:
-            everybody = everybody.with_others(escalation.who)
+            everybody = everybody.merge(escalation.who)
         return everybody
 
     @property
@@ -331,7 +333,7 @@ class Policy(Value):
             raise CallerError(
                 f"There is no option {', '.join(map(repr, unknown))}: use the values of the question's options."
             )
-        if all(approval.refuses(option) for option in question.options):
+        if all(approval.is_refusing(option) for option in question.options):
             raise CallerError("Every option is a refusal: add one that is not.")
         both = [value for value in approval.approving if value in approval.refusing]
         if both:
@@ -363,7 +365,7 @@ class Policy(Value):
 
     def _check_numbers(self, approval: Approval) -> None:
         everybody = self.everybody
-        possible = everybody if approval.own else everybody.without(approval.requesters)
+        possible = everybody if approval.own else everybody.remove_accounts(approval.requesters)
         if possible is None:
             raise CallerError(
                 "Nobody may decide: requesters may not decide about their own request. Add others, or set own=True."

@@ -52,7 +52,7 @@ class Access(Value):
     opening: Opening | None = None
     """Instructions for the operator if the rules allow no person at all."""
     owners: tuple[Id, ...] = ()
-    """The platform accounts that own the bot. They have no extra rights, but refusals tell them more."""
+    """The platform accounts that own the bot. They have no extra rights, but denials tell them more."""
 
     @property
     def is_restricted(self) -> bool:
@@ -80,7 +80,7 @@ class Access(Value):
         """The ids of the groups whose members the caller must look up."""
         return (*self.groups, *self.admin_groups)
 
-    def find_refusal(self, actor: Actor, place: Place, *, direct: bool) -> str | None:
+    def explain_denial(self, actor: Actor, place: Place, *, direct: bool) -> str | None:
         """Return the reason why this person may not talk to the bot here, in words for them. None means they may."""
         if self.is_closed:
             line = self.suggest_setting(actor, place, direct=direct)

@@ -7,8 +7,8 @@ __all__ = [
     "Conversation",
     "RecentConversation",
     "StartedOver",
+    "StopDenial",
     "StopRecord",
-    "StopRefusal",
     "Stopped",
     "UnshownText",
 ]
@@ -70,7 +70,7 @@ class Stopped(Value):
     """True if the same stop message was handled before, so nothing changed."""
 
 
-class StopRefusal(Value):
+class StopDenial(Value):
     """The reason why nothing was stopped."""
 
     notice: str

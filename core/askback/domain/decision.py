@@ -7,7 +7,7 @@ __all__ = ["NOT_TO_CANCEL", "UNKNOWN", "decide"]
 from askback.domain import late_answers
 from askback.domain.actions import Action, Cancel, OpenDecline, OpenTextField, Remind, ShowDetails, SubmitText
 from askback.domain.apply_action import Closed, apply_action
-from askback.domain.ask import Admits, Ask
+from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Redraw, Response
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.not_now import add_reminder
@@ -24,20 +24,22 @@ UNKNOWN = (
 """Text for an unknown ask. It must hold even if another process, with another database, accepts the same click."""
 
 
-def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = False) -> tuple[Ask | None, Response]:
-    """Return the ask to store and the response to the person. The ask is None if it is unknown or the person refused.
+def decide(
+    ask: Ask | None, action: Action, *, is_admitted: AdmissionCheck, ends_any: bool = False
+) -> tuple[Ask | None, Response]:
+    """Return the ask to store and the response to the person. The ask is None if it is unknown or the action rejected.
 
-    No I/O; runs inside the commit, on the newest state. `admits` returns True for people who may talk to the bot.
+    No I/O; runs inside the commit, on the newest state. `is_admitted` returns True for people who may talk to the bot.
     `ends_any` is True for an administrator. Administrators and requesters may cancel without being asked.
     """
     if ask is None:
         return None, Notice(text=UNKNOWN, denied="unknown")
-    refusal = _find_refusal(ask, action, admits, ends_any=ends_any)
-    if refusal is not None:
-        return None, refusal
+    denial = _find_denial(ask, action, is_admitted, ends_any=ends_any)
+    if denial is not None:
+        return None, denial
     adopted = _record_clicked_message(ask, action.message)
     if isinstance(action.operation, ShowDetails):
-        return adopted, _build_details(ask, action.actor, admits)
+        return adopted, _build_details(ask, action.actor, is_admitted)
     approval = ask.policy.approval
     try:
         if isinstance(action.operation, Remind):
@@ -57,7 +59,7 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
     if isinstance(action.operation, OpenTextField):
         return after, AskText(field=build_text_field(ask.id, interview))
     if isinstance(action.operation, OpenDecline):
-        may_answer = ask.find_denial(action.actor, admits) is None
+        may_answer = ask.find_denial(action.actor, is_admitted) is None
         return after, AskText(field=build_reason_field(ask, may_answer=may_answer))
     stayed = interview.step == ask.interview.step
     if stayed and isinstance(action.operation, SubmitText) and interview.draft.unsent is not None:
@@ -66,9 +68,9 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
     return after, Redraw()
 
 
-def _find_refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -> Notice | None:
+def _find_denial(ask: Ask, action: Action, is_admitted: AdmissionCheck, *, ends_any: bool) -> Notice | None:
     """Return a notice that says why this person may not do this. None means they may."""
-    denied = ask.find_denial(action.actor, admits)
+    denied = ask.find_denial(action.actor, is_admitted)
     approval = ask.policy.approval
     asker = _is_asker(ask, action.actor)
     match action.operation:
@@ -79,7 +81,7 @@ def _find_refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -
         case Cancel() if approval is not None and denied is None:
             # One of several voters does not end it for the others.
             return Notice(text=NOT_TO_CANCEL, denied="not_to_cancel")
-        case ShowDetails() if asker or (_has_compact_card(ask) and admits(action.actor, ask.place)):
+        case ShowDetails() if asker or (_has_compact_card(ask) and is_admitted(action.actor, ask.place)):
             # A settled card shows less than the open one did to everybody in its place.
             return None
         case _ if denied is None:
@@ -108,10 +110,10 @@ def _is_asker(ask: Ask, actor: Actor) -> bool:
     return any(one.is_same_person(actor) for one in askers)
 
 
-def _build_details(ask: Ask, actor: Actor, admits: Admits) -> Response:
+def _build_details(ask: Ask, actor: Actor, is_admitted: AdmissionCheck) -> Response:
     if _has_compact_card(ask):
         # Only those who could see the details of the open card see them now.
-        with_details = _is_asker(ask, actor) or ask.find_denial(actor, admits) is None
+        with_details = _is_asker(ask, actor) or ask.find_denial(actor, is_admitted) is None
         text = describe_questions(ask.interview, with_details=with_details)
         return Details(ask_id=ask.id, title="Question" if ask.interview.form.is_single else "Questions", text=text)
     question = ask.interview.question

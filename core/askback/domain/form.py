@@ -243,7 +243,7 @@ class Form(Value):
         """Return the short name of a question for cards and reviews: its header, or Q1, Q2 …"""
         return self.questions[index].header or f"Q{index + 1}"
 
-    def index(self, question_id: str) -> int | None:
+    def find_index(self, question_id: str) -> int | None:
         """Return the index of a question, or None if the form has no question with that id."""
         return next((i for i, question in enumerate(self.questions) if question.id == question_id), None)
 

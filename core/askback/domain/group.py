@@ -16,13 +16,13 @@ class GroupMembers(Value):
     people: tuple[Actor, ...] = ()
     others: int = 0
     """The number of further members, whom the platform does not name."""
-    refused: str | None = None
+    unreadable: str | None = None
     """The reason why the platform tells nothing about the group, and will not later. None if it tells something."""
 
     @property
     def is_complete(self) -> bool:
         """True if `people` are all members."""
-        return self.refused is None and not self.others
+        return self.unreadable is None and not self.others
 
 
 def name_members(groups: Mapping[str, GroupMembers], people: Iterable[Actor]) -> dict[str, GroupMembers]:

@@ -53,7 +53,7 @@ class HandOver(Value):
     """The claim that resumes the framework, or did: a machine, a process, and a random part."""
     claimed_at: AwareDatetime | None = None
 
-    def find_refusal(self, digest: str, holder: str) -> ClaimResult:
+    def check_claim(self, digest: str, holder: str) -> ClaimResult:
         """Return the result of a claim for a call with this digest; `claimed` if nothing prevents it."""
         if self.state == "claimed":
             return "claimed" if self.holder == holder else "taken"
@@ -70,6 +70,6 @@ def build_unknown_notice(ask: Ask, hand_over: HandOver) -> OutgoingMessage:
         target=f"{HAND_OVER}{ask.id}:{hand_over.holder}",
         text=UNKNOWN,
         markdown=False,
-        mention=Who.only(*deciders) if deciders else None,
+        mention=Who.from_people(*deciders) if deciders else None,
         reply_to=next(iter(ask.messages), None),
     )

@@ -102,7 +102,7 @@ class MessageResult(Value):
     """The result of receiving a message, for the bot that delivered it."""
 
     new: bool
-    """True if the message was stored. False for a duplicate, for a refused one, or if it belongs to no conversation."""
+    """True if the message was stored. False for a duplicate, a rejected one, or one without a conversation."""
     notice: str | None = None
     """A sentence that only its author sees."""
     is_for_others: bool = False

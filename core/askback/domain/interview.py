@@ -113,7 +113,7 @@ class Interview(Value):
         return Answer(question_id=question.id, choices=choices, text=draft.text)
 
     def _is_met(self, condition: Condition, shown: Collection[int]) -> bool:
-        earlier = self.form.index(condition.question)
+        earlier = self.form.find_index(condition.question)
         if earlier is None:
             return False
         draft, options = self.drafts[earlier], self.form.questions[earlier].options

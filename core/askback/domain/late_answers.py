@@ -8,7 +8,7 @@ import hashlib
 
 from askback.domain.actions import Action, Cancel, Choose, Decline, Remind, SubmitText
 from askback.domain.apply_action import is_click_recorded
-from askback.domain.ask import Admits, Ask
+from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.incoming_message import IncomingMessage
 from askback.text.literal import quote_line
 
@@ -27,7 +27,7 @@ def get_text(action: Action) -> str:
             return ""
 
 
-def to_message(ask: Ask, action: Action, admits: Admits) -> IncomingMessage | None:
+def to_message(ask: Ask, action: Action, is_admitted: AdmissionCheck) -> IncomingMessage | None:
     """Return the message to keep from a late action: a text by a person who had the right to answer. None if none.
 
     The same text by the same person is one message, however often it is delivered or sent.
@@ -35,7 +35,12 @@ def to_message(ask: Ask, action: Action, admits: Admits) -> IncomingMessage | No
     written = get_text(action)
     if is_click_recorded(ask.interview, action):
         return None  # the click was applied as the answer, or as a part of it
-    if ask.outcome is None or ask.conversation_id is None or not written or ask.find_refusal(action.actor, admits):
+    if (
+        ask.outcome is None
+        or ask.conversation_id is None
+        or not written
+        or ask.explain_denial(action.actor, is_admitted)
+    ):
         return None
     interview = ask.interview
     prompt = quote_line(interview.question.prompt) if interview.form.is_single else "your questions"

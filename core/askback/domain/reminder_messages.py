@@ -32,7 +32,7 @@ def build_reminder(
     reminded = len(after.reminders) != len(before.reminders)
     recipients = find_missing_voters(ask.interview, after, after.approval)
     if recipients is not None and not reminded:
-        recipients = recipients.excluding(before.who)
+        recipients = recipients.subtract(before.who)
     if recipients is not None:
         recipients = _exclude_people(recipients, members, list_done(ask.interview, after.approval))
     if recipients is None:
@@ -57,7 +57,7 @@ def build_personal_reminder(ask: Ask, own: PersonalReminder) -> OutgoingMessage:
         target=f"{REMINDER}{ask.id}:{name}",
         text=ASKED_FOR.format(question=quote_line(ask.interview.question.prompt)),
         markdown=False,
-        mention=Who.only(own.who),
+        mention=Who.from_people(own.who),
         reply_to=ask.messages[0],
         until=ask.policy.deadline,
     )
@@ -74,7 +74,7 @@ def _exclude_people(
     people = list(recipients.people)
     for group in recipients.groups:
         inside = members.get(group, ())
-        others = Who.only(*inside).without(without) if inside else None
+        others = Who.from_people(*inside).remove_accounts(without) if inside else None
         if not inside or (others is not None and len(others.people) == len(inside)):
             groups.append(group)
         elif others is not None:

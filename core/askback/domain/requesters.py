@@ -77,10 +77,10 @@ def _find_last_retiring(tool: str, words: tuple[ReadMessage, ...], past: Iterabl
     for call in past:
         if call.tool == tool:
             rows[call.seq] = rows.get(call.seq, True) and call.approved and call.succeeded
-    return max((seq for seq, succeeded in rows.items() if succeeded and _asks_since(seq, words)), default=-1)
+    return max((seq for seq, succeeded in rows.items() if succeeded and _has_new_request(seq, words)), default=-1)
 
 
-def _asks_since(seq: int, words: tuple[ReadMessage, ...]) -> bool:
+def _has_new_request(seq: int, words: tuple[ReadMessage, ...]) -> bool:
     """Return True if somebody has asked for something new since the calls of row `seq` were decided."""
     return any(message.asks and message.seq > seq + RESULTS for message in words)
 

@@ -57,7 +57,7 @@ def apply_due(
     came = tuple(escalation for escalation in policy.escalations if escalation.at <= now)
     who = policy.who
     for escalation in came:
-        who = who.with_others(escalation.who)
+        who = who.merge(escalation.who)
     after = policy.evolve(
         who=who,
         reminders=tuple(at for at in policy.reminders if at > now or not ask.messages),

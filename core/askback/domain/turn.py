@@ -168,7 +168,7 @@ class TokenUsage(Value):
     today: int
     """The tokens of all conversations together since midnight UTC."""
     reserved: int = 0
-    """The tokens of today that are only reserved. Some of them may be given back."""
+    """The tokens of today that are only reserved. Some of them may be released."""
 
 
 class TurnEnd(Value):
@@ -184,10 +184,10 @@ class TurnEnd(Value):
     notice: OutgoingMessage | None = None
     """A short text that says what went wrong."""
     forget: Literal["nothing", "last", "all"] = "nothing"
-    """The part of the history that is not sent again, because the model refused it or it no longer fits."""
+    """The part of the history that is not sent again, because the model rejected it or it no longer fits."""
     again: bool = False
     """True if the model must be called again at once, because it paused."""
-    rest: bool = False
+    waits_for_person: bool = False
     """True if results that are ready at once wait until a person writes, instead of going to the model."""
     stops: int = 0
     """`Conversation.stops` when the turn began."""

@@ -11,6 +11,8 @@ __all__ = [
     "OPEN_TO",
     "REQUESTED_BY",
     "REST",
+    "VERDICT_ICONS",
+    "VOTE_MARKS",
     "Verdict",
     "are_votes_plain",
     "describe_crowd",
@@ -34,6 +36,11 @@ from askback.text.literal import quote_line
 
 Verdict = Literal["approved", "refused", "decided"]
 """The result of a vote. "decided" means that an option won that is neither a "yes" nor a "no"."""
+
+VERDICT_ICONS: Final[dict[Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
+"""Icons in front of the result."""
+VOTE_MARKS: Final[dict[Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
+"""Marks in front of votes."""
 
 REQUESTED_BY = "Requested by "
 """Text in front of the requesters' names."""

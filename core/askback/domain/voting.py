@@ -64,10 +64,10 @@ def count_votes(interview: Interview, policy: Policy, approval: Approval) -> Vot
     return VoteCount(
         quorum=approval.quorum,
         refusals=approval.refusals,
-        refusing=tuple(index for index, option in enumerate(options) if approval.refuses(option)),
-        approving=tuple(index for index, option in enumerate(options) if approval.approves(option, options)),
+        refusing=tuple(index for index, option in enumerate(options) if approval.is_refusing(option)),
+        approving=tuple(index for index, option in enumerate(options) if approval.is_approving(option, options)),
         wider=tuple((places[wider], places[narrower]) for wider, narrower in approval.wider),
-        reasons=tuple(index for index, option in enumerate(options) if approval.requires_reason(option)),
+        reasons=tuple(index for index, option in enumerate(options) if approval.needs_reason(option)),
         votes=interview.votes,
         missing=find_missing_voters(interview, policy, approval),
         begun=tuple(group for group in policy.who.groups if any(group in vote.by.groups for vote in interview.votes)),
@@ -78,7 +78,7 @@ def count_votes(interview: Interview, policy: Policy, approval: Approval) -> Vot
 
 def find_missing_voters(interview: Interview, policy: Policy, approval: Approval | None) -> Who | None:
     """Return the people who may still decide and have not. None means nobody."""
-    return policy.who.without(list_done(interview, approval))
+    return policy.who.remove_accounts(list_done(interview, approval))
 
 
 def list_done(interview: Interview, approval: Approval | None) -> tuple[Actor, ...]:
@@ -122,7 +122,7 @@ def _record_vote(interview: Interview, approval: Approval, action: Action, index
         missing = _format_missing(interview.votes, approval, question, option)
         raise NotPossible(f"Your vote is already “{to_literal(option.label)}”. {missing}")
     why = (reason or "").strip()
-    if approval.requires_reason(option) and not why:
+    if approval.needs_reason(option) and not why:
         raise ReasonRequired(index, "" if reason is None else "Please say why: this decision needs a reason.")
     problem = REASON_RULES.find_problem(why) if why else None
     if problem is not None:
@@ -134,7 +134,7 @@ def _record_vote(interview: Interview, approval: Approval, action: Action, index
     decided = _find_decided(votes, approval, question, option)
     if decided is None:
         return after
-    refused = approval.refuses(decided)
+    refused = approval.is_refusing(decided)
     index = question.options.index(decided)
     chosen = after.evolve(drafts=(after.draft.evolve(chosen=(index,)),))
     choice = Choice(index=index, value=decided.value, label=decided.label)
@@ -164,21 +164,21 @@ def _find_decided(votes: tuple[Vote, ...], approval: Approval, question: Questio
     None means nothing is decided yet.
     """
     by_value = {option.value: option for option in question.options}
-    wanted = approval.refusals if approval.refuses(chosen) else approval.quorum
+    wanted = approval.refusals if approval.is_refusing(chosen) else approval.quorum
     possible = (by_value[value] for value in approval.list_counted_options(chosen.value))
     return next((option for option in possible if _count(votes, approval, question, option) >= wanted), None)
 
 
 def _count(votes: tuple[Vote, ...], approval: Approval, question: Question, option: Option) -> int:
     """Return the number of votes for this option. A vote for any "no" counts for every "no"."""
-    if approval.refuses(option):
-        return sum(approval.refuses(question.options[vote.choice.index]) for vote in votes)
+    if approval.is_refusing(option):
+        return sum(approval.is_refusing(question.options[vote.choice.index]) for vote in votes)
     return sum(option.value in approval.list_counted_options(vote.choice.value) for vote in votes)
 
 
 def _format_missing(votes: tuple[Vote, ...], approval: Approval, question: Question, chosen: Option) -> str:
     by_value = {option.value: option for option in question.options}
-    wanted = approval.refusals if approval.refuses(chosen) else approval.quorum
+    wanted = approval.refusals if approval.is_refusing(chosen) else approval.quorum
     counts = (
         _count(votes, approval, question, by_value[value]) for value in approval.list_counted_options(chosen.value)
     )

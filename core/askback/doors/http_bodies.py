@@ -15,7 +15,7 @@ from askback.doors import tool_inputs
 from askback.doors.results import CallKind
 from askback.doors.tool_inputs import AskInput
 from askback.errors import CallerError, InvalidValue
-from askback.tools.lenient_parser import LenientText, as_list
+from askback.tools.lenient_parser import LenientText, to_list
 
 MAX_WAIT = 300.0
 """Longest wait of one request, in seconds. Proxies end requests that take longer."""
@@ -43,10 +43,10 @@ class AskBody(AskInput):
         description="Instead of a question: the questions of a form, as in `askback ask --form`. The answers come back "
         "in `answers`.",
     )
-    yes: Annotated[list[str], BeforeValidator(as_list)] | None = Field(
+    yes: Annotated[list[str], BeforeValidator(to_list)] | None = Field(
         default=None, description="The options that mean “yes”."
     )
-    no: Annotated[list[str], BeforeValidator(as_list)] | None = Field(
+    no: Annotated[list[str], BeforeValidator(to_list)] | None = Field(
         default=None, description="The options that mean “no”. Default: those called no, deny, reject and the like."
     )
     quorum: int = Field(default=1, ge=1, le=MAX_VOTERS, description="How many people have to agree.")

@@ -48,7 +48,7 @@ def answer_request(tool: str, given: dict[str, JsonValue], ask: Ask, outcome: Ou
     if approval.is_approved(ask):
         return deny(f"People approved {tool} with other arguments, so it was not run. Make the call again.")
     note = "" if outcome.status == "answered" else " Nobody denied it."
-    return deny(approval.describe_refusal(tool, outcome, format_name) + note)
+    return deny(approval.describe_unapproved(tool, outcome, format_name) + note)
 
 
 def answer_questions(given: dict[str, JsonValue], ask: Ask, outcome: Outcome) -> PermissionAnswer:

@@ -70,7 +70,7 @@ def to_result(
         elif kind == "askback_form":
             found["answers"] = list_answer_values(form, outcome)
         elif kind == "questions":
-            found["answers"] = dict(get_tool(QUESTIONS).result(_rebuild_input(form), outcome).data)
+            found["answers"] = dict(get_tool(QUESTIONS).build_result(_rebuild_input(form), outcome).data)
         else:
             found["answer"] = ", ".join(outcome.answers[0].labels)
     if outcome.by is not None:
@@ -100,7 +100,7 @@ def _describe(ask: Ask, outcome: Outcome, found: dict[str, JsonValue], kind: Cal
         ended = {"declined": "Put off", "cancelled": "Cancelled"}.get(outcome.status)
         return describe_unanswered(outcome) if ended is None else f"{ended}{stamp}. {describe_unanswered(outcome)}"
     if kind == "questions":
-        text = get_tool(QUESTIONS).result(_rebuild_input(ask.interview.form), outcome).text
+        text = get_tool(QUESTIONS).build_result(_rebuild_input(ask.interview.form), outcome).text
         return f"{text} Answered{stamp}."
     if kind in ("form", "askback_form"):
         answers = found["values" if kind == "form" else "answers"]

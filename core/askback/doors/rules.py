@@ -123,7 +123,9 @@ class Addressees:
             escalate=None if later is None or rules.escalate_after is None else {rules.escalate_after: later},
         )
         # The members of a group are looked up only when somebody clicks.
-        alone = None if self.found.person is None or policy.groups else policy.find_refusal_alone(self.found.person)
+        alone = (
+            None if self.found.person is None or policy.groups else policy.find_sole_viewer_problem(self.found.person)
+        )
         if alone is not None:
             raise CallerError(f"nobody could approve it, since {alone}")
         return policy

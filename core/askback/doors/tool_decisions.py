@@ -77,8 +77,8 @@ def describe_rejection(tool: str, outcome: Outcome) -> str:
     """Return the reason why a call does not run, in words for a model. Each way to end has its own."""
     match outcome.status:
         case "answered":
-            return approval.describe_refusal(tool, outcome, format_name)
+            return approval.describe_unapproved(tool, outcome, format_name)
         case "declined":  # withdrawn by nobody, so this is not the sentence for a cancellation
             return f"{describe_unanswered(outcome)} {tool} was not run. Nobody denied it."
         case _:
-            return f"{approval.describe_refusal(tool, outcome, format_name)} Nobody denied it."
+            return f"{approval.describe_unapproved(tool, outcome, format_name)} Nobody denied it."

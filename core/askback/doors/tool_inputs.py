@@ -29,7 +29,7 @@ from askback.doors.results import CallKind
 from askback.errors import CallerError, ModelError, to_problems
 from askback.internal.values import repair_surrogates
 from askback.text.redaction import contains_known_secret
-from askback.tools.lenient_parser import LenientText, as_list, decode_json, length_limits, none_if_blank
+from askback.tools.lenient_parser import LenientText, build_length_limits, decode_json, drop_blank, to_list
 
 Input = TypeVar("Input", bound=BaseModel)
 
@@ -44,7 +44,7 @@ class OptionInput(_Input):
     """One option with an explanation."""
 
     label: LenientText = Field(
-        min_length=1, description="The text that people choose.", json_schema_extra=length_limits(MAX_LABEL)
+        min_length=1, description="The text that people choose.", json_schema_extra=build_length_limits(MAX_LABEL)
     )
     description: LenientText | None = Field(default=None, description="What choosing it means.")
 
@@ -58,9 +58,9 @@ class AskInput(_Input):
 
     question: LenientText = Field(
         description="The complete question, for people who do not see your conversation. It is shown literally.",
-        json_schema_extra=length_limits(MAX_PROMPT, least=1),
+        json_schema_extra=build_length_limits(MAX_PROMPT, least=1),
     )
-    options: Annotated[list[Annotated[OptionInput, BeforeValidator(_read_option)]], BeforeValidator(as_list)] = Field(
+    options: Annotated[list[Annotated[OptionInput, BeforeValidator(_read_option)]], BeforeValidator(to_list)] = Field(
         default_factory=list[OptionInput],
         description="The choices, as texts or as {label, description}. Leave it out if people write their answer. If "
         "one of them is a “no” (No, Deny, Reject), people decide by choosing; otherwise they can also write another "
@@ -79,7 +79,7 @@ class AskInput(_Input):
     details: LenientText | None = Field(
         default=None,
         description="A long text behind “Show everything”, such as a diff.",
-        json_schema_extra=length_limits(MAX_DETAILS),
+        json_schema_extra=build_length_limits(MAX_DETAILS),
     )
     place: LenientText | None = Field(default=None, description="Where to ask. Leave it out for the usual place.")
 
@@ -138,12 +138,12 @@ def build_question(given: AskInput) -> tuple[CallKind, Form, Approval | None]:
     if given.form is not None:
         if given.options:
             raise CallerError("There are both `options` and a `form`: put the options into the form, or leave it out.")
-        message, details = none_if_blank(given.question), none_if_blank(given.details)
+        message, details = drop_blank(given.question), drop_blank(given.details)
         return "form", read_form(given.form, message=message, details=details), None
     request = given.build_request()
     (question,) = request.build_form().questions
     options = tuple(
-        Option(value=option.label, label=option.label, description=none_if_blank(option.description))
+        Option(value=option.label, label=option.label, description=drop_blank(option.description))
         for option in given.options
     )
     decides = given.is_vote or bool(request.list_refusing_options())

@@ -6,7 +6,7 @@ answer; the bot asks its author.
 
 from __future__ import annotations
 
-__all__ = ["LONGEST", "TypedReplies", "names_option", "parse_answer", "parse_written_answer"]
+__all__ = ["LONGEST", "TypedReplies", "is_option_label", "parse_answer", "parse_written_answer"]
 
 import re
 import unicodedata
@@ -57,7 +57,7 @@ def parse_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
         # A date or an address of mail is hardly anything else. A number is not the position of an option here.
         return parse_written_answer(interview, text)
     if question.options:
-        names = _LabelIndex.of(question.options)
+        names = _LabelIndex.from_options(question.options)
         chosen = names.find_all(text) if question.multi_select else names.find(text)
         if chosen:
             return _build_choice(interview, chosen)
@@ -70,7 +70,7 @@ def parse_written_answer(interview: Interview, text: str) -> tuple[Operation, ..
     return (SubmitText(text=text), *_build_confirmation(interview)) if interview.phase == "asking" else ()
 
 
-def names_option(interview: Interview, text: str) -> bool:
+def is_option_label(interview: Interview, text: str) -> bool:
     """Return True if the text is the label of an option on the card, as a person would type it."""
     if interview.phase != "asking" or len(text) > LONGEST:
         return False
@@ -116,7 +116,7 @@ class _LabelIndex:
     """True if a number can mean an option's position. False if a label is a number itself."""
 
     @classmethod
-    def of(cls, options: Sequence[Option]) -> _LabelIndex:
+    def from_options(cls, options: Sequence[Option]) -> _LabelIndex:
         labels = tuple(_strip_extras(option.label) for option in options)
         return cls(
             letters=_index_names([[option.label.strip()] for option in options]),
@@ -151,12 +151,12 @@ class _LabelIndex:
         found = self.letters.get(text.strip()) or self.by_label.get(plain) or self._parse_numbered_label(folded)
         if found is None and number is not None:
             # A bare number never means a value: people do not see values, and these often count from 0.
-            found = self._number(int(number[1]))
+            found = self._find_by_number(int(number[1]))
         elif found is None:
             found = self.by_value.get(plain)
         return found if found is not None and len(found) == 1 else ()
 
-    def _number(self, number: int) -> tuple[int, ...]:
+    def _find_by_number(self, number: int) -> tuple[int, ...]:
         if not self.counts or not 1 <= number <= len(self.labels):
             return ()
         # "5" is unclear if option 5 is "8 replicas" and another label is "5 replicas".

@@ -123,7 +123,7 @@ class CardRecovery:
         """Return the open asks of a thread, else those of its channel. Programs may omit the tenant."""
         threads = dict.fromkeys((place, place.evolve(thread=None)))
         for where in dict.fromkeys(one for thread in threads for one in (thread, thread.evolve(tenant=None))):
-            asks = await self._manager.pending(where)
+            asks = await self._manager.list_open_asks(where)
             if asks:
                 return asks
         return ()

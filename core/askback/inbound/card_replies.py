@@ -31,7 +31,7 @@ log = logging.getLogger("askback.replies")
 LABELS = 3
 """Maximum number of option labels in a hint."""
 LABEL = 40
-REMEMBERED = 5000
+MAX_NOTICES = 5000
 CLOCKS_APART = timedelta(hours=1)
 """Maximum difference between a platform's clock and the database's."""
 
@@ -53,7 +53,7 @@ class CardTextAnswers:
         self._typed = typed_replies
         self._cards = cards
         self._agent = agent
-        self._notices: FIFOCache[tuple[str, str], None] = FIFOCache(REMEMBERED)
+        self._notices: FIFOCache[tuple[str, str], None] = FIFOCache(MAX_NOTICES)
 
     async def receive(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult | None:
         """Take a message as an answer, or explain how to answer. None leaves the message to other listeners.
@@ -80,7 +80,7 @@ class CardTextAnswers:
             return await self._count(*exact[0], incoming)
         if conversation is not None or (self._agent and begin) or not under:
             return None
-        may_answer = any(ask.find_refusal(incoming.author, self._manager.access.admits) is None for ask in under)
+        may_answer = any(ask.explain_denial(incoming.author, self._manager.access.is_admitted) is None for ask in under)
         if (
             may_answer
             and not incoming.files
@@ -100,7 +100,7 @@ class CardTextAnswers:
         """Return the operations with which a message answers. Empty if unclear, or if its author may not answer."""
         if self._typed == "off" or incoming.files or incoming.text == NO_TEXT:
             return ()
-        if ask.find_refusal(incoming.author, self._manager.access.admits) is not None:
+        if ask.explain_denial(incoming.author, self._manager.access.is_admitted) is not None:
             return ()
         return answer_parser.parse_answer(ask.interview, incoming.text)
 
@@ -128,9 +128,9 @@ class CardTextAnswers:
         return MessageResult(new=False)
 
     def _explain(self, ask: Ask, incoming: IncomingMessage) -> str:
-        refusal = ask.find_refusal(incoming.author, self._manager.access.admits)
-        if refusal is not None:
-            return refusal
+        denial = ask.explain_denial(incoming.author, self._manager.access.is_admitted)
+        if denial is not None:
+            return denial
         options = ask.interview.question.options if ask.interview.phase == "asking" else ()
         if not options or self._typed == "off":
             return BY_CARD.format(question=quote_question(ask))

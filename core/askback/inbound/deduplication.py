@@ -11,14 +11,14 @@ from weakref import WeakValueDictionary
 
 from cachetools import FIFOCache
 
-REMEMBERED = 2000
+MAX_KEYS = 2000
 
 
 class Deduplicator:
     """Deduplicates by key, in this process only; rows deduplicate across processes. A failed attempt does not count."""
 
     def __init__(self) -> None:
-        self._done: FIFOCache[str, None] = FIFOCache(REMEMBERED)
+        self._done: FIFOCache[str, None] = FIFOCache(MAX_KEYS)
         self._at_work: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager

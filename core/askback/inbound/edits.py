@@ -62,7 +62,7 @@ class EditRouter:
         access = self._manager.access
         author = await access.identify_author(incoming.author, incoming.place, is_repeatable=is_repeatable)
         incoming = incoming.evolve(author=author)
-        if reception.find_refusal(incoming) is not None:
+        if reception.explain_denial(incoming) is not None:
             return MessageResult(new=False)
         edited = edited.evolve(message=incoming)
         revised = await reception.replies.edit(edited)

@@ -1,4 +1,4 @@
-"""Routes people's messages: it refuses strangers, runs commands, and passes the rest to the agent."""
+"""Routes people's messages: it denies strangers access, runs commands, and passes the rest to the agent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping
 
 from askback.agent.loop import Agent
-from askback.domain.conversation import Conversation, StopRefusal
+from askback.domain.conversation import Conversation, StopDenial
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import (
     SHARED_MESSAGES,
@@ -32,16 +32,16 @@ from askback.text.literal import quote_name
 
 log = logging.getLogger("askback.reception")
 
-REFUSED_AGAIN_SECONDS = 3600.0
-"""Seconds between two refusals to a person who may not talk to the bot."""
+DENIED_AGAIN_SECONDS = 3600.0
+"""Seconds between two denials to a person who may not talk to the bot."""
 NAMED = 10
 """Maximum number of people or files that a sentence names. It only counts the rest."""
 LONGEST_FILE = 80
 """Maximum number of characters of a file's name in a sentence, so that every name fits into a message."""
 
 NOTHING_TO_STOP = "There is nothing to stop here."
-NOT_STOPPED = StopRefusal(notice=NOTHING_TO_STOP, nothing=True)
-NOT_HERE = StopRefusal(
+NOT_STOPPED = StopDenial(notice=NOTHING_TO_STOP, nothing=True)
+NOT_HERE = StopDenial(
     notice="Your stop reached a process that only asks questions for a program. If the work continues, try again.",
     known=False,
 )
@@ -66,13 +66,13 @@ class MessageRouter:
         self._agent = agent
         self._cards = cards or CardRecovery(store, manager, platforms)
         self._access = manager.access
-        self._refused: Throttle[tuple[str, str]] = Throttle(REFUSED_AGAIN_SECONDS)
+        self._denied: Throttle[tuple[str, str]] = Throttle(DENIED_AGAIN_SECONDS)
 
     async def receive(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult:
         """Handle a message from a person. Returns after the commit. If `begin` is True, it may start a conversation."""
-        refusal = self.find_refusal(incoming)
-        if refusal is not None:
-            return MessageResult(new=False, notice=self._limit_to_once(incoming, refusal) if begin else None)
+        denial = self.explain_denial(incoming)
+        if denial is not None:
+            return MessageResult(new=False, notice=self._limit_to_once(incoming, denial) if begin else None)
         if incoming.hidden:
             await self._store.mark_handled(incoming)
             return MessageResult(new=False)
@@ -80,7 +80,7 @@ class MessageRouter:
         if span.trace is not None:
             incoming = incoming.evolve(trace=span.trace)
         command = parse_command(incoming.text) if not incoming.files else None
-        if command is not None and await self.replies.names_option(incoming):
+        if command is not None and await self.replies.is_option_label(incoming):
             command = None
         if command == "stop":
             return await self._stop_by_word(incoming, begin=begin)
@@ -113,14 +113,14 @@ class MessageRouter:
         """Replace the current conversation with a new one. This ends current work, so it needs the right to stop it."""
         before = await self._store.find_conversation(incoming.place)
         if before is not None and not self._may_stop(before, incoming.author):
-            return MessageResult(new=False, notice=_format_refusal(before, "start a new conversation here"))
+            return MessageResult(new=False, notice=_format_denial(before, "start a new conversation here"))
         received = await self._store.start_over(incoming, NEW, begin=begin)
         if received is None or received.duplicate:
             return MessageResult(new=False)
         span.end(received.conversation.trace)
         return MessageResult(new=True)
 
-    async def stop(self, place: Place, by: Actor, *, key: str) -> StopRefusal | None:
+    async def stop(self, place: Place, by: Actor, *, key: str) -> StopDenial | None:
         """End the turn, tools and questions of a place. Return None, or the reason for this person that nothing was
         stopped.
 
@@ -134,9 +134,9 @@ class MessageRouter:
         )
         return await self._stop(conversation, by, incoming)
 
-    async def _stop(self, conversation: Conversation, by: Actor, incoming: IncomingMessage) -> StopRefusal | None:
+    async def _stop(self, conversation: Conversation, by: Actor, incoming: IncomingMessage) -> StopDenial | None:
         if not self._may_stop(conversation, by):
-            return StopRefusal(notice=_format_refusal(conversation, "stop it"))
+            return StopDenial(notice=_format_denial(conversation, "stop it"))
         stopped = await self._store.stop(conversation.id, by, incoming=incoming)
         if stopped is None:
             return NOT_STOPPED
@@ -148,32 +148,32 @@ class MessageRouter:
         conversation = await self._store.find_conversation(incoming.place)
         if conversation is None:
             return MessageResult(new=False, notice=NOTHING_TO_STOP if begin else None)
-        refused = await self._stop(conversation, incoming.author, incoming)
-        return MessageResult(new=False, notice=None if refused is None else refused.notice)
+        denied = await self._stop(conversation, incoming.author, incoming)
+        return MessageResult(new=False, notice=None if denied is None else denied.notice)
 
     def _may_stop(self, conversation: Conversation, by: Actor) -> bool:
         return conversation.starter.is_same_person(by) or self._access.is_admin(by)
 
-    def find_refusal(self, incoming: IncomingMessage) -> str | None:
+    def explain_denial(self, incoming: IncomingMessage) -> str | None:
         """Return the reason this person may not talk to the bot there; None if they may.
 
         On a platform without access rules, anyone may talk to the bot.
         """
         rules = self._access.get_rules(incoming.place.platform)
-        return None if rules is None else rules.find_refusal(incoming.author, incoming.place, direct=incoming.direct)
+        return None if rules is None else rules.explain_denial(incoming.author, incoming.place, direct=incoming.direct)
 
-    def _limit_to_once(self, incoming: IncomingMessage, refusal: str) -> str | None:
-        """Return the refusal, or None if this person has received it lately."""
+    def _limit_to_once(self, incoming: IncomingMessage, denial: str) -> str | None:
+        """Return the denial, or None if this person has received it lately."""
         author, rules = incoming.author, self._access.get_rules(incoming.place.platform)
-        if not self._refused.try_allow((author.platform, author.id)):
+        if not self._denied.try_allow((author.platform, author.id)):
             return None
         line = None if rules is None else rules.suggest_setting(author, incoming.place, direct=incoming.direct)
-        extra = {"action": "stranger_refused", "platform": author.platform, "set": line}
+        extra = {"action": "stranger_denied", "platform": author.platform, "set": line}
         if line is not None:
             log.warning("Rejected a message: nobody may talk to the bot yet. To allow it, set %s", line, extra=extra)
         else:
             log.info("Rejected a message: its author may not talk to the bot.", extra=extra)
-        return refusal
+        return denial
 
     async def _notify_about_files(self, conversation: Conversation, incoming: IncomingMessage) -> None:
         names = ", ".join(
@@ -191,7 +191,7 @@ class MessageRouter:
         who = ask.policy.who
         # If many may answer, the first person named is only one of them.
         somebody = _format_people(who.people if who.open_to is None else ())
-        answers = "you answer" if who.names(incoming.author) else f"{somebody} answers"
+        answers = "you answer" if who.is_asked(incoming.author) else f"{somebody} answers"
         more = len(received.waiting_for) - 1
         count = f" (and {more} more)" if more else ""
         sight = await self._cards.check_card(ask)
@@ -203,7 +203,7 @@ class MessageRouter:
         await self._store.enqueue_waiting_notice(received.conversation.id, outgoing, ask.id)
 
 
-def _format_refusal(conversation: Conversation, what: str) -> str:
+def _format_denial(conversation: Conversation, what: str) -> str:
     return f"Only {conversation.starter.display_name}, who began this, or an administrator may {what}."
 
 

@@ -9,7 +9,7 @@ import secrets
 from typing import Literal
 
 from askback.domain.actions import Action, Choose, Decline, Operation
-from askback.domain.ask import Admits, Ask
+from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.click_response import FieldErrors, Notice, Redraw
 from askback.domain.decision import decide
 from askback.domain.identity import Actor
@@ -66,7 +66,9 @@ class TextAnswers:
         if self._typed == "off" or incoming.files or incoming.text == NO_TEXT:
             return await self._store.receive(incoming, begin=begin)
         received = await self._store.receive(
-            incoming, begin=begin, read=lambda asks: classify_text(incoming, asks, self._typed, self._access.admits)
+            incoming,
+            begin=begin,
+            read=lambda asks: classify_text(incoming, asks, self._typed, self._access.is_admitted),
         )
         if received is not None and received.answered is not None:
             _log_answer(received.answered)
@@ -78,7 +80,7 @@ class TextAnswers:
         if self._typed == "off" or incoming.files or incoming.text == NO_TEXT:
             return await self._store.edit(edited)
         revised = await self._store.edit(
-            edited, lambda asks: classify_text(incoming, asks, self._typed, self._access.admits)
+            edited, lambda asks: classify_text(incoming, asks, self._typed, self._access.is_admitted)
         )
         if revised.how == "answered" and revised.ask is not None:
             _log_answer(revised.ask)
@@ -90,13 +92,13 @@ class TextAnswers:
         The choice is committed when this returns. Raises `StoreBusy` if it cannot be committed within 2 s.
         """
         answer, ask = await self._store.choose(
-            offer_id, lambda offered, ask: decide_offer(offered, ask, by, self._access.admits, choice)
+            offer_id, lambda offered, ask: decide_offer(offered, ask, by, self._access.is_admitted, choice)
         )
         if ask is not None:
             _log_answer(ask)
         return answer
 
-    async def names_option(self, incoming: IncomingMessage) -> bool:
+    async def is_option_label(self, incoming: IncomingMessage) -> bool:
         """Return True if a message that could be a command is an option of a question that its author may answer."""
         if self._typed == "off":
             return False
@@ -104,16 +106,18 @@ class TextAnswers:
         mine = (
             ask
             for ask in asks
-            if _may_answer(ask.with_participant(incoming.author), incoming.author, self._access.admits)
+            if _may_answer(ask.add_participant(incoming.author), incoming.author, self._access.is_admitted)
         )
-        return any(answer_parser.names_option(ask.interview, incoming.text) for ask in mine)
+        return any(answer_parser.is_option_label(ask.interview, incoming.text) for ask in mine)
 
 
 def _log_answer(ask: Ask) -> None:
     log.info("Applied a typed message as an answer.", extra={"action": "typed_answer", "ask_id": ask.id})
 
 
-def classify_text(incoming: IncomingMessage, asks: tuple[Ask, ...], mode: TypedReplies, admits: Admits) -> TextReading:
+def classify_text(
+    incoming: IncomingMessage, asks: tuple[Ask, ...], mode: TypedReplies, is_admitted: AdmissionCheck
+) -> TextReading:
     """Classify a message by the open asks of its place, oldest first. Pure; runs inside the commit.
 
     By writing it, its author becomes a participant of the thread.
@@ -126,32 +130,32 @@ def classify_text(incoming: IncomingMessage, asks: tuple[Ask, ...], mode: TypedR
     counts. The same holds for people whom the card does not name, unless it asks for a text. Among several who may
     answer, one person's message is seldom the answer.
     """
-    asks = tuple(ask.with_participant(incoming.author) for ask in asks)
-    mine = tuple(ask for ask in asks if _may_answer(ask, incoming.author, admits))
+    asks = tuple(ask.add_participant(incoming.author) for ask in asks)
+    mine = tuple(ask for ask in asks if _may_answer(ask, incoming.author, is_admitted))
     exact = [
         steps
         for ask in mine
         if (operations := answer_parser.parse_answer(ask.interview, incoming.text))
         and _is_certain(ask, incoming.text)
-        and isinstance(steps := _build_steps(ask, operations, incoming.author, admits), tuple)
+        and isinstance(steps := _build_steps(ask, operations, incoming.author, is_admitted), tuple)
     ]
     if len(exact) == 1:
         return TextReading(steps=exact[0])
-    refused = None if exact else _build_vote_refusal(mine, incoming, admits)
-    if refused is not None:
-        return TextReading(outgoing=refused)
-    waited_for = tuple(ask for ask in mine if ask.conversation_id is not None and _may_mean(ask, incoming.author))
-    named = tuple(ask for ask in waited_for if ask.policy.who.names(incoming.author))
+    rejected = None if exact else _build_vote_rejection(mine, incoming, is_admitted)
+    if rejected is not None:
+        return TextReading(outgoing=rejected)
+    waited_for = tuple(ask for ask in mine if ask.conversation_id is not None and _may_be_answer(ask, incoming.author))
+    named = tuple(ask for ask in waited_for if ask.policy.who.is_asked(incoming.author))
     if mode == "answer" and len(named) == 1 and named[0].messages and not exact:
         (ask,) = named
-        found = _find_steps(ask, incoming.text, incoming.author, admits)
+        found = _find_steps(ask, incoming.text, incoming.author, is_admitted)
         if isinstance(found, tuple) and _is_certain(ask, incoming.text):
             return TextReading(steps=found)
         if isinstance(found, str):
             why = NOT_TAKEN.format(question=quote_question(ask), why=found)
             return TextReading(outgoing=_build_notice(incoming, why, f"why:{incoming.dedupe_key}"))
     for ask in waited_for:
-        if isinstance(_find_steps(ask, incoming.text, incoming.author, admits), tuple):
+        if isinstance(_find_steps(ask, incoming.text, incoming.author, is_admitted), tuple):
             offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=incoming.text, turn=ask.interview.step)
             asked = QUESTION.format(question=quote_question(ask))
             outgoing = _build_notice(incoming, asked if asked.endswith("?”") else f"{asked}?", f"{OFFER}{offer.id}")
@@ -160,7 +164,7 @@ def classify_text(incoming: IncomingMessage, asks: tuple[Ask, ...], mode: TypedR
 
 
 def decide_offer(
-    offered: StoredOffer | None, ask: Ask | None, by: Actor, admits: Admits, choice: OfferChoice
+    offered: StoredOffer | None, ask: Ask | None, by: Actor, is_admitted: AdmissionCheck, choice: OfferChoice
 ) -> tuple[OfferResult, Kind | None, tuple[Step, ...]]:
     """Return the response to a choice on an offer, the message's kind from then on, and the steps of an answer.
 
@@ -181,9 +185,9 @@ def decide_offer(
         problem = TAKEN
     else:
         steps = (
-            _find_steps(ask, offered.text, by, admits)
+            _find_steps(ask, offered.text, by, is_admitted)
             if choice == "use"
-            else _build_steps(ask, (Decline(reason=offered.text, discuss=True),), by, admits)
+            else _build_steps(ask, (Decline(reason=offered.text, discuss=True),), by, is_admitted)
         )
         if isinstance(steps, tuple):
             return OfferResult(over=True), "answer", steps
@@ -191,15 +195,15 @@ def decide_offer(
     return OfferResult(over=True, notice=problem), "message", ()
 
 
-def _may_answer(ask: Ask, author: Actor, admits: Admits) -> bool:
+def _may_answer(ask: Ask, author: Actor, is_admitted: AdmissionCheck) -> bool:
     """Return True if this person may answer and the card is posted or due. An unseen card cannot be answered."""
-    return ask.find_refusal(author, admits) is None and (bool(ask.messages) or ask.post_after <= utc_now())
+    return ask.explain_denial(author, is_admitted) is None and (bool(ask.messages) or ask.post_after <= utc_now())
 
 
-def _may_mean(ask: Ask, author: Actor) -> bool:
+def _may_be_answer(ask: Ask, author: Actor) -> bool:
     """Return True if this person's text may be meant as an answer although it equals no option."""
     interview = ask.interview
-    return ask.policy.who.names(author) or (interview.phase == "asking" and not interview.question.options)
+    return ask.policy.who.is_asked(author) or (interview.phase == "asking" and not interview.question.options)
 
 
 def _is_certain(ask: Ask, text: str) -> bool:
@@ -218,13 +222,15 @@ def _move_to(interview: Interview, index: int) -> Interview:
     return interview.evolve(current=index, phase="asking")
 
 
-def _find_steps(ask: Ask, text: str, author: Actor, admits: Admits) -> tuple[Step, ...] | str:
+def _find_steps(ask: Ask, text: str, author: Actor, is_admitted: AdmissionCheck) -> tuple[Step, ...] | str:
     """Return the steps that follow if this text is the answer, or the reason it cannot be one."""
     exact = answer_parser.parse_answer(ask.interview, text)
-    return _build_steps(ask, exact or answer_parser.parse_written_answer(ask.interview, text), author, admits)
+    return _build_steps(ask, exact or answer_parser.parse_written_answer(ask.interview, text), author, is_admitted)
 
 
-def _build_steps(ask: Ask, operations: tuple[Operation, ...], author: Actor, admits: Admits) -> tuple[Step, ...] | str:
+def _build_steps(
+    ask: Ask, operations: tuple[Operation, ...], author: Actor, is_admitted: AdmissionCheck
+) -> tuple[Step, ...] | str:
     """Return the steps of these operations, or why one changes nothing. The rules are those of a click."""
     if not operations:
         return USE_CARD
@@ -232,7 +238,7 @@ def _build_steps(ask: Ask, operations: tuple[Operation, ...], author: Actor, adm
     now = ask
     for operation in operations:
         action = Action(ask_id=ask.id, actor=author, at=utc_now(), step=now.interview.step, operation=operation)
-        after, response = decide(now, action, admits=admits)
+        after, response = decide(now, action, is_admitted=is_admitted)
         match response:
             case Redraw() if after is not None:
                 pass
@@ -245,12 +251,14 @@ def _build_steps(ask: Ask, operations: tuple[Operation, ...], author: Actor, adm
     return tuple(steps)
 
 
-def _build_vote_refusal(mine: tuple[Ask, ...], incoming: IncomingMessage, admits: Admits) -> OutgoingMessage | None:
+def _build_vote_rejection(
+    mine: tuple[Ask, ...], incoming: IncomingMessage, is_admitted: AdmissionCheck
+) -> OutgoingMessage | None:
     """Return the notice to its author about a typed vote that does not count, such as one without a required reason."""
     for ask in mine:
         operations = () if ask.policy.approval is None else answer_parser.parse_answer(ask.interview, incoming.text)
         if any(isinstance(operation, Choose) for operation in operations):
-            steps = _build_steps(ask, operations, incoming.author, admits)
+            steps = _build_steps(ask, operations, incoming.author, is_admitted)
             if isinstance(steps, str):
                 why = NOT_TAKEN.format(question=quote_question(ask), why=steps)
                 return _build_notice(incoming, why, f"why:{incoming.dedupe_key}")

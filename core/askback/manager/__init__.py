@@ -2,9 +2,9 @@
 
 from askback.manager.access_control import AccessControl
 from askback.manager.cards import Paint
+from askback.manager.denials import NOTICE_SECONDS, UNCERTAIN, describe_failure
 from askback.manager.new_asks import build_ask, build_policy
 from askback.manager.questions import QuestionManager
-from askback.manager.refusals import NOTICE_SECONDS, UNCERTAIN, describe_failure
 
 __all__ = [
     "NOTICE_SECONDS",

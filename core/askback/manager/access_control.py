@@ -16,7 +16,7 @@ from askback.domain.identity import Actor, Place
 from askback.ports.membership import Membership, MembersUnknown, Resolved
 from askback.store.store import Store
 
-REMEMBERED = 10_000
+MAX_ASKS = 10_000
 """Asks whose groups are cached."""
 
 
@@ -33,7 +33,7 @@ class AccessControl:
         self._store = store
         self._rules: dict[str, Access] = {}
         self._memberships: dict[str, Membership] = {}
-        self._groups: FIFOCache[str, _AskGroups] = FIFOCache(REMEMBERED)
+        self._groups: FIFOCache[str, _AskGroups] = FIFOCache(MAX_ASKS)
 
     def add(self, platform: str, rules: Access, membership: Membership) -> None:
         """Use these rules and groups for a platform."""
@@ -44,21 +44,21 @@ class AccessControl:
         """Return the access rules of a platform. None if it was not added."""
         return self._rules.get(platform)
 
-    def admits(self, actor: Actor, place: Place) -> bool:
+    def is_admitted(self, actor: Actor, place: Place) -> bool:
         """Return True if the access rules admit a person to the bot in a place that others see, too."""
         rules = self.get_rules(place.platform)
-        return rules is not None and rules.find_refusal(actor, place, direct=False) is None
+        return rules is not None and rules.explain_denial(actor, place, direct=False) is None
 
     def is_admin(self, actor: Actor) -> bool:
         """Return True if a person may end other people's conversations and questions."""
         rules = self.get_rules(actor.platform)
         return rules is not None and rules.is_admin(actor)
 
-    async def find_refusal(self, ask: Ask, actor: Actor) -> str | None:
+    async def explain_denial(self, ask: Ask, actor: Actor) -> str | None:
         """Return the reason why the sender of an event may not act on an ask, in words for them. None if they may."""
         self.remember(ask)
         resolved = await self.identify(actor, ask.id)
-        return ask.find_refusal(resolved.people[0], self.admits)
+        return ask.explain_denial(resolved.people[0], self.is_admitted)
 
     async def identify(self, sender: Actor, ask_id: str, *, ends: bool = False) -> Resolved:
         """Return the sender of a click with those of the ask's groups that they are in.

@@ -20,8 +20,8 @@ Paint = Callable[[Ask], Awaitable[Messages]]
 """Shows an ask to people, and returns the messages of its card."""
 
 
-KEPT: Final = 1000
-KEPT_SECONDS: Final = 2.0
+MAX_ASKS: Final = 1000
+CACHE_SECONDS: Final = 2.0
 """Seconds for which a state stays kept if its click draws nothing."""
 
 
@@ -32,7 +32,7 @@ class CardRenderer:
         self._store = store
         self._access = access
         self._drawing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._kept: TTLCache[str, Ask] = TTLCache[str, Ask](KEPT, KEPT_SECONDS)
+        self._kept: TTLCache[str, Ask] = TTLCache[str, Ask](MAX_ASKS, CACHE_SECONDS)
 
     def keep(self, ask: Ask) -> None:
         """Keep the state that a click has committed, so that its drawing need not read it again."""

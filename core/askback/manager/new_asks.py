@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from operator import itemgetter
 
-from askback.domain.ask import Ask, check_key, new_ask_id
+from askback.domain.ask import Ask, check_key, create_ask_id
 from askback.domain.ask_policy import LONGEST_WAIT, Approval, Escalation, Policy, Who
 from askback.domain.form import Form
 from askback.domain.identity import Actor, Place
@@ -36,7 +36,7 @@ def build_ask(
         check_key(key)
     now = utc_now()
     return Ask(
-        id=new_ask_id(),
+        id=create_ask_id(),
         key=key,
         place=to,
         policy=policy,

@@ -26,8 +26,8 @@ from askback.manager.access_control import AccessControl
 from askback.manager.callers import Callers
 from askback.manager.cards import CardRenderer
 from askback.manager.deadlines import Deadlines
+from askback.manager.denials import DenialThrottle, describe_unread
 from askback.manager.new_asks import build_ask, build_policy
-from askback.manager.refusals import RefusalThrottle, describe_unread
 from askback.observability import telemetry
 from askback.store.store import Store
 from askback.store.transaction_events import AskSettled, CommitUncertain, Event
@@ -57,7 +57,7 @@ class QuestionManager:
         self.cards = CardRenderer(store, self.access)
         self.deadlines = Deadlines(store, self.access)
         self.callers = Callers()
-        self._refusals = RefusalThrottle()
+        self._denials = DenialThrottle()
         self._in_doubt: set[str] = set()
         store.subscribe(self._on_event)
 
@@ -89,7 +89,7 @@ class QuestionManager:
         seconds = self.limits.timeout if isinstance(timeout, Default) else timeout
         policy = build_policy(who, seconds, approval=approval, remind=remind, escalate=escalate)
         ask = build_ask(form, to=to, policy=policy, key=key, asked_by=asked_by)
-        return await self.outcome(await self.submit(ask))
+        return await self.wait_for_outcome(await self.submit(ask))
 
     async def submit(self, ask: Ask) -> Ask:
         """Store an ask for posting, without waiting. If an ask with its key exists, that one is returned instead.
@@ -98,7 +98,7 @@ class QuestionManager:
         """
         return await self._store.ask(ask, self.limits)
 
-    async def outcome(self, ask: Ask) -> Outcome:
+    async def wait_for_outcome(self, ask: Ask) -> Outcome:
         """Wait for the outcome of a stored ask. Cancelling the wait leaves the ask open.
 
         This settles the ask after its deadline even if no process serves its platform.
@@ -137,10 +137,10 @@ class QuestionManager:
         ends_any = self.access.is_admin(action.actor)
         acted = await self._store.decide(
             action.ask_id,
-            lambda ask: decide(ask, action, admits=self.access.admits, ends_any=ends_any),
+            lambda ask: decide(ask, action, is_admitted=self.access.is_admitted, ends_any=ends_any),
             action=action,
-            late=lambda ask: late.to_message(ask, action, self.access.admits),
-            is_audited=lambda response: self._refusals.is_audited(action, response),
+            late=lambda ask: late.to_message(ask, action, self.access.is_admitted),
+            is_audited=lambda response: self._denials.is_audited(action, response),
         )
         if acted.ask is None:
             log.warning(
@@ -153,7 +153,7 @@ class QuestionManager:
             # After the ack, so that the person who clicked does not wait for it.
             asyncio.get_running_loop().call_soon(_trace_click, action, acted.ask)
         if not acted.kept or acted.ask is None:
-            return self._refusals.limit(action, acted.answer, unread=describe_unread(sender))
+            return self._denials.limit(action, acted.answer, unread=describe_unread(sender))
         log.info(
             "Kept a text that was too late as an answer: the agent reads it as a message.",
             extra={"action": "late_text", "ask_id": action.ask_id},
@@ -195,7 +195,7 @@ class QuestionManager:
 
     # Reading
 
-    async def pending(self, place: Place | None = None) -> tuple[Ask, ...]:
+    async def list_open_asks(self, place: Place | None = None) -> tuple[Ask, ...]:
         """Return the open asks, of one place or of all, oldest first."""
         return await self._store.list_open(place)
 

@@ -26,7 +26,7 @@ class BodyLimiter:
 
     @contextmanager
     def hold(self) -> Generator[HeldBody]:
-        """Count one body until the block ends: it is verified then, or refused."""
+        """Count one body until the block ends: it is verified then, or rejected."""
         body = HeldBody(self)
         try:
             yield body
@@ -50,7 +50,7 @@ class HeldBody:
         """The bytes of this body that count towards the limit."""
 
     def has_room(self, size: int) -> bool:
-        """Count the body's size so far. Return False if the body must be refused."""
+        """Count the body's size so far. Return False if the body must be rejected."""
         more = size - self.counted
         if size <= SMALL_BYTES or more <= 0:
             return True

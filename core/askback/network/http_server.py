@@ -29,7 +29,7 @@ CLOSE_SECONDS = 2.0
 QUEUED = 2
 """Backlog of the listening socket, per served connection. With a full queue, clients wait for 0.5 seconds."""
 PAUSE_SECONDS = 0.1
-"""Pause in seconds after the system refused to hand a connection over."""
+"""Pause in seconds after the system failed to hand a connection over."""
 SAY_AGAIN = 60.0
 """Seconds between two equal warnings: anyone can open connections, and so fill a log."""
 
@@ -45,7 +45,7 @@ class _MalformedRequests(logging.Filter):
         if record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError):
             return True
         record.levelno, record.levelname = logging.WARNING, "WARNING"
-        record.msg, record.args, record.exc_info = "Refused a request that is not valid HTTP.", (), None
+        record.msg, record.args, record.exc_info = "Rejected a request that is not valid HTTP.", (), None
         return self._throttle.try_allow(None)
 
 
@@ -81,7 +81,9 @@ async def serve_http(
         with ExitStack() as stack:
             gate = ConnectionLimiter(compute_connection_limit(max_connections))
             sockets = [stack.enter_context(one) for one in await listen(address, QUEUED * gate.most)]
-            taking = [asyncio.create_task(_take(one, runner, gate), name="askback listen") for one in sockets]
+            taking = [
+                asyncio.create_task(_accept_connections(one, runner, gate), name="askback listen") for one in sockets
+            ]
             try:
                 yield address.evolve(port=int(sockets[0].getsockname()[1]))
             finally:
@@ -92,7 +94,7 @@ async def serve_http(
         await runner.cleanup()
 
 
-async def _take(listener: socket.socket, runner: web.AppRunner, gate: ConnectionLimiter) -> None:
+async def _accept_connections(listener: socket.socket, runner: web.AppRunner, gate: ConnectionLimiter) -> None:
     """Accept connections until cancelled. An asyncio server would accept all of them, and log each failure."""
     loop, serve = asyncio.get_running_loop(), runner.server
     warnings: Throttle[str] = Throttle(SAY_AGAIN)

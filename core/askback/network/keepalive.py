@@ -18,7 +18,7 @@ ROUNDS_OF_PATIENCE = 20
 """Interval and patience in round trips. On one machine a dead line is noticed within two seconds."""
 SLICES = 6
 """Number of slices of the wait for an answer. A stall of this process counts as one slice at most."""
-KEPT = 16
+MAX_MEASUREMENTS = 16
 """Number of measurements kept. The quickest counts; slower ones include stalls, also of this process itself."""
 
 
@@ -32,7 +32,7 @@ class KeepAlive:
         """
         self._first = round_trip
         self._shortest = shortest
-        self._measured: deque[float] = deque(maxlen=KEPT)
+        self._measured: deque[float] = deque(maxlen=MAX_MEASUREMENTS)
 
     @property
     def round_trip(self) -> float:

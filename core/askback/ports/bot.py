@@ -25,7 +25,7 @@ from pydantic import JsonValue, SecretStr
 
 from askback.domain.bot_access import Access
 from askback.domain.card import Card
-from askback.domain.conversation import RecentConversation, StopRefusal
+from askback.domain.conversation import RecentConversation, StopDenial
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import DeletedMessages, EditedMessage, IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OfferChoice, OfferResult
@@ -55,7 +55,7 @@ class MessageHandler(Protocol):
 class StopHandler(Protocol):
     """Stops the agent's turn, its tools and its questions in a place; see `MessageRouter.stop`."""
 
-    def __call__(self, place: Place, by: Actor, *, key: str) -> Awaitable[StopRefusal | None]: ...
+    def __call__(self, place: Place, by: Actor, *, key: str) -> Awaitable[StopDenial | None]: ...
 
 
 class EditHandler(Protocol):

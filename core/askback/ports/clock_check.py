@@ -7,7 +7,7 @@ __all__ = ["CURE", "check_clock"]
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from askback.ports.findings import Finding, broken, good, warning
+from askback.ports.findings import Finding, report_broken, report_good, report_warning
 
 WARN = 60
 BROKEN = 300
@@ -27,7 +27,11 @@ def check_clock(whose: str, date: str | None, now: datetime) -> tuple[Finding, .
     off = abs(ahead)
     summary = f"The clock of this machine is {off} s {'ahead of' if ahead > 0 else 'behind'} that of {whose}"
     if off >= BROKEN:
-        return (broken("clock", f"{summary}: signed requests are refused, and deadlines pass at wrong times.", CURE),)
+        return (
+            report_broken(
+                "clock", f"{summary}: signed requests are rejected, and deadlines pass at wrong times.", CURE
+            ),
+        )
     if off >= WARN:
-        return (warning("clock", f"{summary}: deadlines pass at wrong times.", CURE),)
-    return (good("clock", f"The clock of this machine agrees with that of {whose}."),)
+        return (report_warning("clock", f"{summary}: deadlines pass at wrong times.", CURE),)
+    return (report_good("clock", f"The clock of this machine agrees with that of {whose}."),)

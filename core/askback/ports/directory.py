@@ -8,9 +8,9 @@ __all__ = [
     "Found",
     "Named",
     "UnknownName",
-    "ambiguous_name_error",
+    "build_ambiguous_name_error",
+    "build_unknown_name_error",
     "normalize_name",
-    "unknown_name_error",
 ]
 
 from collections.abc import Iterable
@@ -79,7 +79,7 @@ def normalize_name(name: str) -> str:
     return name.strip().lstrip("#@").strip().casefold()
 
 
-def unknown_name_error(what: str, name: str, known: Iterable[str], advice: str = "") -> UnknownName:
+def build_unknown_name_error(what: str, name: str, known: Iterable[str], advice: str = "") -> UnknownName:
     """Return the error for a name that does not exist. `known` are the existing names, with their signs."""
     by_plain = {normalize_name(one): one for one in known}
     near = [by_plain[one] for one in get_close_matches(normalize_name(name), by_plain, n=SHOWN, cutoff=0.6)]
@@ -87,7 +87,7 @@ def unknown_name_error(what: str, name: str, known: Iterable[str], advice: str =
     return UnknownName(f"The bot sees no {what} {to_terminal_text(name)!r}.{meant}{advice and ' '}{advice}")
 
 
-def ambiguous_name_error(what: str, name: str, those: Iterable[str]) -> UnknownName:
+def build_ambiguous_name_error(what: str, name: str, those: Iterable[str]) -> UnknownName:
     """Return the error for an ambiguous name. `those` are the names to use instead."""
     return UnknownName(f"There is more than one {what} {to_terminal_text(name)!r}: use {_format_names(list(those))}.")
 

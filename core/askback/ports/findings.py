@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Finding", "Grade", "Scene", "broken", "findings_from_error", "good", "warning"]
+__all__ = ["Finding", "Grade", "Scene", "report_broken", "report_error", "report_good", "report_warning"]
 
 import re
 from dataclasses import dataclass, field
@@ -37,17 +37,17 @@ class Finding(Value):
         return self
 
 
-def good(about: str, summary: str) -> Finding:
+def report_good(about: str, summary: str) -> Finding:
     """Return a finding without a problem."""
     return Finding(grade="good", about=about, summary=summary)
 
 
-def warning(about: str, summary: str, cure: str) -> Finding:
+def report_warning(about: str, summary: str, cure: str) -> Finding:
     """Return a finding for a part that works, but should be improved or will soon fail."""
     return Finding(grade="warning", about=about, summary=summary, cure=cure)
 
 
-def broken(about: str, summary: str, cure: str) -> Finding:
+def report_broken(about: str, summary: str, cure: str) -> Finding:
     """Return a finding for a part that keeps the bot from working."""
     return Finding(grade="broken", about=about, summary=summary, cure=cure)
 
@@ -66,7 +66,7 @@ class Scene:
 _FIRST = re.compile(r"(.*?[.])\s+(?=[A-Z`])(.*)", re.DOTALL)
 
 
-def findings_from_error(about: str, error: OperatorError, otherwise: str) -> list[Finding]:
+def report_error(about: str, error: OperatorError, otherwise: str) -> list[Finding]:
     """Return one finding for each line of an error: first the problem, then the next step.
 
     A line without a next step gets `otherwise`.
@@ -75,5 +75,5 @@ def findings_from_error(about: str, error: OperatorError, otherwise: str) -> lis
     for line in str(error).splitlines():
         parts = _FIRST.fullmatch(line)
         summary, cure = (line, otherwise) if parts is None else (parts[1], parts[2])
-        found.append(broken(about, summary, cure))
+        found.append(report_broken(about, summary, cure))
     return found

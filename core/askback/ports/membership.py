@@ -25,9 +25,9 @@ class Resolved:
     unread: frozenset[str] = frozenset()
     """The groups that could not be read. Nobody counts as a member of them."""
     later: frozenset[str] = frozenset()
-    """Those of the unread groups that may be read soon: the platform failed for a moment, and refused nothing."""
-    refused: tuple[str, ...] = ()
-    """For each group that the platform refuses to read for good, a sentence with the reason."""
+    """Those of the unread groups that may be read soon: the platform failed for a moment."""
+    unreadable: tuple[str, ...] = ()
+    """For each group that can never be read, a sentence with the reason."""
 
 
 class Membership(Protocol):

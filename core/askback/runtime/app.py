@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Host", "running"]
+__all__ = ["Host", "open_host"]
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ from askback.agent.loop import Agent
 from askback.agent.settings import AgentSettings
 from askback.agent.tool_runner import ToolRunner
 from askback.domain.ask_limits import Limits
-from askback.domain.conversation import RECENT, RecentConversation, StopRefusal
+from askback.domain.conversation import RECENT, RecentConversation, StopDenial
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OfferChoice, OfferResult
@@ -52,7 +52,7 @@ from askback.user_tools.loader import LoadedTools, load_tools
 log = logging.getLogger("askback.host")
 
 FINISH_SECONDS = 5.0
-REST_SECONDS = 4.0
+DRAIN_SECONDS = 4.0
 """Seconds that a running turn of the agent may continue after shutdown begins."""
 LEAVE_SECONDS = 7.0
 """Seconds after shutdown begins until nothing more is shown. The rest of ten seconds is for closing."""
@@ -76,7 +76,7 @@ class Host:
 
 
 @asynccontextmanager
-async def running(
+async def open_host(
     bots: Sequence[Bot],
     settings: Settings | None = None,
     *,
@@ -183,7 +183,7 @@ async def _run_bots(
                 return MessageResult(new=False, is_for_others=True)
             return await reception.receive(incoming, begin=begin)
 
-        async def stop(place: Place, by: Actor, *, key: str) -> StopRefusal | None:
+        async def stop(place: Place, by: Actor, *, key: str) -> StopDenial | None:
             if reception is None:
                 return NOT_HERE
             return await reception.stop(place, await manager.access.identify_author(by, place), key=key)
@@ -234,7 +234,7 @@ async def _run_bots(
             nonlocal leave_at
             leave_at = time.monotonic() + LEAVE_SECONDS
             health.is_draining = True
-            await asyncio.gather(worker.rest(REST_SECONDS), *(connection.drain() for connection in connections))
+            await asyncio.gather(worker.drain_turns(DRAIN_SECONDS), *(connection.drain() for connection in connections))
 
         try:
             yield Host(

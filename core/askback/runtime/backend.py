@@ -77,7 +77,7 @@ class _File(Backend):
 def build_signal_handler(manager: QuestionManager, worker: Worker, agent: Agent | None) -> SignalHandler:
     """Return the function that handles a signal from another process."""
 
-    def look(signal: Signal) -> None:
+    def handle(signal: Signal) -> None:
         match signal.kind:
             case "ask":
                 manager.callers.wake(signal.id)
@@ -91,7 +91,7 @@ def build_signal_handler(manager: QuestionManager, worker: Worker, agent: Agent 
             case _:
                 pass
 
-    return look
+    return handle
 
 
 @asynccontextmanager

@@ -26,8 +26,8 @@ AGAIN_SECONDS = 600.0
 """Minimum seconds between two sweeps of a platform: a connection may be lost repeatedly."""
 LONGEST_SECONDS = 60.0
 """Longest pause in seconds if the platform cannot answer now. Pauses start at one second and double each time."""
-REFUSALS = 10
-"""Number of refusals in a row that end a sweep: the token may be revoked."""
+REJECTIONS = 10
+"""Number of rejections in a row that end a sweep: the token may be revoked."""
 
 
 class DeletedCardChecker:
@@ -65,26 +65,26 @@ class DeletedCardChecker:
                 # The new sweep checks all cards again. A platform that is down delays no other.
                 if (before := self._looks.get(name)) is not None:
                     before.cancel()
-                self._looks[name] = tasks.create_task(self._look_through(name), name=f"askback sweep {name}")
+                self._looks[name] = tasks.create_task(self._sweep(name), name=f"askback sweep {name}")
 
-    async def _look_through(self, name: str) -> None:
+    async def _sweep(self, name: str) -> None:
         try:
-            await self._look_at_all(name)
+            await self._check_cards(name)
         except Exception:
             # Nothing depends on it: a card also comes back when someone asks for it.
             log.exception("Could not check whether cards were deleted.", extra={"action": "sweep_failed"})
 
-    async def _look_at_all(self, name: str) -> None:
+    async def _check_cards(self, name: str) -> None:
         platform = self._platforms.get(name)
         if platform is None:
             return
-        refusals, growing = 0, PAUSE_SECONDS
+        rejections, growing = 0, PAUSE_SECONDS
         left = deque(await self._store.list_newest_posted(name, AT_MOST))
         while left:
             ask_id, pause = left.popleft(), PAUSE_SECONDS
             try:
-                await self._look(platform, ask_id)
-                refusals, growing = 0, PAUSE_SECONDS
+                await self._check_card(platform, ask_id)
+                rejections, growing = 0, PAUSE_SECONDS
             except RetryableError as later:
                 # Put it last: a card that the platform can never show must not delay the others.
                 left.append(ask_id)
@@ -95,14 +95,14 @@ class DeletedCardChecker:
                     later,
                     extra={"action": "look_later", "ask_id": ask_id},
                 )
-            except DeliveryError as refusal:
+            except DeliveryError as rejection:
                 log.info(
                     "Could not check whether a card still exists: %s",
-                    refusal,
+                    rejection,
                     extra={"action": "no_look", "ask_id": ask_id},
                 )
-                refusals += 1
-            if refusals >= REFUSALS:
+                rejections += 1
+            if rejections >= REJECTIONS:
                 log.warning(
                     "Could not check whether cards were deleted: %s rejects the look-ups. A deleted card comes back "
                     "when somebody asks for it.",
@@ -112,7 +112,7 @@ class DeletedCardChecker:
                 return
             await asyncio.sleep(pause)
 
-    async def _look(self, platform: Platform, ask_id: str) -> None:
+    async def _check_card(self, platform: Platform, ask_id: str) -> None:
         ask = await self._store.get(ask_id)
         if ask is not None and ask.outcome is None and ask.messages:
             missing = await platform.find_missing(ask.place, ask.messages)

@@ -88,17 +88,17 @@ class Delivery:
         """Find the card that an earlier attempt may have posted."""
         try:
             return await platform.find_posted(ask.place, ask.id)
-        except (DeliveryError, MessageNotFound) as refusal:
-            # The first attempt was refused permanently, and nothing was posted.
+        except (DeliveryError, MessageNotFound) as rejection:
+            # The first attempt was rejected permanently, and nothing was posted.
             if ask.outcome is not None and item.attempts > 2:
                 raise CardHidden(
-                    f"A card with live buttons may be in the channel, and the bot cannot look for it: {refusal}"
+                    f"A card with live buttons may be in the channel, and the bot cannot look for it: {rejection}"
                 ) from None
             # Posting twice is better than not posting.
             log.warning(
                 "Could not look up whether a card is already posted, so it may appear twice: %s",
-                refusal,
-                extra={"action": "find_refused"},
+                rejection,
+                extra={"action": "find_rejected"},
             )
             return ()
 
@@ -117,11 +117,11 @@ class Delivery:
         try:
             last = None if item.conversation_id is None else await self._store.get_last_text(item.conversation_id)
             return await platform.find_posted(place, outgoing.target, message=outgoing, since=item.tried_at, after=last)
-        except (DeliveryError, MessageNotFound) as refusal:
+        except (DeliveryError, MessageNotFound) as rejection:
             log.warning(
                 "Could not look up whether a text is already posted, so it may appear twice: %s",
-                refusal,
-                extra={"action": "find_refused"},
+                rejection,
+                extra={"action": "find_rejected"},
             )
             return ()
 

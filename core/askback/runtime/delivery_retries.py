@@ -89,7 +89,7 @@ class DeliveryRetries:
         person who wrote last reads it in a direct message.
         """
         self.forget(item)
-        log.error("Gave up on a delivery: %s", reason, extra={"action": "delivery_refused", "target": item.target})
+        log.error("Gave up on a delivery: %s", reason, extra={"action": "delivery_rejected", "target": item.target})
         if item.kind == "card" and item.ask_id is not None:
             ask = await self._store.get(item.ask_id)
             if ask is not None and not ask.messages:

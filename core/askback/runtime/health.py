@@ -104,8 +104,8 @@ class Health:
         if not self._connections:
             found["bots"] = "have not started yet"
         if self._tools is not None:
-            refused = self._tools().refusal_reason
-            found["tools"] = "ok" if refused is None else f"calls are refused: {refused}"
+            rejected = self._tools().rejection_reason
+            found["tools"] = "ok" if rejected is None else f"calls are rejected: {rejected}"
         if self.is_draining:
             found["process"] = "is shutting down"
         return found

@@ -168,9 +168,9 @@ class OutboxWorker:
             await self._close_circuit(platform)
             if not await self._cards.repost_missing(gone.ask):
                 await self._retries.give_up(item, str(gone))
-        except (DeliveryError, MessageNotFound) as refusal:
+        except (DeliveryError, MessageNotFound) as rejection:
             await self._close_circuit(platform)
-            await self._retries.give_up(item, str(refusal))
+            await self._retries.give_up(item, str(rejection))
         except StoreError:
             raise
         except Exception as error:

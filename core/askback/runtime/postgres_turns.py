@@ -3,7 +3,7 @@
 A commit that gives a conversation something to do defers its job, too (`store/queries/turns.py`). The job has the
 conversation's own lock and its platform's queue. So no two processes advance one conversation at once, and only a
 process that serves the platform takes it. A missing heartbeat reveals a dead process, and others take its jobs. A
-process that was only slow may return later. Its commits are then refused, because the conversation has continued
+process that was only slow may return later. Its commits are then rejected, because the conversation has continued
 without it (`TurnEnd.after`).
 """
 
@@ -38,7 +38,7 @@ from askback.store.outage_log import REPEAT_SECONDS, is_outage_logged
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.connection import build_conninfo, build_settings
 from askback.store.postgres.dead_connections import BoundedConnection
-from askback.store.postgres.jobs import TURN, give_back, has_heartbeat, list_held_jobs, queue_of, sweep
+from askback.store.postgres.jobs import TURN, get_queue_name, has_heartbeat, list_held_jobs, release_jobs, sweep
 from askback.store.queries.platform_claims import STALLED_SECONDS, announce_platforms
 from askback.store.store import Store
 
@@ -102,7 +102,7 @@ _AnyTask: TypeAlias = Task[Any, Any, Any]
 
 
 class _Manager(JobManager):
-    """Suppress lost connections when recording a job's end; `_give_back_left` frees such jobs.
+    """Suppress lost connections when recording a job's end; `_release_left` frees such jobs.
 
     The end of a worker waits only briefly for a connection. Raises `TimeoutError` then.
     """
@@ -133,7 +133,7 @@ class _Manager(JobManager):
 
     async def unregister_worker(self, worker_id: int) -> None:
         # A pool that has lost its server waits longer before each attempt. Do not wait with it: the next session begins
-        # only after this one, and `_give_back_left` frees the jobs of a worker that stayed.
+        # only after this one, and `_release_left` frees the jobs of a worker that stayed.
         async with asyncio.timeout(UNREGISTER_SECONDS):
             await super().unregister_worker(worker_id)
 
@@ -191,17 +191,17 @@ class JobTurnScheduler:
     def wake(self) -> None:
         """Do nothing: the commit that gave the agent something to do deferred a job, which wakes a process."""
 
-    async def rest(self, seconds: float) -> None:
+    async def drain_turns(self, seconds: float) -> None:
         if self._worker is not None:
             self._worker.shutdown_graceful_timeout = seconds
             self._worker.stop()
-        await self._advancing.rest(seconds)
+        await self._advancing.drain_turns(seconds)
 
     async def run(self) -> None:
         """Work until cancelled, and wait while the database is unreachable."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._sweep_repeatedly(), name="askback sweep")
-            while not self._advancing.is_resting:
+            while not self._advancing.is_draining:
                 self._session = asyncio.create_task(self._open_and_work(), name="askback jobs")
                 try:
                     await asyncio.wait((self._session,))
@@ -270,7 +270,7 @@ class JobTurnScheduler:
         """Take jobs until the process is to rest, or the connection is lost."""
         self._worker = Worker(
             app,
-            queues=[queue_of(platform) for platform in sorted(self._served)],
+            queues=[get_queue_name(platform) for platform in sorted(self._served)],
             concurrency=JOBS,
             install_signal_handlers=False,
             delete_jobs=DeleteJobCondition.ALWAYS,
@@ -286,7 +286,7 @@ class JobTurnScheduler:
                 self._former.add(self._worker.worker_id)
             self._worker = None
 
-    async def _give_back_left(self) -> None:
+    async def _release_left(self) -> None:
         """Release jobs that this process finished while the database was unreachable.
 
         No other process does so: this one's heartbeat continues, and no further job of their conversations would ever
@@ -307,7 +307,7 @@ class JobTurnScheduler:
         left += [job_id for job_id, since in self._left.items() if now - since >= LEFT_SECONDS]
         if worker_id is not None:
             workers.append(worker_id)
-        count = await self._database.run(lambda connection: give_back(connection, workers, left)) if left else 0
+        count = await self._database.run(lambda connection: release_jobs(connection, workers, left)) if left else 0
         if count:
             log.warning(
                 "Released %d turns that this process held but did not work on.",
@@ -328,13 +328,13 @@ class JobTurnScheduler:
         return [job_id for job_id, conversation_id in jobs.items() if not self._advancing.is_under_way(conversation_id)]
 
     async def _sweep_repeatedly(self) -> None:
-        """Give back the jobs of dead processes, and defer a job for each conversation that lacks one."""
+        """Release the jobs of dead processes, and defer a job for each conversation that lacks one."""
         while True:
             pause = SWEEP_SECONDS
             try:
                 taken = await self._sweep()
                 pause = SWEEP_SECONDS if await self._announce() else ANNOUNCE_SECONDS
-                await self._give_back_left()
+                await self._release_left()
             except StoreError as error:
                 log.warning("Could not check the jobs: %s", error, extra={"action": "store_failed"})
             else:
@@ -355,7 +355,7 @@ class JobTurnScheduler:
         worker = self._worker
         worker_id = None if worker is None else worker.worker_id
         if worker is None or worker_id is None:
-            return self._advancing.is_resting
+            return self._advancing.is_draining
         if worker_id != self._announced:
             await self._database.run(lambda connection: announce_platforms(connection, worker_id, self._served))
             self._announced = worker_id

@@ -11,7 +11,7 @@ from askback.agent.anthropic_client import require_agent
 from askback.errors import OperatorError
 from askback.observability.logs import configure_logging
 from askback.ports.bot import Bot
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback.runtime.shutdown import ShutdownHandler
 from askback.settings.core import Settings
 from askback.settings.env_file import describe_unread_env_file
@@ -46,7 +46,7 @@ async def serve(bots: Sequence[Bot]) -> int:
         raise OperatorError("\n".join(dict.fromkeys(problems)))
     configure_logging(settings.log_level, settings.log_format)
     ending = ShutdownHandler()
-    async with running(bots, settings) as host:
+    async with open_host(bots, settings) as host:
         ending.can_drain = True
         await ending.wait()
         log.info("Shutting down: finishing work in progress.", extra={"action": "draining"})

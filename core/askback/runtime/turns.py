@@ -42,7 +42,7 @@ class TurnScheduler(Protocol):
         """Note that a conversation may have something to do."""
         ...
 
-    async def rest(self, seconds: float) -> None:
+    async def drain_turns(self, seconds: float) -> None:
         """Stop beginning turns, and wait up to `seconds` for the running ones. `run` must continue meanwhile."""
         ...
 
@@ -62,7 +62,7 @@ class TurnRunner:
         """Event for the end of each running turn, by conversation id."""
         self._failures: dict[str, int] = {}
         self._calm = asyncio.Event()
-        self.is_resting = False
+        self.is_draining = False
 
     def is_under_way(self, conversation_id: str) -> bool:
         return conversation_id in self._under_way
@@ -130,9 +130,9 @@ class TurnRunner:
             log.error("Could not postpone a conversation: %s", error, extra={"action": "store_failed"})
             await asyncio.sleep(pause)
 
-    async def rest(self, seconds: float) -> None:
+    async def drain_turns(self, seconds: float) -> None:
         """Begin no further turn, and wait up to `seconds` for the running ones. A slower one is taken again later."""
-        self.is_resting = True
+        self.is_draining = True
         self._slots.close()
         if not self._under_way:
             return
@@ -153,13 +153,13 @@ class LocalTurnScheduler:
     def __init__(self, store: Store, advance: Advance) -> None:
         self._store = store
         self._advancing = TurnRunner(store, advance)
-        self._nudged = asyncio.Event()
+        self._woken = asyncio.Event()
 
     def wake(self) -> None:
-        self._nudged.set()
+        self._woken.set()
 
-    async def rest(self, seconds: float) -> None:
-        await self._advancing.rest(seconds)
+    async def drain_turns(self, seconds: float) -> None:
+        await self._advancing.drain_turns(seconds)
 
     async def run(self) -> None:
         waiting: set[str] = set()
@@ -171,11 +171,11 @@ class LocalTurnScheduler:
             finally:
                 waiting.discard(conversation_id)
                 # Check now for anything that arrived while it ran.
-                self._nudged.set()
+                self._woken.set()
 
         async with asyncio.TaskGroup() as tasks:
             while True:
-                self._nudged.clear()
+                self._woken.clear()
                 pause: timedelta | None = None
                 try:
                     now = utc_now()
@@ -190,7 +190,7 @@ class LocalTurnScheduler:
                     )
                     runnable, pause = (), timedelta(seconds=STORE_PAUSE)
                 for conversation_id in runnable:
-                    if conversation_id not in waiting and not self._advancing.is_resting:
+                    if conversation_id not in waiting and not self._advancing.is_draining:
                         waiting.add(conversation_id)
                         tasks.create_task(advance(conversation_id), name=f"askback turn {conversation_id}")
-                await sleep(self._nudged, pause)
+                await sleep(self._woken, pause)

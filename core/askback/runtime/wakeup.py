@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-log = logging.getLogger("askback.nudge")
+log = logging.getLogger("askback.wakeup")
 
 LONGEST = 100
 """Maximum length of a socket's address in bytes: 107 on Linux, 103 on macOS."""
@@ -42,7 +42,7 @@ def listen_for_wakeups(database: Path, look: Callable[[], None]) -> Generator[No
         log.warning(
             "Commands cannot wake this process (%s). It finds their changes within 30 seconds.",
             error.strerror or "the path is too long",
-            extra={"action": "no_nudges", "path": str(path)},
+            extra={"action": "no_wakeups", "path": str(path)},
         )
         yield
         return
@@ -71,7 +71,7 @@ def wake_worker(database: Path) -> bool:
                 log.warning(
                     "Could not wake the running process: %s. It finds the change within 30 seconds.",
                     error.strerror or "the path is too long",
-                    extra={"action": "nudge_failed", "path": str(path)},
+                    extra={"action": "wakeup_failed", "path": str(path)},
                 )
             return False
     return True

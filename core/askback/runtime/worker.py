@@ -93,13 +93,13 @@ class Worker:
         """Wait up to `seconds` until nothing is due for delivery. `run` must continue meanwhile."""
         await self._outbox.finish(seconds)
 
-    async def rest(self, seconds: float) -> None:
+    async def drain_turns(self, seconds: float) -> None:
         """Stop beginning turns, and wait up to `seconds` for the running ones. `run` must continue meanwhile.
 
         The end of `run` cancels a slower turn, which is repeated later.
         """
         if self._turns is not None:
-            await self._turns.rest(seconds)
+            await self._turns.drain_turns(seconds)
 
     async def _end_all_leases(self) -> None:
         while True:

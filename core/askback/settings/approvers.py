@@ -1,6 +1,6 @@
 """People and groups in settings, of any platform: `PLATFORM:ID`. Pure.
 
-A person is `U…`, `W…` or a number; a group is `S…`, or `@&` and a number. Names are refused, because their owners can
+A person is `U…`, `W…` or a number; a group is `S…`, or `@&` and a number. Names are rejected, because their owners can
 change them.
 """
 
@@ -24,7 +24,7 @@ def parse_approver(entry: str, platforms: Collection[str]) -> tuple[str, Who]:
     """Return one entry's platform, and its person or group. Raises a `ValueError` that continues "an entry that"."""
     platform, _, name = entry.strip().partition(":")
     if _PERSON.fullmatch(name):
-        who = Who.only(Actor(platform=platform or "?", id=name))
+        who = Who.from_people(Actor(platform=platform or "?", id=name))
     elif _GROUP.fullmatch(name):
         who = Who(groups=(name.removeprefix("@&"),))
     else:
@@ -39,5 +39,5 @@ def parse_approvers(entries: Iterable[str], platforms: Collection[str]) -> dict[
     found: dict[str, Who] = {}
     for entry in entries:
         platform, who = parse_approver(entry, platforms)
-        found[platform] = found[platform].with_others(who) if platform in found else who
+        found[platform] = found[platform].merge(who) if platform in found else who
     return found

@@ -6,7 +6,7 @@ __all__ = ["build_credential", "examine_form"]
 
 from pydantic import SecretStr
 
-from askback.ports.findings import Finding, broken
+from askback.ports.findings import Finding, report_broken
 from askback.ports.setup_guide import Credential
 from askback.settings.loader import TomlSettings, describe_value, get_environment_variable, get_file_key
 
@@ -32,4 +32,4 @@ def examine_form(kind: type[TomlSettings], name: str, value: SecretStr) -> Findi
         return None
     field = kind.model_fields[name]
     variable = get_environment_variable(kind, name, field)
-    return broken("form", f"{variable} {problem}.", field.description or f"Correct {variable}.")
+    return report_broken("form", f"{variable} {problem}.", field.description or f"Correct {variable}.")

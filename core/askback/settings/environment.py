@@ -1,6 +1,6 @@
 """Find variables of the environment that look like settings, but that no part of askback knows.
 
-A misspelt name must not switch off what it was meant to set, such as the approvers. The settings file refuses unknown
+A misspelt name must not switch off what it was meant to set, such as the approvers. The settings file rejects unknown
 names for the same reason.
 """
 

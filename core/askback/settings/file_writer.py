@@ -22,7 +22,7 @@ from askback.settings.loader import find_file
 def check_target() -> Path:
     """Return the settings file to write, before anybody types a secret. Raises `OperatorError`.
 
-    Nothing is created. A link is refused, since somebody else may have chosen where it leads.
+    Nothing is created. A link is rejected, since somebody else may have chosen where it leads.
     """
     path = find_file()
     if path is None:

@@ -13,7 +13,7 @@ EVERYBODY: Final = "*"
 
 
 def parse_ids(value: object, shape: re.Pattern[str], what: str, *, also: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the ids without duplicates. Names are refused, because their owners can change them.
+    """Return the ids without duplicates. Names are rejected, because their owners can change them.
 
     `also` are words that are allowed as entries. Raises `ValueError` if there is no entry, or with the number of an
     invalid one, not its text.

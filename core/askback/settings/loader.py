@@ -188,7 +188,7 @@ def _read(kind: type[TomlSettings]) -> dict[str, object]:
 def _read_environment(kind: type[TomlSettings], in_file: Mapping[str, object]) -> dict[str, object]:
     """Return this part's values in the environment. Capital and small letters are the same there.
 
-    An empty variable counts as not set. But an empty list that no file sets is kept, so that it is refused: a program
+    An empty variable counts as not set. But an empty list that no file sets is kept, so that it is rejected: a program
     that could not fill it in must not make everybody an approver.
     """
     there = {name.upper(): value for name, value in os.environ.items()}

@@ -114,7 +114,7 @@ class AskTransactions(Transactions):
             locks.lock_ask(connection, ask_id)
             before = asks.get(connection, ask_id)
             if before is not None:
-                before = participants.with_participants(connection, before)
+                before = participants.load_participants(connection, before)
             after, answer = decision(before)
             if before is None:
                 return DecisionResult(None, answer, False)
@@ -156,7 +156,7 @@ class AskTransactions(Transactions):
     async def get(self, ask_id: str) -> Ask | None:
         def work(connection: Connection) -> Ask | None:
             ask = asks.get(connection, ask_id)
-            return None if ask is None else participants.with_participants(connection, ask)
+            return None if ask is None else participants.load_participants(connection, ask)
 
         return await self._database.read(work)
 
@@ -179,7 +179,7 @@ class AskTransactions(Transactions):
             found = asks.list_open(connection, place, self._left)
             if place is None:
                 return found  # participants would cost a query for each of many asks
-            return tuple(participants.with_participants(connection, ask) for ask in found)
+            return tuple(participants.load_participants(connection, ask) for ask in found)
 
         return await self._database.read(work)
 

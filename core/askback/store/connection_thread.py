@@ -25,7 +25,7 @@ class ConnectionThread:
         # Mark the future as running, so that a cancelled caller of `ended` cannot cancel it for the others.
         self._ended.set_running_or_notify_cancel()
 
-        def main() -> None:
+        def run() -> None:
             try:
                 body(lambda: opened.set_result(None))
             except BaseException as error:
@@ -43,7 +43,7 @@ class ConnectionThread:
 
         # Use a daemon thread, so that a program that forgets to close can still exit. Acknowledged changes are on the
         # disk by then.
-        self._thread = threading.Thread(target=main, name=name, daemon=True)
+        self._thread = threading.Thread(target=run, name=name, daemon=True)
         self._thread.start()
         try:
             opened.result()

@@ -131,7 +131,7 @@ class ConversationTransactions(Transactions):
             offered = offers.find(connection, offer_id)
             ask = None if offered is None else asks.get(connection, offered.ask_id)
             if ask is not None:
-                ask = participants.with_participants(connection, ask)
+                ask = participants.load_participants(connection, ask)
             answer, state, steps = decision(offered, ask)
             if offered is not None and state is not None and offered.state == "open":
                 offers.close(connection, offered, state)
@@ -217,7 +217,7 @@ class ConversationTransactions(Transactions):
 
 
 def _open_in(connection: Connection, place: Place, left: SkippedRows) -> tuple[Ask, ...]:
-    return tuple(participants.with_participants(connection, ask) for ask in asks.list_open(connection, place, left))
+    return tuple(participants.load_participants(connection, ask) for ask in asks.list_open(connection, place, left))
 
 
 def _find_blocking(connection: Connection, conversation: Conversation) -> tuple[tuple[Ask, ...], bool]:

@@ -45,5 +45,5 @@ class Database(Protocol):
         ...
 
     async def close(self) -> None:
-        """Refuse new works, finish the queued ones and release all resources."""
+        """Reject new works, finish the queued ones and release all resources."""
         ...

@@ -71,7 +71,7 @@ class EditTransactions(Transactions):
             if conversation is None:
                 return EditResult()
             kept = edits.find(connection, conversation.id, incoming.dedupe_key)
-            if (kept is None or kept.is_pending) and _reads_history(connection, conversation):
+            if (kept is None or kept.is_pending) and _needs_history(connection, conversation):
                 history.expect_edit(connection, conversation.id, edited)
                 return EditResult(how="replaced")
             if kept is None or not kept.author.is_same_person(incoming.author):
@@ -154,7 +154,7 @@ class EditTransactions(Transactions):
         return await self._run(work)
 
 
-def _reads_history(connection: Connection, conversation: Conversation) -> bool:
+def _needs_history(connection: Connection, conversation: Conversation) -> bool:
     """Return True if the agent will read what was written before this conversation, and has not committed that yet."""
     return conversation.midway and transcript.get_last(connection, conversation.id) is None
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["closed_error", "not_committed_error", "timeout_error"]
+__all__ = ["build_closed_error", "build_not_committed_error", "build_timeout_error"]
 
 from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 
 
-def timeout_error(*, in_doubt: bool) -> StoreError:
-    return not_committed_error(StoreBusy, " in time", None, in_doubt=in_doubt)
+def build_timeout_error(*, in_doubt: bool) -> StoreError:
+    return build_not_committed_error(StoreBusy, " in time", None, in_doubt=in_doubt)
 
 
-def not_committed_error(
+def build_not_committed_error(
     error_type: type[StoreError], how: str, error: BaseException | None, *, in_doubt: bool
 ) -> StoreError:
     """Return the error for a transaction that was not committed, on either database.
@@ -24,5 +24,5 @@ def not_committed_error(
     return store_error
 
 
-def closed_error() -> StoreUnavailable:
+def build_closed_error() -> StoreUnavailable:
     return StoreUnavailable("The store is closed: askback is shutting down, or its database thread has ended.")

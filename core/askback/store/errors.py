@@ -25,7 +25,7 @@ class StoreBusy(StoreError):
 
 
 class StoreUnavailable(StoreError):
-    """Raised if the database refused: disk full, I/O error, read-only, damaged or closed."""
+    """Raised if the database rejected the commit: disk full, I/O error, read-only, damaged or closed."""
 
 
 class TurnTakenOver(StoreError):

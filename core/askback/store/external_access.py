@@ -89,7 +89,7 @@ def read_snapshot(where: DatabaseLocation, work: Callable[[Connection], T]) -> T
     """Run `work` on one read-only snapshot of the database. Raises `OperatorError`."""
     if isinstance(where, PostgresAddress):
         with import_extra("postgres", "PostgreSQL"):
-            from askback.store.postgres.external_access import look as look_there
+            from askback.store.postgres.external_access import run_read_only as look_there
         return look_there(where, work)
     try:
         with open_file(where) as connection:

@@ -63,9 +63,9 @@ class HandOverTransactions(Transactions):
             found = {call: hand_overs.get(connection, call) for call in digests}
             for call, digest in digests.items():
                 one = found[call]
-                refusal: ClaimResult = "missing" if one is None else one.find_refusal(digest, holder)
-                if refusal != "claimed":
-                    return refusal
+                rejection: ClaimResult = "missing" if one is None else one.check_claim(digest, holder)
+                if rejection != "claimed":
+                    return rejection
             for call, one in found.items():
                 free = one is not None and one.state == "asked"
                 if free and not hand_overs.claim(connection, call, digests[call], holder):

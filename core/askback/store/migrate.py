@@ -1,4 +1,4 @@
-"""Bring a database to the schema of this askback, or refuse it."""
+"""Bring a database to the schema of this askback, or reject it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Outage:
             seconds = now - self._since
         if first:
             log.error(
-                "%s does not accept commits: %s. Retrying until it does; the bot refuses clicks meanwhile.",
+                "%s does not accept commits: %s. Retrying until it does; the bot rejects clicks meanwhile.",
                 self._what,
                 reason,
                 extra={"action": "database_away"},

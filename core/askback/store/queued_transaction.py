@@ -25,10 +25,10 @@ _BOUND = (Connection, Result, ScalarResult, MappingResult)
 
 
 class JobState(enum.Enum):
-    WAITING = enum.auto()  # queued, so it can still be refused with certainty
+    WAITING = enum.auto()  # queued, so it can still be rejected with certainty
     RUNNING = enum.auto()  # its statements run or have run, but are not committed
     COMMITTING = enum.auto()  # after the point of no return
-    OVER = enum.auto()  # committed or refused; nothing more happens to it
+    OVER = enum.auto()  # committed or rejected; nothing more happens to it
 
 
 class Job(Generic[T]):

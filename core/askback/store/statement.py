@@ -31,7 +31,7 @@ class Statement:
         self._made = made
         self._compiled: dict[tuple[str, ...], tuple[str, tuple[str, ...], dict[str, Any]]] = {}
 
-    def rows(self, connection: Connection, **parameters: object) -> Sequence[Row]:
+    def fetch_rows(self, connection: Connection, **parameters: object) -> Sequence[Row]:
         """Run the statement and return the rows that it selects."""
         raw = connection.connection.driver_connection
         if not isinstance(raw, sqlite3.Connection):

@@ -60,7 +60,7 @@ class StopTransactions(Transactions):
                 if inbox.is_received(connection, incoming.place, incoming.dedupe_key):
                     return Stopped(conversation=conversation, duplicate=True)
                 inbox.add(connection, conversation_id, incoming, taken=True)
-            goes_on = conversations.wants_turn(connection, conversation_id)
+            goes_on = conversations.needs_turn(connection, conversation_id)
             if not goes_on and not asks.list_open_of(connection, conversation_id):
                 return None
             now = utc_now()
@@ -78,7 +78,7 @@ class StopTransactions(Transactions):
 
 def is_working(connection: Connection, conversation: Conversation) -> bool:
     """Return True if a turn runs or is due, or if the model waits for people or tools."""
-    if conversations.wants_turn(connection, conversation.id):
+    if conversations.needs_turn(connection, conversation.id):
         return True
     last = transcript.get_last(connection, conversation.id)
     if last is None or last.role != "assistant":

@@ -23,7 +23,7 @@ NOT_APPROVED = "The call was not run, because it is not the call that people app
 class ToolCallTransactions(Transactions):
     """Transactions for calls of the operator's own tools."""
 
-    async def next_step(self, conversation_id: str) -> NextStep:
+    async def get_next_step(self, conversation_id: str) -> NextStep:
         """Return the work with which the agent's next step begins.
 
         That is the calls of the model's newest message that have no result and do not wait for people.

@@ -56,14 +56,14 @@ class Transactions:
         events: list[Event] = []
 
         @wraps(work)
-        def recorded(connection: Connection) -> T:
+        def record_events(connection: Connection) -> T:
             with collect_events() as found:
                 result = work(connection)
             events[:] = found
             return result
 
         try:
-            result = await self._database.run(recorded, within=within)
+            result = await self._database.run(record_events, within=within)
         except StoreError as error:
             if error.in_doubt and events:
                 ask_ids = tuple(event.ask_id for event in events if isinstance(event, AskChanged))

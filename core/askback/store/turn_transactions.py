@@ -95,7 +95,7 @@ class TurnTransactions(Transactions):
             conversation = conversations.get(connection, conversation_id)
             if conversation is None:
                 return None
-            wanted = conversations.wants_turn(connection, conversation_id)
+            wanted = conversations.needs_turn(connection, conversation_id)
             last = transcript.get_last(connection, conversation_id)
             seq = 0 if last is None else last.seq + 1
             resumed = last is not None and not last.forgotten and (last.role == "user" or last.unfinished)
@@ -109,7 +109,7 @@ class TurnTransactions(Transactions):
             if not wanted:
                 # The conversation is stopped or finished. Messages from before a stop wait for the next message.
                 return None
-            written = inbox.take(connection, conversation_id, seq)
+            written = inbox.take_unread(connection, conversation_id, seq)
             if written or asked:
                 received = {one.key for one in written}
                 unheard = tuple(one for one in earlier if one.key not in received)
@@ -200,7 +200,7 @@ class TurnTransactions(Transactions):
             conversations.set_text_messages(connection, end.conversation_id, ())
             waits = bool(stored)
             unheard = inbox.has_unread(connection, end.conversation_id)
-            goes_on = any(call.ask is None for call in end.calls) and not end.rest
+            goes_on = any(call.ask is None for call in end.calls) and not end.waits_for_person
             conversations.set_wants_turn(
                 connection, end.conversation_id, end.again or goes_on or (unheard and not waits)
             )

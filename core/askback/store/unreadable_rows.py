@@ -70,6 +70,6 @@ class SkippedRows:
             extra={"action": "left_to_newer", "kind": kind, "id": str(id_)},
         )
 
-    def ids(self, kind: Kind, of: type[Id]) -> Sequence[Id]:
+    def get_ids(self, kind: Kind, of: type[Id]) -> Sequence[Id]:
         """Return the ids of the rows of a kind that were left."""
         return [one for one in self._ids[kind] if isinstance(one, of)]

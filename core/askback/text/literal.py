@@ -6,6 +6,7 @@ This module has the part that all platforms share. Each bot also escapes its pla
 from __future__ import annotations
 
 __all__ = [
+    "count_utf16_units",
     "find_break",
     "fit_line",
     "isolate_direction",
@@ -16,7 +17,6 @@ __all__ = [
     "to_literal",
     "to_single_line",
     "truncate",
-    "utf16_length",
 ]
 
 import re
@@ -40,7 +40,7 @@ _INNER_MARKS: Final = {
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
 
-def utf16_length(text: str) -> int:
+def count_utf16_units(text: str) -> int:
     """Return the length of a text in UTF-16 units, never less than a platform's own count of characters."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
@@ -87,11 +87,13 @@ def fit_line(text: str, longest: int) -> str:
     """Return as much of a text as fits in `longest` UTF-16 units, on one line. A cut text ends with "…"."""
     line = to_single_line(text)
     whole = isolate_direction(line)
-    if utf16_length(whole) <= longest:
+    if count_utf16_units(whole) <= longest:
         return whole
     room = longest
-    while utf16_length(short := isolate_direction(truncate(line, room - 1).rstrip() + "…")) > longest:
-        room -= max((utf16_length(short) - longest) // 2, 1)  # an opened direction also needs its closing character
+    while count_utf16_units(short := isolate_direction(truncate(line, room - 1).rstrip() + "…")) > longest:
+        room -= max(
+            (count_utf16_units(short) - longest) // 2, 1
+        )  # an opened direction also needs its closing character
     return short
 
 
@@ -115,7 +117,7 @@ def quote_name(name: str, longest: int) -> str:
 def split_text(text: str, longest: int) -> Iterator[str]:
     """Split a text at lines or words into parts of at most `longest` UTF-16 units. Joined, they equal the text."""
     rest = text
-    while utf16_length(rest) > longest:
+    while count_utf16_units(rest) > longest:
         at = find_break(rest, _count_fitting(rest, longest))
         yield rest[:at]
         rest = rest[at:]
@@ -140,8 +142,8 @@ def _count_fitting(text: str, longest: int) -> int:
     """Return the number of leading characters that fit in `longest` UTF-16 units."""
     longest = max(longest, 0)
     at = min(longest, len(text))
-    while utf16_length(text[:at]) > longest:
-        at -= max((utf16_length(text[:at]) - longest) // 2, 1)
+    while count_utf16_units(text[:at]) > longest:
+        at -= max((count_utf16_units(text[:at]) - longest) // 2, 1)
     return at
 
 

@@ -7,7 +7,7 @@ __all__ = ["split_markdown"]
 import re
 from typing import Final, TypeAlias
 
-from askback.text.literal import truncate, utf16_length
+from askback.text.literal import count_utf16_units, truncate
 
 _FENCE_LINE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
@@ -22,7 +22,7 @@ def split_markdown(text: str, longest: int) -> list[str]:
     """
     parts: list[str] = []
     rest = text
-    while utf16_length(rest) > longest:
+    while count_utf16_units(rest) > longest:
         head, fence = _cut_head(rest, longest)
         rest = rest[len(head) :]
         if fence is None:
@@ -41,10 +41,10 @@ def _cut_head(text: str, longest: int) -> tuple[str, Fence | None]:
     fence: Fence | None = None
     cut_fence: Fence | None = None
     for line in text.splitlines(keepends=True):
-        if used + utf16_length(line) + (len(fence[1]) + 1 if fence else 0) > longest:
+        if used + count_utf16_units(line) + (len(fence[1]) + 1 if fence else 0) > longest:
             break
         at += len(line)
-        used += utf16_length(line)
+        used += count_utf16_units(line)
         fence, ended = _update_fence(line, fence)
         if fence is not None:
             if ended is None and at > line_end + len(line):

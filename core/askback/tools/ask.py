@@ -41,16 +41,16 @@ from askback.tools.lenient_parser import (
     NameList,
     ToolInput,
     add_names,
-    as_list,
-    length_limits,
-    none_if_blank,
+    build_length_limits,
+    drop_blank,
     rename_fields,
+    to_list,
     wrap_in_object,
 )
 
 Kind = Literal["text", "integer", "number", "email", "uri", "date", "date-time"]
 
-Values = Annotated[list[LenientText], BeforeValidator(as_list)]
+Values = Annotated[list[LenientText], BeforeValidator(to_list)]
 """Values of options. Accepts a single one."""
 
 _FIELD_NAMES = {
@@ -73,25 +73,25 @@ class OptionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["label"]})
 
     label: LenientText = Field(
-        description="The text that people choose.", min_length=1, json_schema_extra=length_limits(MAX_LABEL)
+        description="The text that people choose.", min_length=1, json_schema_extra=build_length_limits(MAX_LABEL)
     )
     value: LenientText | None = Field(
         default=None,
         description="The value that you get. Default: the label.",
-        json_schema_extra=length_limits(MAX_VALUE),
+        json_schema_extra=build_length_limits(MAX_VALUE),
     )
     description: LenientText | None = Field(
-        default=None, description="What choosing it means.", json_schema_extra=length_limits(MAX_DESCRIPTION)
+        default=None, description="What choosing it means.", json_schema_extra=build_length_limits(MAX_DESCRIPTION)
     )
     preview: LenientText | None = Field(
         default=None,
         description="A text to look at before choosing: code, a draft.",
-        json_schema_extra=length_limits(MAX_PREVIEW),
+        json_schema_extra=build_length_limits(MAX_PREVIEW),
     )
 
     @model_validator(mode="before")
     @classmethod
-    def _lenient(cls, value: object) -> object:
+    def _normalize_input(cls, value: object) -> object:
         return rename_fields(
             value,
             text="label",
@@ -103,7 +103,7 @@ class OptionInput(ToolInput):
 
     @property
     def sent_value(self) -> str:
-        return none_if_blank(self.value) or self.label
+        return drop_blank(self.value) or self.label
 
 
 class ConditionInput(ToolInput):
@@ -122,7 +122,7 @@ class ConditionInput(ToolInput):
 
     @model_validator(mode="before")
     @classmethod
-    def _lenient(cls, value: object) -> object:
+    def _normalize_input(cls, value: object) -> object:
         return rename_fields(
             value,
             text="question",
@@ -137,17 +137,17 @@ class QuestionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["id", "question"]})
 
     id: LenientText = Field(
-        min_length=1, description="A stable id for the answer.", json_schema_extra=length_limits(MAX_ID)
+        min_length=1, description="A stable id for the answer.", json_schema_extra=build_length_limits(MAX_ID)
     )
     question: LenientText = Field(
-        description="The complete question.", json_schema_extra=length_limits(MAX_PROMPT, least=1)
+        description="The complete question.", json_schema_extra=build_length_limits(MAX_PROMPT, least=1)
     )
     header: LenientText | None = Field(
         default=None,
         description="A very short name, for the head of the card and the review.",
-        json_schema_extra=length_limits(MAX_HEADER),
+        json_schema_extra=build_length_limits(MAX_HEADER),
     )
-    options: Annotated[list[OptionInput], BeforeValidator(as_list)] = Field(
+    options: Annotated[list[OptionInput], BeforeValidator(to_list)] = Field(
         default_factory=list[OptionInput],
         description="The choices. Leave it out to ask for a written answer.",
         json_schema_extra={"maxItems": MAX_OPTIONS},
@@ -170,7 +170,7 @@ class QuestionInput(ToolInput):
     placeholder: LenientText | None = Field(
         default=None,
         description="A hint in the empty text field.",
-        json_schema_extra=length_limits(MAX_PLACEHOLDER),
+        json_schema_extra=build_length_limits(MAX_PLACEHOLDER),
     )
     default: Values = Field(default_factory=list[str], description="Values that are chosen at the start.")
     optional: LenientBool = Field(default=False, description="True: people may leave it without an answer.")
@@ -180,12 +180,12 @@ class QuestionInput(ToolInput):
     details: LenientText | None = Field(
         default=None,
         description="A long text that people can open, such as a diff.",
-        json_schema_extra=length_limits(MAX_DETAILS),
+        json_schema_extra=build_length_limits(MAX_DETAILS),
     )
 
     @model_validator(mode="before")
     @classmethod
-    def _lenient(cls, value: object) -> object:
+    def _normalize_input(cls, value: object) -> object:
         return rename_fields(
             value,
             text="question",
@@ -224,7 +224,7 @@ class QuestionInput(ToolInput):
 
 
 class AskInput(ToolInput):
-    questions: Annotated[list[QuestionInput], BeforeValidator(as_list)] = Field(
+    questions: Annotated[list[QuestionInput], BeforeValidator(to_list)] = Field(
         description="One question, or several that are asked together.",
         json_schema_extra={"minItems": 1, "maxItems": MAX_QUESTIONS},
     )
@@ -232,7 +232,7 @@ class AskInput(ToolInput):
 
     @model_validator(mode="before")
     @classmethod
-    def _lenient(cls, value: object) -> object:
+    def _normalize_input(cls, value: object) -> object:
         return add_names(value, wrap_in_object(value, "questions", "question", "prompt"))
 
 
@@ -262,10 +262,10 @@ class AskTool(QuestionTool[AskInput]):
                 raise ModelError(problem, example=self.example)
         return Form.parse({"questions": [_build_question(question, by_id) for question in parsed.questions]})
 
-    def addressee_names(self, parsed: AskInput) -> list[str]:
+    def list_addressees(self, parsed: AskInput) -> list[str]:
         return parsed.to
 
-    def field_name(self, field: str) -> str:
+    def get_field_name(self, field: str) -> str:
         for ours, theirs in _FIELD_NAMES.items():
             field = field.replace(ours, theirs)
         return field
@@ -282,11 +282,6 @@ class AskTool(QuestionTool[AskInput]):
             data["message"] = describe_unanswered(outcome)
         return ToolResult(text=json.dumps(data, ensure_ascii=False), data=data)
 
-    def summarize(self, parsed: AskInput) -> str:
-        questions = parsed.questions
-        names = ", ".join(question.header or question.question for question in questions)
-        return f"{len(questions)} question{'s' if len(questions) != 1 else ''} · {names}"
-
 
 def _build_question(given: QuestionInput, by_id: dict[str, QuestionInput]) -> dict[str, object]:
     """Return the fields of a question of a form."""
@@ -294,8 +289,8 @@ def _build_question(given: QuestionInput, by_id: dict[str, QuestionInput]) -> di
         {
             "value": option.sent_value,
             "label": option.label,
-            "description": none_if_blank(option.description),
-            "preview": none_if_blank(option.preview),
+            "description": drop_blank(option.description),
+            "preview": drop_blank(option.preview),
         }
         for option in given.options
     ]
@@ -311,18 +306,18 @@ def _build_question(given: QuestionInput, by_id: dict[str, QuestionInput]) -> di
     fields: dict[str, object] = {
         "id": given.id,
         "prompt": given.question,
-        "header": none_if_blank(given.header),
+        "header": drop_blank(given.header),
         "options": options,
         "multi_select": given.multi_select,
         "min_choices": given.min_choices,
         "max_choices": given.max_choices,
         # Where there is nothing to choose but "(no answer)", people write.
         "allow_custom": given.allow_custom or not given.options,
-        "placeholder": none_if_blank(given.placeholder),
+        "placeholder": drop_blank(given.placeholder),
         "rules": {name: value for name, value in rules.items() if value is not None},
         "default": [given.find_value(value) for value in given.default],
         "show_if": None if given.show_if is None else _build_condition(given.show_if, by_id),
-        "details": none_if_blank(given.details),
+        "details": drop_blank(given.details),
     }
     return {name: value for name, value in fields.items() if value is not None}
 

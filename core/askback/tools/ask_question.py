@@ -13,22 +13,22 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_valida
 from askback.domain.form import DEFAULT_PLACEHOLDER, Form
 from askback.domain.form_limits import MAX_OPTIONS
 from askback.domain.outcome import Outcome
-from askback.tools.base import QuestionTool, ToolResult, describe_unanswered, timestamp_ms
+from askback.tools.base import QuestionTool, ToolResult, describe_unanswered, to_timestamp_ms
 from askback.tools.lenient_parser import (
     TO_DESCRIPTION,
     LenientBool,
     LenientText,
     NameList,
     ToolInput,
-    as_list,
-    none_if_blank,
+    drop_blank,
     rename_fields,
+    to_list,
 )
 
 
 def _read_labels(value: object) -> object:
     """Return options as texts, also if the model sent objects with a label."""
-    listed = as_list(value)
+    listed = to_list(value)
     return [_read_label(one) for one in cast("list[object]", listed)] if isinstance(listed, list) else listed
 
 
@@ -64,7 +64,7 @@ class AskQuestionInput(ToolInput):
 
     @model_validator(mode="before")
     @classmethod
-    def _lenient(cls, value: object) -> object:
+    def _normalize_input(cls, value: object) -> object:
         return rename_fields(
             value,
             question=("prompt", "text"),
@@ -107,16 +107,16 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
                             for value, label in zip(_make_unique(parsed.options), parsed.options, strict=True)
                         ],
                         "allow_custom": parsed.allow_custom,
-                        "placeholder": none_if_blank(parsed.custom_placeholder) or DEFAULT_PLACEHOLDER,
+                        "placeholder": drop_blank(parsed.custom_placeholder) or DEFAULT_PLACEHOLDER,
                     }
                 ]
             }
         )
 
-    def addressee_names(self, parsed: AskQuestionInput) -> list[str]:
+    def list_addressees(self, parsed: AskQuestionInput) -> list[str]:
         return parsed.to
 
-    def field_name(self, field: str) -> str:
+    def get_field_name(self, field: str) -> str:
         if field.endswith(".value"):
             return ""
         return field.removeprefix("questions[0].").replace("prompt", "question").removesuffix(".label")
@@ -137,11 +137,8 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
                 outcome.status: True,
                 "message": describe_unanswered(outcome),
             }
-        data["timestamp"] = timestamp_ms(outcome)
+        data["timestamp"] = to_timestamp_ms(outcome)
         return ToolResult(text=json.dumps(data, ensure_ascii=False), data=data)
-
-    def summarize(self, parsed: AskQuestionInput) -> str:
-        return f"{len(parsed.options)} options · {parsed.question}"
 
 
 def _make_unique(labels: list[str]) -> list[str]:

@@ -18,10 +18,10 @@ from askback.tools.lenient_parser import (
     NameList,
     ToolInput,
     add_names,
-    as_list,
-    length_limits,
-    none_if_blank,
+    build_length_limits,
+    drop_blank,
     rename_fields,
+    to_list,
     wrap_in_object,
 )
 
@@ -32,22 +32,22 @@ class OptionInput(ToolInput):
     label: LenientText = Field(
         description="The text that people see and choose. Short: 1-5 words.",
         min_length=1,
-        json_schema_extra=length_limits(2000),
+        json_schema_extra=build_length_limits(2000),
     )
     description: LenientText = Field(
         default="",
         description="What this option means, or what happens if it is chosen.",
-        json_schema_extra=length_limits(4000),
+        json_schema_extra=build_length_limits(4000),
     )
     preview: LenientText | None = Field(
         default=None,
         description="Optional text to look at before choosing: code, a draft, a sketch.",
-        json_schema_extra=length_limits(10_000),
+        json_schema_extra=build_length_limits(10_000),
     )
 
     @model_validator(mode="before")
     @classmethod
-    def _lenient(cls, value: object) -> object:
+    def _normalize_input(cls, value: object) -> object:
         return rename_fields(
             value,
             text="label",
@@ -62,14 +62,14 @@ class QuestionInput(ToolInput):
 
     question: LenientText = Field(
         description="The complete question. Clear, specific, ending with a question mark.",
-        json_schema_extra=length_limits(10_000, least=1),
+        json_schema_extra=build_length_limits(10_000, least=1),
     )
     header: LenientText = Field(
         default="",
         description="A very short label for the question, at most 12 characters.",
-        json_schema_extra=length_limits(200),
+        json_schema_extra=build_length_limits(200),
     )
-    options: Annotated[list[OptionInput], BeforeValidator(as_list)] = Field(
+    options: Annotated[list[OptionInput], BeforeValidator(to_list)] = Field(
         default_factory=list[OptionInput],
         description="2-4 distinct choices. Do not add an 'Other' option: people can always write their own answer. "
         "Leave it empty to ask for a written answer.",
@@ -81,7 +81,7 @@ class QuestionInput(ToolInput):
 
     @model_validator(mode="before")
     @classmethod
-    def _lenient(cls, value: object) -> object:
+    def _normalize_input(cls, value: object) -> object:
         return rename_fields(
             value,
             text="question",
@@ -106,14 +106,14 @@ class QuestionInput(ToolInput):
 
 
 class AskUserQuestionInput(ToolInput):
-    questions: Annotated[list[QuestionInput], BeforeValidator(as_list)] = Field(
+    questions: Annotated[list[QuestionInput], BeforeValidator(to_list)] = Field(
         description="1-4 questions, asked together.", json_schema_extra={"minItems": 1, "maxItems": 4}
     )
     to: NameList = Field(default_factory=list[str], description=TO_DESCRIPTION)
 
     @model_validator(mode="before")
     @classmethod
-    def _lenient(cls, value: object) -> object:
+    def _normalize_input(cls, value: object) -> object:
         return add_names(value, wrap_in_object(value, "questions", "question", "prompt"))
 
     @model_validator(mode="after")
@@ -148,13 +148,13 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
                     {
                         "id": f"q{number}",
                         "prompt": question.question,
-                        "header": none_if_blank(question.header),
+                        "header": drop_blank(question.header),
                         "options": [
                             {
                                 "value": option.label,
                                 "label": option.label,
-                                "description": none_if_blank(option.description),
-                                "preview": none_if_blank(option.preview),
+                                "description": drop_blank(option.description),
+                                "preview": drop_blank(option.preview),
                             }
                             for option in question.options
                         ],
@@ -165,10 +165,10 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
             }
         )
 
-    def addressee_names(self, parsed: AskUserQuestionInput) -> list[str]:
+    def list_addressees(self, parsed: AskUserQuestionInput) -> list[str]:
         return parsed.to
 
-    def field_name(self, field: str) -> str:
+    def get_field_name(self, field: str) -> str:
         return "" if field.endswith(".value") else field.replace(".prompt", ".question")
 
     def render_result(self, parsed: AskUserQuestionInput, outcome: Outcome) -> ToolResult:
@@ -190,11 +190,6 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
             "You can now continue with the user's answers in mind."
         )
         return ToolResult(text=text, data=data)
-
-    def summarize(self, parsed: AskUserQuestionInput) -> str:
-        questions = parsed.questions
-        names = ", ".join(question.header or question.question for question in questions)
-        return f"{len(questions)} question{'s' if len(questions) > 1 else ''} · {names}"
 
 
 def _make_unique(question: str, taken: dict[str, JsonValue]) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-__all__ = ["QuestionTool", "ToolResult", "describe_unanswered", "shorten", "timestamp_ms"]
+__all__ = ["QuestionTool", "ToolResult", "describe_unanswered", "to_timestamp_ms"]
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,39 +47,41 @@ class QuestionTool(ABC, Generic[Input]):
 
     def parse(self, data: object) -> Form:
         """Return the form that the model asks for. Raises `ModelError`, whose text tells the model how to ask."""
-        return self._call_or_refuse(self.to_form, self.parse_input(data))
+        return self._call_or_reject(self.to_form, self.parse_input(data))
 
-    def result(self, data: object, outcome: Outcome) -> ToolResult:
+    def build_result(self, data: object, outcome: Outcome) -> ToolResult:
         """Return the outcome in this tool's own format. Never raises for an input that `parse` accepts."""
         return self.render_result(self.parse_input(data), outcome)
 
     def parse_input(self, data: object) -> Input:
         """Return the typed input. Raises `ModelError`."""
-        return self._call_or_refuse(self.input_type.model_validate, decode_json(data))
+        return self._call_or_reject(self.input_type.model_validate, decode_json(data))
 
-    def addressees(self, data: object) -> tuple[str, ...]:
+    def parse_addressees(self, data: object) -> tuple[str, ...]:
         """Return the names of the people to ask, as the model wrote them; empty if it named nobody. Raises
         `ModelError`."""
-        return tuple(self.addressee_names(self.parse_input(data)))
+        return tuple(self.list_addressees(self.parse_input(data)))
 
-    def error_result(self, error: ModelError) -> ToolResult:
+    def build_error_result(self, error: ModelError) -> ToolResult:
         """Return the result for an invalid input."""
         text = str(error)
         return ToolResult(text=text, data={"error": text}, is_error=True)
 
-    def _call_or_refuse(self, build: Callable[[A], B], argument: A) -> B:
+    def _call_or_reject(self, build: Callable[[A], B], argument: A) -> B:
         try:
             return build(argument)
         except ValidationError as error:
             problems: Sequence[Problem] = to_problems(error)
         except InvalidValue as error:
-            problems = [Problem(name, one.message) for one in error.problems if (name := self.field_name(one.field))]
+            problems = [
+                Problem(name, one.message) for one in error.problems if (name := self.get_field_name(one.field))
+            ]
         more = len(problems) - MAX_PROBLEMS
         lines = [*map(str, problems[:MAX_PROBLEMS]), *([f"and {more} more like these"] if more > 0 else [])]
         what = lines[0] if len(lines) == 1 else "".join(f"\n- {line}" for line in lines)
         raise ModelError(f"The input of {self.name} is invalid, so nobody was asked: {what}", example=self.example)
 
-    def field_name(self, field: str) -> str:
+    def get_field_name(self, field: str) -> str:
         """Return the model's name for a field of the form; empty if another field reports the same problem."""
         return field
 
@@ -89,39 +90,12 @@ class QuestionTool(ABC, Generic[Input]):
         """Return the form of a typed input."""
 
     @abstractmethod
-    def addressee_names(self, parsed: Input) -> list[str]:
+    def list_addressees(self, parsed: Input) -> list[str]:
         """Return the names of the people to ask."""
 
     @abstractmethod
     def render_result(self, parsed: Input, outcome: Outcome) -> ToolResult:
         """Return the outcome for the model."""
-
-    @abstractmethod
-    def summarize(self, parsed: Input) -> str:
-        """Return the questions in a few words."""
-
-    def call_summary(self, data: object) -> str:
-        """Return one line about the call, for logs and transcripts. Never raises."""
-        try:
-            return shorten(f"{self.name} · {self.summarize(self.parse_input(data))}", 200)
-        except ModelError:
-            return f"{self.name} · invalid input"
-
-    def result_summary(self, outcome: Outcome) -> str:
-        """Return one line about the result, for logs and transcripts."""
-        match outcome.status:
-            case "answered":
-                answers = "; ".join(
-                    f"{answer.question_id}: {', '.join(map(_quote, answer.labels))}" for answer in outcome.answers
-                )
-                return shorten(f"Answered · {answers}", 200)
-            case "cancelled" | "declined":
-                ended = "To be discussed" if outcome.discuss else outcome.status.capitalize()
-                return shorten(f"{ended}{f' · {outcome.reason}' if outcome.reason else ''}", 200)
-            case "timed_out":
-                return "Nobody answered in time"
-            case "undeliverable":
-                return shorten(f"Could not be delivered · {outcome.reason or 'no reason given'}", 200)
 
 
 A = TypeVar("A")
@@ -131,17 +105,7 @@ MAX_PROBLEMS = 50
 """Maximum number of problems that one error lists. A longer list would not help the model."""
 
 
-def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-def shorten(text: str, longest: int) -> str:
-    """Return one line of at most `longest` characters, for logs; never use it for people's answers."""
-    line = " ".join(text.split())
-    return line if len(line) <= longest else line[: longest - 1] + "…"
-
-
-def timestamp_ms(outcome: Outcome) -> int:
+def to_timestamp_ms(outcome: Outcome) -> int:
     """Return the outcome's time in milliseconds since 1970, the convention of JavaScript."""
     return to_micros(outcome.at) // 1000
 

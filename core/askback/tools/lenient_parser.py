@@ -9,12 +9,12 @@ __all__ = [
     "NameList",
     "ToolInput",
     "add_names",
-    "as_list",
+    "build_length_limits",
     "build_schema",
     "decode_json",
-    "length_limits",
-    "none_if_blank",
+    "drop_blank",
     "rename_fields",
+    "to_list",
     "wrap_in_object",
 ]  # fmt: skip
 
@@ -51,7 +51,7 @@ def decode_json(value: object) -> object:
     return value if isinstance(found, str) else found
 
 
-def as_list(value: object) -> object:
+def to_list(value: object) -> object:
     """Convert a JSON string, a single entry, or nothing to a list. Drop null entries."""
     value = decode_json(value)
     if value is None or (isinstance(value, str) and not value.strip()):
@@ -131,14 +131,14 @@ LenientText = Annotated[str, BeforeValidator(_read_text)]
 """A text. Accepts a number, and repairs unpaired surrogates, since the model cannot see them."""
 
 
-def none_if_blank(text: str | None) -> str | None:
+def drop_blank(text: str | None) -> str | None:
     """Return the text; None if it is blank."""
     return text if text and text.strip() else None
 
 
 def _read_names(value: object) -> object:
     """Return names, also if people were sent as objects."""
-    listed = as_list(value)
+    listed = to_list(value)
     if not isinstance(listed, list | tuple):
         return listed
     named = [_read_name(one) for one in cast("Sequence[object]", listed)]
@@ -176,10 +176,10 @@ def _read_bool(value: object) -> object:
 LenientBool = Annotated[bool, BeforeValidator(_read_bool)]
 
 
-def length_limits(most: int, *, least: int = 0) -> dict[str, JsonValue]:
+def build_length_limits(most: int, *, least: int = 0) -> dict[str, JsonValue]:
     """Return the limits of a text's length for the schema, so that the model wastes no call on a longer one.
 
-    The form refuses a longer text, with an error that names every wrong field.
+    The form rejects a longer text, with an error that names every wrong field.
     """
     return {"maxLength": most, "minLength": least} if least else {"maxLength": most}
 

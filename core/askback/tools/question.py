@@ -21,10 +21,10 @@ from askback.tools.lenient_parser import (
     NameList,
     ToolInput,
     add_names,
-    as_list,
-    length_limits,
-    none_if_blank,
+    build_length_limits,
+    drop_blank,
     rename_fields,
+    to_list,
     wrap_in_object,
 )
 
@@ -35,16 +35,18 @@ class OptionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["value", "label"]})
 
     value: LenientText = Field(
-        default="", description="The value that you get for this option.", json_schema_extra=length_limits(2000)
+        default="", description="The value that you get for this option.", json_schema_extra=build_length_limits(2000)
     )
-    label: LenientText = Field(description="The text for people.", min_length=1, json_schema_extra=length_limits(2000))
+    label: LenientText = Field(
+        description="The text for people.", min_length=1, json_schema_extra=build_length_limits(2000)
+    )
     description: LenientText | None = Field(
-        default=None, description="The meaning of this option.", json_schema_extra=length_limits(4000)
+        default=None, description="The meaning of this option.", json_schema_extra=build_length_limits(4000)
     )
 
     @model_validator(mode="before")
     @classmethod
-    def _lenient(cls, value: object) -> object:
+    def _normalize_input(cls, value: object) -> object:
         return rename_fields(
             value,
             text="label",
@@ -55,20 +57,24 @@ class OptionInput(ToolInput):
 
     @property
     def sent_value(self) -> str:
-        return none_if_blank(self.value) or self.label
+        return drop_blank(self.value) or self.label
 
 
 class QuestionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["id", "prompt", "options"]})
 
-    id: LenientText = Field(default="", description="A stable id for the answer.", json_schema_extra=length_limits(200))
+    id: LenientText = Field(
+        default="", description="A stable id for the answer.", json_schema_extra=build_length_limits(200)
+    )
     label: LenientText | None = Field(
         default=None,
         description="A short name for the head of the card and the review. Default: Q1, Q2 …",
-        json_schema_extra=length_limits(200),
+        json_schema_extra=build_length_limits(200),
     )
-    prompt: LenientText = Field(description="The full question.", json_schema_extra=length_limits(10_000, least=1))
-    options: Annotated[list[OptionInput], BeforeValidator(as_list)] = Field(
+    prompt: LenientText = Field(
+        description="The full question.", json_schema_extra=build_length_limits(10_000, least=1)
+    )
+    options: Annotated[list[OptionInput], BeforeValidator(to_list)] = Field(
         default_factory=list[OptionInput],
         description="The choices. 'Something else…' is always added: do not add it yourself.",
         json_schema_extra={"maxItems": MAX_OPTIONS},
@@ -76,7 +82,7 @@ class QuestionInput(ToolInput):
 
     @model_validator(mode="before")
     @classmethod
-    def _lenient(cls, value: object) -> object:
+    def _normalize_input(cls, value: object) -> object:
         return rename_fields(
             value,
             text="prompt",
@@ -88,7 +94,7 @@ class QuestionInput(ToolInput):
 
 
 class QuestionsInput(ToolInput):
-    questions: Annotated[list[QuestionInput], BeforeValidator(as_list)] = Field(
+    questions: Annotated[list[QuestionInput], BeforeValidator(to_list)] = Field(
         description="One question, or several that are asked together.",
         json_schema_extra={"minItems": 1, "maxItems": MAX_QUESTIONS},
     )
@@ -96,7 +102,7 @@ class QuestionsInput(ToolInput):
 
     @model_validator(mode="before")
     @classmethod
-    def _lenient(cls, value: object) -> object:
+    def _normalize_input(cls, value: object) -> object:
         return add_names(value, wrap_in_object(value, "questions", "question", "prompt") or {"questions": []})
 
 
@@ -124,12 +130,12 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
                     {
                         "id": identity,
                         "prompt": question.prompt,
-                        "header": none_if_blank(question.label),
+                        "header": drop_blank(question.label),
                         "options": [
                             {
                                 "value": option.sent_value,
                                 "label": option.label,
-                                "description": none_if_blank(option.description),
+                                "description": drop_blank(option.description),
                             }
                             for option in question.options
                         ],
@@ -139,13 +145,13 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
             }
         )
 
-    def addressee_names(self, parsed: QuestionsInput) -> list[str]:
+    def list_addressees(self, parsed: QuestionsInput) -> list[str]:
         return parsed.to
 
-    def field_name(self, field: str) -> str:
+    def get_field_name(self, field: str) -> str:
         return re.sub(r"\]\.header$", "].label", field)
 
-    def error_result(self, error: ModelError) -> ToolResult:
+    def build_error_result(self, error: ModelError) -> ToolResult:
         data: dict[str, JsonValue] = {"questions": [], "answers": [], "cancelled": True, "error": error.problem}
         if error.advice:
             data["message"] = error.advice
@@ -181,11 +187,6 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
         if outcome.status != "answered":
             data |= {"reason": outcome.status, "message": describe_unanswered(outcome)}
         return ToolResult(text=_dump_json(data), data=data)
-
-    def summarize(self, parsed: QuestionsInput) -> str:
-        questions = parsed.questions
-        names = ", ".join(question.label or f"Q{number}" for number, question in enumerate(questions, 1))
-        return f"{len(questions)} question{'s' if len(questions) != 1 else ''}" + (f" · {names}" if names else "")
 
 
 def _assign_ids(questions: list[QuestionInput]) -> list[str]:

@@ -63,7 +63,7 @@ class AsyncCall(Generic[T]):
         task.get_loop().call_soon_threadsafe(task.cancel)
         return True
 
-    def refuse(self, error: Exception) -> None:
+    def reject(self, error: Exception) -> None:
         """Never begin the call, and raise this error for its caller. Does nothing if the call has begun."""
         if not self.cancel() and not self.future.done():
             self.future.set_exception(error)
@@ -124,7 +124,7 @@ class ToolLoops:
                 try:
                     self.submit(call)
                 except NoCapacityError as error:
-                    call.refuse(error)
+                    call.reject(error)
 
     @property
     def blocked_loops(self) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ class ToolLoops:
 
     @property
     def is_full(self) -> bool:
-        """True if a call would be refused."""
+        """True if a call would be rejected."""
         return len(self.blocked_loops) >= LOOPS
 
     async def close(self) -> None:

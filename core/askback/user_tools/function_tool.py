@@ -84,10 +84,10 @@ class UserTool:
             raise CallerError(f"has a parameter whose type has no JSON schema ({what}). Change the type.") from None
         name = str(definition["name"])
         if not _NAME.fullmatch(name):
-            raise CallerError("has a name that the model's service refuses. Use 1 to 64 of a-z, A-Z, 0-9, _ and -.")
+            raise CallerError("has a name that the model's service rejects. Use 1 to 64 of a-z, A-Z, 0-9, _ and -.")
         schema = definition.get("input_schema")
         if not isinstance(schema, dict) or schema.get("type") != "object" or any(key in schema for key in _AT_THE_TOP):
-            raise CallerError('has an input_schema that the model\'s service refuses. Its "type" must be "object".')
+            raise CallerError('has an input_schema that the model\'s service rejects. Its "type" must be "object".')
         traits = get_options(value, function)
         problem = None if traits.title is None else find_template_problem(traits.title, _list_parameters(schema))
         if problem is not None:

@@ -64,11 +64,11 @@ def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str
     if problems:
         raise OperatorError("\n".join(dict.fromkeys(problems)))
     return LoadedTools(
-        questions=questions, user_tools=tuple(_with_approval(tool, approval) for tool, _ in own.values())
+        questions=questions, user_tools=tuple(_require_approval(tool, approval) for tool, _ in own.values())
     )
 
 
-def _with_approval(tool: UserTool, approval: Sequence[str]) -> UserTool:
+def _require_approval(tool: UserTool, approval: Sequence[str]) -> UserTool:
     """Require approval if the tool's own declaration or the setting does; neither weakens the other."""
     return replace(tool, approval=tool.approval or any(_matches(tool.name, pattern) for pattern in approval))
 

@@ -1,6 +1,6 @@
 """Convert the result or error of a tool for the model, within a size limit and to blocks that the service accepts.
 
-One wrong block makes the service refuse the conversation permanently. So only blocks that are known to be valid are
+One wrong block makes the service reject the conversation permanently. So only blocks that are known to be valid are
 passed on as blocks; anything else becomes text.
 """
 
@@ -128,7 +128,7 @@ def _to_note_block(text: str) -> dict[str, JsonValue]:
 
 
 # The blocks that a result may contain, by the service's own reference. Blocks with a URL are not among them: once a URL
-# is dead, the service refuses the whole conversation. The model reads the URL as text.
+# is dead, the service rejects the whole conversation. The model reads the URL as text.
 
 _Filled = Annotated[str, StringConstraints(pattern=r"\S")]
 
@@ -151,7 +151,7 @@ _BEGINNINGS: Final = {
 
 
 def _check_media_type(block: T, media_type: str, data: str) -> T:
-    """Raise `ValueError` for a file of a different type than declared: the service refuses those."""
+    """Raise `ValueError` for a file of a different type than declared: the service rejects those."""
     if re.match(_BEGINNINGS[media_type], base64.b64decode(data[:32]), re.DOTALL) is None:
         raise ValueError(f"is not {media_type}")
     return block

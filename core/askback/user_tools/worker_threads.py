@@ -43,23 +43,23 @@ class ToolThreadPool(ThreadPoolExecutor):
 
         def run() -> None:
             if not future.set_running_or_notify_cancel():
-                self._give_back()
+                self._release()
                 return
             try:
                 result = context.run(fn, *args, **kwargs)
             except BaseException as error:  # noqa: BLE001 - the receiver of the result gets it
-                self._give_back()
+                self._release()
                 future.set_exception(error)
             else:
                 # Do this first: the receiver of the result may want a thread at once.
-                self._give_back()
+                self._release()
                 future.set_result(result)
 
         try:
             threading.Thread(target=run, name="askback tool", daemon=True).start()
         except RuntimeError:
             # The system cannot start another thread.
-            self._give_back()
+            self._release()
             raise NoCapacityError(self._full) from None
         return future
 
@@ -70,10 +70,10 @@ class ToolThreadPool(ThreadPoolExecutor):
 
     @property
     def is_full(self) -> bool:
-        """True if a call would be refused."""
+        """True if a call would be rejected."""
         return self._taken >= self._most
 
-    def _give_back(self) -> None:
+    def _release(self) -> None:
         with self._count:
             self._taken -= 1
 

@@ -77,7 +77,7 @@ async def known(desk: Desk) -> None:
     """Wait until the bot has recorded that all its open asks are drawn."""
 
     async def drawn() -> bool:
-        return all(ask.is_drawn for ask in await desk.host.manager.pending())
+        return all(ask.is_drawn for ask in await desk.host.manager.list_open_asks())
 
     async with asyncio.timeout(WITHIN):
         while not await drawn():  # noqa: ASYNC110 - only the store knows

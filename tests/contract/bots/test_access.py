@@ -83,7 +83,7 @@ async def test_a_stranger_costs_no_call_of_the_model_and_leaves_no_rows(
         await until(lambda: len(told(desk, "hello")) == 2, "ada is heard")
         assert told(desk, "hello")[1].texts == ["ada: still there?"]
         assert rows(tmp_path) > before, "what ada writes leaves rows: the count counts"
-        assert "stranger_refused" in desk.journal.actions()
+        assert "stranger_denied" in desk.journal.actions()
 
 
 async def test_nothing_at_all_is_kept_of_strangers(
@@ -310,7 +310,7 @@ async def test_a_guest_from_another_workspace_is_a_stranger(told_all: None, desk
         "channel": "C0GENERAL",
     }
     await desk.services.people.raw(slack_payloads.event_callback(desk.workspace, event))
-    await until(lambda: "stranger_refused" in desk.journal.actions(), "it is refused")
+    await until(lambda: "stranger_denied" in desk.journal.actions(), "it is refused")
     assert not desk.model.log
 
 

@@ -13,7 +13,7 @@ from askback.domain.card import EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW
 from askback.domain.decision import NOT_TO_CANCEL
 from askback.domain.form import Form
 from askback.internal import clock
-from askback.manager.refusals import UNREAD_GROUPS
+from askback.manager.denials import UNREAD_GROUPS
 from askback_sandbox.model.script import turn
 
 from . import slack
@@ -57,7 +57,7 @@ async def place(desk: Desk) -> Talk:
 
 async def later(desk: Desk, monkeypatch: pytest.MonkeyPatch, seconds: float, *asks: Ask) -> None:
     """Do at once everything that is due within `seconds`, even on a busy machine."""
-    asks = asks or await desk.host.manager.pending()
+    asks = asks or await desk.host.manager.list_open_asks()
     await asyncio.gather(*(stands(desk, ask) for ask in asks))
     with monkeypatch.context() as patch:
         now = clock.now
@@ -149,7 +149,7 @@ async def test_the_requesters_own_click_is_refused_and_changes_nothing(desk: Des
         shown = await card(desk, talk, PROMPT)
         await desk.press(ADA, shown, "Yes")
         await notice(desk, ADA, OWN_REQUEST)
-        (ask,) = await desk.host.manager.pending()
+        (ask,) = await desk.host.manager.list_open_asks()
         assert not ask.interview.votes
         assert not asked.task.done()
         await desk.press(BEN, shown, "Yes")
@@ -209,7 +209,7 @@ async def test_somebody_who_is_not_asked_is_told_so(desk: Desk) -> None:
     async with program_asks(desk, talk, deploy(), ADA, BEN, approval=approval()):
         await desk.press(CY, await card(desk, talk, PROMPT), "Yes")
         await notice(desk, CY, "can answer this.")
-        (ask,) = await desk.host.manager.pending()
+        (ask,) = await desk.host.manager.list_open_asks()
         assert not ask.interview.votes
 
 
@@ -307,7 +307,7 @@ async def test_nobody_is_reminded_of_what_was_settled_before(desk: Desk, monkeyp
     ):
         first = await card(desk, talk, "The first?")
         await card(desk, talk, "The second?")
-        both = await desk.host.manager.pending()
+        both = await desk.host.manager.list_open_asks()
         await desk.press(ADA, first, "Yes")
         await asked.outcome()
         await later(desk, monkeypatch, 3601.0, *both)

@@ -42,7 +42,7 @@ Opened = Callable[..., AbstractAsyncContextManager[Desk]]
 def opened(tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: str) -> Opened:
     """Return a function that opens a desk on either store, with `ASKBACK_ANSWERERS`."""
     del stored
-    monkeypatch.setattr("askback_slack.groups.KEPT_SECONDS", 0.0)
+    monkeypatch.setattr("askback_slack.groups.CACHE_SECONDS", 0.0)
 
     @asynccontextmanager
     async def desk_with(answerers: str | None = None) -> AsyncIterator[Desk]:

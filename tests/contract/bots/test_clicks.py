@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
-from askback.manager.refusals import RefusalThrottle
+from askback.manager.denials import DenialThrottle
 from askback.store import transactions
 from askback.store.queries import audit
 from askback.store.transactions import CLICK_SECONDS
@@ -77,7 +77,7 @@ async def test_a_stranger_gets_one_private_notice(desk: Desk) -> None:
 
 async def audited(desk: Desk) -> list[str]:
     """Return the people in the audit of the open question, once for each row."""
-    (ask,) = await desk.host.manager.pending()
+    (ask,) = await desk.host.manager.list_open_asks()
     done = await desk.host.store._database.read(lambda connection: audit.list_actions(connection, ask.id))
     return [one.by.id for one in done]
 
@@ -100,7 +100,7 @@ async def test_a_stranger_who_clicks_without_end_is_told_once_and_leaves_one_row
 
 async def test_a_stranger_is_told_again_later(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     _, shown = await fruit(desk)
-    monkeypatch.setattr(desk.host.manager, "_refusals", RefusalThrottle(0.0))
+    monkeypatch.setattr(desk.host.manager, "_denials", DenialThrottle(0.0))
     await desk.press(BEN, shown, "Apple")
     await notice(desk, BEN, "written in this thread")
     await desk.press(BEN, shown, "Apple")
@@ -111,7 +111,7 @@ async def test_a_stranger_is_told_again_later(desk: Desk, monkeypatch: pytest.Mo
 async def test_a_stranger_who_is_let_in_counts_at_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the notice is suppressed, never the decision."""
     if desk.platform == "slack":
-        monkeypatch.setattr("askback_slack.groups.KEPT_SECONDS", 0.0)
+        monkeypatch.setattr("askback_slack.groups.CACHE_SECONDS", 0.0)
     desk.model.script(turn("Here."), when="hello")
     talk = await desk.mention(ADA, "hello")
     who = Who(groups=(GROUPS[desk.platform],))
@@ -296,7 +296,7 @@ def impatient(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_click_while_the_database_is_locked_is_refused_in_time_and_visibly(desk: Desk, tmp_path: Path) -> None:
     talk, shown = await fruit(desk)
     lines = len(desk.lines(talk))
-    desk.journal.announce("click_refused", "askback.store", "askback.worker")
+    desk.journal.announce("click_rejected", "askback.store", "askback.worker")
     other = sqlite3.connect(tmp_path / "desk.db", isolation_level=None)
     try:
         other.execute("BEGIN EXCLUSIVE")
@@ -314,7 +314,7 @@ async def test_a_click_while_the_database_is_locked_is_refused_in_time_and_visib
 @pytest.mark.usefixtures("impatient")
 async def test_a_commit_that_comes_too_late_is_said_to_be_uncertain_and_counts_if_it_was_made(desk: Desk) -> None:
     talk, shown = await fruit(desk)
-    desk.journal.announce("click_refused", "askback.store")
+    desk.journal.announce("click_rejected", "askback.store")
     clicked, gate = threading.Event(), threading.Event()
 
     def at_commit(statement: str) -> None:
@@ -346,7 +346,7 @@ async def test_a_commit_that_comes_too_late_is_said_to_be_uncertain_and_counts_i
 async def test_a_text_while_the_database_is_locked_keeps_the_field_open(desk: Desk, tmp_path: Path) -> None:
     talk, shown = await fruit(desk)
     await desk.open_field(ADA, shown)
-    desk.journal.announce("click_refused", "askback.store", "askback.worker")
+    desk.journal.announce("click_rejected", "askback.store", "askback.worker")
     other = sqlite3.connect(tmp_path / "desk.db", isolation_level=None)
     try:
         other.execute("BEGIN EXCLUSIVE")
@@ -361,12 +361,12 @@ async def test_a_text_while_the_database_is_locked_keeps_the_field_open(desk: De
 
 async def test_a_message_while_the_database_is_locked_comes_again(desk: Desk, tmp_path: Path) -> None:
     desk.model.script(turn("Here you are, at last."), when="locked out")
-    desk.journal.announce("message_refused", "askback.store", "askback.worker")
+    desk.journal.announce("message_rejected", "askback.store", "askback.worker")
     other = sqlite3.connect(tmp_path / "desk.db", isolation_level=None)
     try:
         other.execute("BEGIN EXCLUSIVE")
         talk = await desk.mention(ADA, "locked out")
-        await asyncio.wait_for(until(lambda: "message_refused" in desk.journal.actions(), "it is refused"), 30)
+        await asyncio.wait_for(until(lambda: "message_rejected" in desk.journal.actions(), "it is refused"), 30)
     finally:
         other.rollback()
         other.close()

@@ -202,7 +202,7 @@ async def test_the_time_of_a_reminder_can_be_chosen(desk: Desk) -> None:
     assert (await card(desk, talk)).id == shown.id
     assert await desk.submit(ADA, "Then.", way=AT_A_TIME, when=soon) == ()
     assert "Then." in (await card(desk, talk, "Reminder for")).text
-    (ask,) = await desk.host.manager.pending()
+    (ask,) = await desk.host.manager.list_open_asks()
     assert [(one.at, one.reason) for one in ask.policy.personal_reminders] == [(soon, "Then.")]
 
 
@@ -225,7 +225,7 @@ async def test_tomorrow_is_nine_o_clock_where_the_person_is(desk: Desk) -> None:
     talk, shown = await fruit(desk)
     assert await leave(desk, ADA, shown, "Remind me tomorrow at 9:00") == ()
     await card(desk, talk, "Reminder for")
-    (ask,) = await desk.host.manager.pending()
+    (ask,) = await desk.host.manager.list_open_asks()
     (reminder,) = ask.policy.personal_reminders
     there = reminder.at.astimezone(ZoneInfo("Asia/Tokyo"))
     assert (there.hour, there.minute) == (9, 0)

@@ -199,7 +199,7 @@ async def test_a_room_that_is_gone_ends_its_questions_with_the_reason(desk: Desk
     async with program_asks(desk, talk, form_of("Go?", ["Yes", "No"])) as asking:
         await card(desk, talk, "Go?")
         await known(desk)
-        desk.journal.announce("delivery_refused")
+        desk.journal.announce("delivery_rejected")
         await desk.close_room(talk)
         outcome = await asking.outcome()
         assert outcome.status == "undeliverable"
@@ -233,7 +233,7 @@ async def test_a_deletion_that_overtakes_its_message_is_taken_after_it(
         context.setattr(desk.services.socket, "tell", lambda *event: held.append(event))
         await desk.say(BEN, "and tell nobody", talk)
     await desk.take_back(BEN, talk)
-    await until(lambda: "edit_refused" in desk.journal.actions(), "the deletion came first")
+    await until(lambda: "edit_rejected" in desk.journal.actions(), "the deletion came first")
     for event in held:
         tell(*event)
     await until(lambda: "message_taken_back" in desk.journal.actions(), "it is taken back")

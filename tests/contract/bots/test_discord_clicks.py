@@ -447,7 +447,7 @@ async def test_a_click_in_an_archived_thread_is_acked_and_the_card_settled_once_
 
 
 async def test_an_answer_for_a_card_that_vanished_is_acked_and_counts(desk: DiscordDesk) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     _, shown = await fruit(desk)
     payload = desk.payload(ADA, shown, shown.control("Pear"))
     await desk.delete(shown)

@@ -14,7 +14,7 @@ from askback.domain.ask_policy import NOT_TAKING_PART
 from askback.errors import OperatorError
 from askback.inbound.message_router import MessageRouter
 from askback.ports.installed_bots import get_bot
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback.settings.core import Settings
 from askback.settings.loader import load
 from askback.store.errors import StoreBusy
@@ -315,7 +315,7 @@ async def test_what_is_wrong_with_the_settings_reaches_whoever_runs_the_bot_as_i
     async with discord.open_desk(tmp_path, monkeypatch, start=False):
         monkeypatch.delenv(name) if value is None else monkeypatch.setenv(name, value)
         with pytest.raises(OperatorError, match=words):
-            async with running([get_bot("discord")], load(Settings)):
+            async with open_host([get_bot("discord")], load(Settings)):
                 raise AssertionError("it does not begin")
 
 
@@ -337,7 +337,7 @@ async def test_a_message_that_can_never_be_stored_is_said_to_be_lost(
     async def full(*_: object, **__: object) -> bool:
         raise StoreBusy("the disk is full")
 
-    desk.journal.announce("message_refused", "message_lost")
+    desk.journal.announce("message_rejected", "message_lost")
     monkeypatch.setattr("askback_discord.events.SAVE_SECONDS", 0.7)
     monkeypatch.setattr(MessageRouter, "receive", full)
     talk = await desk.direct(ADA, "nobody will ever know")

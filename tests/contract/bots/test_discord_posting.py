@@ -77,7 +77,7 @@ async def recorded(desk: DiscordDesk) -> None:
     async def unwanted(ask: Ask) -> Messages:
         raise AssertionError(f"{ask.id} is not drawn")
 
-    for ask in await desk.host.manager.pending():
+    for ask in await desk.host.manager.list_open_asks():
         await desk.host.manager.cards.draw(ask.id, unwanted)
 
 
@@ -134,7 +134,7 @@ async def test_a_change_in_an_archived_thread_opens_it_first_50083(desk: Discord
         thread = await desk.room(talk)
         desk.guild.put_place(discord.archived(thread))
         earlier = desk.operations().count("update_message")
-        (ask,) = await desk.host.manager.pending()
+        (ask,) = await desk.host.manager.list_open_asks()
         assert await desk.host.manager.cancel(ask.id)
         over = await settled(desk, talk, "Cancelled")
         assert over.id == shown.id
@@ -146,32 +146,32 @@ async def test_a_change_in_an_archived_thread_opens_it_first_50083(desk: Discord
 
 
 async def test_a_thread_that_may_not_be_opened_is_named_and_ends_nothing(desk: DiscordDesk) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     talk = await begun(desk)
     async with program_asks(desk, talk, form_of("Go?", ["Yes", "No"])) as asking:
         await card(desk, talk, "Go?")
         desk.guild.put_place(replace(discord.archived(await desk.room(talk)), locked=True))
-        (ask,) = await desk.host.manager.pending()
+        (ask,) = await desk.host.manager.list_open_asks()
         await desk.host.manager.cancel(ask.id)
         assert (await asking.outcome()).status == "cancelled"
-        await until(lambda: "delivery_refused" in desk.journal.actions(), "it is named")
+        await until(lambda: "delivery_rejected" in desk.journal.actions(), "it is named")
 
 
 # Gone
 
 
 async def test_a_deleted_thread_ends_its_questions_and_the_agent_hears_why(desk: DiscordDesk) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     talk, _ = await fruit(desk)
     desk.services.discord.posting.remove_place(await desk.room(talk))
     newest = await turn_of(desk, "fruit", 2)
     assert "deleted" in newest.result
-    await until(lambda: "delivery_refused" in desk.journal.actions(), "the text has no place either")
+    await until(lambda: "delivery_rejected" in desk.journal.actions(), "the text has no place either")
     assert desk.operations().count("create_thread_from_message") == 1, "no thread is begun anew"
 
 
 async def test_a_deleted_channel_ends_the_questions_in_its_threads(desk: DiscordDesk) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     talk = await begun(desk)
     async with program_asks(desk, talk, form_of("Go?", ["Yes", "No"])) as asking:
         await card(desk, talk, "Go?")
@@ -186,7 +186,7 @@ async def test_a_thread_that_was_deleted_while_the_bot_was_away_ends_its_questio
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with discord.open_desk(tmp_path, monkeypatch, start=False) as desk:
-        desk.journal.announce("delivery_refused")
+        desk.journal.announce("delivery_rejected")
         async with desk.bot():
             talk, _ = await fruit(desk)
             await recorded(desk)
@@ -197,19 +197,19 @@ async def test_a_thread_that_was_deleted_while_the_bot_was_away_ends_its_questio
 
 
 async def test_a_channel_that_never_was_fails_the_ask_at_once_with_the_reason(desk: DiscordDesk) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     place = desk.place(Talk("1100000000000000301", None)).evolve(channel="1100000000000000999", thread=None)
     began = time.monotonic()
-    outcome = await desk.host.manager.ask(form_of("Go?", ["Yes", "No"]), to=place, who=Who.only(desk.actor(ADA)))
+    outcome = await desk.host.manager.ask(form_of("Go?", ["Yes", "No"]), to=place, who=Who.from_people(desk.actor(ADA)))
     assert outcome.status == "undeliverable"
     assert "does not exist" in str(outcome.reason)
     assert time.monotonic() - began < 30, "it is not tried for the minute that a passing refusal is"
 
 
 async def test_a_message_that_a_thread_was_to_start_from_and_is_gone_fails_the_ask(desk: DiscordDesk) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     place = desk.place(Talk("1100000000000000301", "1100000000000000998"))
-    outcome = await desk.host.manager.ask(form_of("Go?", ["Yes", "No"]), to=place, who=Who.only(desk.actor(ADA)))
+    outcome = await desk.host.manager.ask(form_of("Go?", ["Yes", "No"]), to=place, who=Who.from_people(desk.actor(ADA)))
     assert outcome.status == "undeliverable"
     assert "was deleted" in str(outcome.reason)
 
@@ -235,7 +235,7 @@ async def test_a_deleted_card_is_posted_anew_by_another_name(desk: DiscordDesk) 
 async def test_without_the_permission_to_send_the_tool_call_fails_at_once_with_the_reason_50013(
     desk: DiscordDesk,
 ) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     general = desk.guild.place("general")
     assert general is not None
     desk.guild.put_place(replace(general, denied=int(Permission.SEND_MESSAGES_IN_THREADS)))
@@ -247,7 +247,7 @@ async def test_without_the_permission_to_send_the_tool_call_fails_at_once_with_t
 
 
 async def test_without_the_permission_to_begin_threads_the_tool_call_fails_with_the_reason(desk: DiscordDesk) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     general = desk.guild.place("general")
     assert general is not None
     desk.guild.put_place(replace(general, denied=int(Permission.CREATE_PUBLIC_THREADS)))
@@ -257,12 +257,12 @@ async def test_without_the_permission_to_begin_threads_the_tool_call_fails_with_
 
 
 async def test_a_channel_that_the_bot_does_not_see_fails_the_ask_with_the_reason(desk: DiscordDesk) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     hidden = desk.guild.place("private-room")
     assert hidden is not None
     assert hidden.denied == int(MEMBER_PERMISSIONS)
     outcome = await desk.host.manager.ask(
-        form_of("Go?", ["Yes", "No"]), to=desk.place(Talk(hidden.id, None)), who=Who.only(desk.actor(ADA))
+        form_of("Go?", ["Yes", "No"]), to=desk.place(Talk(hidden.id, None)), who=Who.from_people(desk.actor(ADA))
     )
     assert outcome.status == "undeliverable"
     assert "View Channel" in str(outcome.reason)
@@ -332,7 +332,7 @@ async def test_the_name_of_a_message_is_its_asks_and_its_parts(desk: DiscordDesk
     form = Form(questions=(Question(id="q", prompt="Which?", options=long),))
     async with program_asks(desk, talk, form):
         await card(desk, talk, "Which?")
-        (ask,) = await desk.host.manager.pending()
+        (ask,) = await desk.host.manager.list_open_asks()
         await recorded(desk)
         names = [str(body["nonce"]) for body in cards_created(desk)]
         assert len(names) >= 3

@@ -47,7 +47,7 @@ async def test_an_edit_that_overtakes_its_message_is_taken_after_it(
         context.setattr(desk.services.socket, "tell", lambda *event: held.append(event))
         await desk.say(BEN, "deploy to stagin", talk)
     await desk.edit(BEN, "deploy to PRODUCTION", talk)
-    await until(lambda: "edit_refused" in desk.journal.actions(), "the edit came first")
+    await until(lambda: "edit_rejected" in desk.journal.actions(), "the edit came first")
     for event in held:
         tell(*event)
     await kept(desk, "deploy to PRODUCTION")

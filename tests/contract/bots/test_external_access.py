@@ -39,7 +39,7 @@ async def test_a_cancel_from_another_process_settles_the_card_and_ends_the_turn(
     desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it, then."), when="fruit")
     talk = await desk.mention(ADA, "fruit, please")
     shown = await card(desk, talk)
-    (ask,) = await desk.host.manager.pending()
+    (ask,) = await desk.host.manager.list_open_asks()
     code, said = await askback("cancel", ask.id[:10], "--reason", "The shop is closed")
     assert (code, said.splitlines()) == (
         0,
@@ -64,7 +64,7 @@ async def test_whoever_waits_for_an_answer_is_told_of_a_cancel_from_outside(desk
     talk = await desk.mention(ADA, "hello")
     async with program_asks(desk, talk, form_of("Go on?", ["Yes", "No"])) as asked:
         await card(desk, talk, "Go on?")
-        (ask,) = await desk.host.manager.pending()
+        (ask,) = await desk.host.manager.list_open_asks()
         done = await cancel_from_outside(database(), ask.id, "Enough")
         assert done.ended
         assert wake_worker(database())
@@ -90,7 +90,7 @@ async def test_two_processes_that_write_at_once_settle_each_question_once(desk: 
                 for n in range(8)
             ]
             shown = [await card(desk, talk, f"Number {n}?") for n in range(8)]
-            ids = {ask.interview.form.questions[0].prompt: ask.id for ask in await desk.host.manager.pending()}
+            ids = {ask.interview.form.questions[0].prompt: ask.id for ask in await desk.host.manager.list_open_asks()}
             work = [desk.press(ADA, shown[n], "Yes") for n in range(8)]
             ends = [other.cancel(ids[f"Number {n}?"]) for n in range(8)]
             clicks = asyncio.gather(*work)
@@ -112,4 +112,4 @@ async def test_the_process_that_works_on_a_database_is_told_without_its_lock_bei
 
 
 def _ada(desk: Desk) -> Who:
-    return Who.only(desk.actor(ADA))
+    return Who.from_people(desk.actor(ADA))

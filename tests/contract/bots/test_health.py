@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from askback.errors import OperatorError
 from askback.runtime import health
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback.settings.core import Settings
 from askback.store.sqlite.database import SqliteDatabase
 
@@ -143,5 +143,5 @@ async def test_nobody_else_can_listen_there_is_one_sentence(tmp_path: Path) -> N
         port = server.sockets[0].getsockname()[1]
         settings = Settings(database_url=str(tmp_path / "one.db"), health=f"127.0.0.1:{port}")
         with pytest.raises(OperatorError, match=r"^Could not listen on 127\.0\.0\.1:\d+ \(address already in use\)"):
-            async with running([], settings, agent=False):
+            async with open_host([], settings, agent=False):
                 pass

@@ -109,7 +109,7 @@ async def test_a_text_that_is_sent_after_the_timeout_reaches_the_agent_as_a_mess
 async def test_a_text_that_is_sent_after_a_cancel_reaches_the_agent_as_a_message(desk: Desk) -> None:
     talk, shown = await fruit(desk)
     await desk.open_field(ADA, shown)
-    (ask,) = await desk.host.manager.pending()
+    (ask,) = await desk.host.manager.list_open_asks()
     await desk.host.manager.cancel(ask.id, by=desk.actor(ADA))
     await settled(desk, talk)
     await line(desk, talk, "Nobody wants fruit.")

@@ -32,7 +32,7 @@ def put_back() -> Iterator[None]:
 
 async def converse(desk: Desk) -> None:
     """Do everything that a person can do, with some faults."""
-    desk.journal.announce("delivery_refused", "model_failed")
+    desk.journal.announce("delivery_rejected", "model_failed")
     text = turn(f"I say {WRITTEN}.", asks(one(f"{WRITTEN}?", f"{WRITTEN} A", f"{WRITTEN} B")))
     desk.model.script(text, turn(f"So be it, {WRITTEN}."), turn(f"Again, {WRITTEN}."), when=WRITTEN)
     talk = await desk.mention(ADA, f"{WRITTEN}, please")
@@ -88,7 +88,7 @@ async def test_a_conversation_with_all_its_faults_leaves_no_secret_and_no_text_i
         for what in (secrets["ANTHROPIC_API_KEY"], WRITTEN):
             logging.getLogger("a.library").debug("I was told %s.", what)
     shown = capsys.readouterr().err
-    assert "action=delivery_refused" in shown
+    assert "action=delivery_rejected" in shown
     assert "action=model_failed" in shown
     for name, secret in secrets.items():
         assert secret not in shown, name

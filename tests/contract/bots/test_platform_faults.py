@@ -54,25 +54,25 @@ async def answered(desk: Desk, talk: Talk) -> None:
 
 
 async def test_a_place_where_the_bot_may_not_post_fails_the_tool_call_with_the_reason(desk: Desk) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     why = desk.refuse("post", times=1)
     desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it, then."), when="fruit")
     talk = await desk.mention(ADA, "fruit, please")
     result = await turn_of(desk, "fruit", 2)
     assert why in result.result
-    assert "delivery_refused" in desk.journal.actions()
+    assert "delivery_rejected" in desk.journal.actions()
     await line(desk, talk, "So be it, then.")
     assert desk.cards(talk) == ()
 
 
 async def test_the_model_learns_that_its_text_was_refused(desk: Desk) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     desk.model.script(turn("Hello."), turn("All is well."), turn("Again: all is well."), when="hello")
     talk = await desk.mention(ADA, "hello")
     await line(desk, talk, "Hello.")
     why = desk.refuse("everything", times=None)
     await desk.say(ADA, "how is it?", talk)
-    await until(lambda: "delivery_refused" in desk.journal.actions(), "the text is refused")
+    await until(lambda: "delivery_rejected" in desk.journal.actions(), "the text is refused")
     desk.end_faults()
     await desk.say(ADA, "well?", talk)
     await line(desk, talk, "Again: all is well.")
@@ -103,7 +103,7 @@ def direct_messages(desk: Desk, person: str) -> list[str]:
 
 
 async def test_who_wrote_where_the_bot_may_not_write_hears_so_once_in_a_direct_message(desk: Desk) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     desk.model.script(turn("Hello."), turn("All is well."), turn("Again: all is well."), when="hello")
     talk = await desk.mention(ADA, "hello")
     await line(desk, talk, "Hello.")
@@ -114,16 +114,16 @@ async def test_who_wrote_where_the_bot_may_not_write_hears_so_once_in_a_direct_m
     assert talk.channel in said or (talk.thread or "") in said
     assert {"slack": "I am not in that channel.", "discord": "I lack one of these permissions"}[desk.platform] in said
     assert "All is well" not in said
-    before = desk.journal.actions().count("delivery_refused")
+    before = desk.journal.actions().count("delivery_rejected")
     if desk.platform == "discord":  # Slack sends a bot nothing from a channel that it is not in
         await desk.say(ADA, "well?", talk)
-        await until(lambda: desk.journal.actions().count("delivery_refused") >= before + 2, "it is refused again")
+        await until(lambda: desk.journal.actions().count("delivery_rejected") >= before + 2, "it is refused again")
     assert len(direct_messages(desk, BEN)) == 1
     assert direct_messages(desk, ADA) == []
 
 
 async def test_a_program_hears_that_nobody_can_be_reached(desk: Desk) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     talk = await desk.mention(ADA, "hello")
     why = desk.refuse("post", times=1)
     async with program_asks(desk, talk, form_of("Go?", ["Yes", "No"])) as asking:
@@ -133,7 +133,7 @@ async def test_a_program_hears_that_nobody_can_be_reached(desk: Desk) -> None:
 
 
 async def test_a_token_revoked_while_running_is_named_and_fails_the_tool_call(desk: Desk) -> None:
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     talk = await desk.mention(ADA, "hello")
     why = desk.refuse("everything", times=None)
     async with program_asks(desk, talk, form_of("Go?", ["Yes", "No"])) as asking:
@@ -169,7 +169,7 @@ async def test_a_deleted_card_of_an_open_form_is_posted_anew(desk: Desk) -> None
 
 async def test_a_card_that_was_deleted_is_still_answered_by_the_open_field(desk: Desk) -> None:
     talk, shown = await fruit(desk)
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     await desk.open_field(ADA, shown)
     await desk.delete(shown)
     assert await desk.submit(ADA, "Quince") == ()
@@ -189,7 +189,7 @@ async def test_too_many_changes_delay_the_settling_and_lose_nothing(desk: Desk) 
     talk, _ = await fruit(desk)
     desk.slow_down("change", seconds=1)
     # It is cancelled instead of clicked, because a click would be drawn by its own address.
-    (ask,) = await desk.host.manager.pending()
+    (ask,) = await desk.host.manager.list_open_asks()
     assert await desk.host.manager.cancel(ask.id, reason="It is too late.")
     assert "cancelled" in (await turn_of(desk, "fruit", 2)).result
     await settled(desk, talk, "Cancelled")

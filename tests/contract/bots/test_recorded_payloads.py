@@ -60,7 +60,7 @@ async def test_each_as_it_is_is_acked_and_harms_nothing(running: slack.SlackDesk
     talk = await desk.mention(ADA, "fruit")
     shown = await card(desk, talk)
     # They were sent to bots of other workspaces, so no reply can reach their channels.
-    desk.journal.announce("delivery_refused")
+    desk.journal.announce("delivery_rejected")
     for parameters in recorded():
         await send(desk, payload_of(parameters.values[0]))
     await desk.press(ADA, shown, "Pear")
@@ -92,7 +92,7 @@ async def test_each_with_our_own_ids_is_acked_and_harms_nothing(running: slack.S
 
 async def test_each_is_acked_whatever_is_missing_in_it(running: slack.SlackDesk) -> None:
     """Each field is missing once, and null once; slack-bolt itself cannot read some of these payloads."""
-    running.journal.announce("payload_failed", "askback.slack.bolt", "delivery_refused", "click_failed")
+    running.journal.announce("payload_failed", "askback.slack.bolt", "delivery_rejected", "click_failed")
     for parameters in recorded():
         payload = payload_of(parameters.values[0])
         if payload.get("type") == "event_callback":

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from askback.domain.ask_policy import OWN_REQUEST
-from askback.manager.refusals import UNREADABLE_GROUPS
+from askback.manager.denials import UNREADABLE_GROUPS
 from askback_sandbox.model.script import call, turn
 from support.engine import eventually
 
@@ -209,7 +209,7 @@ async def test_where_the_approvers_are_a_group_that_does_not_exist_people_hear_s
 async def test_whoever_clicks_after_their_group_has_gone_hears_the_reason(
     monkeypatch: pytest.MonkeyPatch, desk: SlackDesk, shed: Shed
 ) -> None:
-    monkeypatch.setattr("askback_slack.groups.KEPT_SECONDS", 0.0)
+    monkeypatch.setattr("askback_slack.groups.CACHE_SECONDS", 0.0)
     desk.join_group(BEN)
     desk.model.script(turn(PRODUCTION), turn("It is out."), when="release")
     talk = await desk.mention(ADA, "release, please")

@@ -93,7 +93,7 @@ def impatient(connection: Connection) -> None:
 
 
 async def test_an_event_that_cannot_be_stored_gets_503_and_comes_again(desk: SlackDesk, tmp_path: Path) -> None:
-    desk.journal.announce("message_refused", "askback.store", "askback.worker")
+    desk.journal.announce("message_rejected", "askback.store", "askback.worker")
     # The full retry time for a locked database would exceed Slack's timeout.
     await desk.host.store._database.run(impatient)
     desk.model.script(turn("At last."), when="hello")
@@ -167,7 +167,7 @@ async def nothing_happened(desk: SlackDesk) -> None:
 async def test_what_is_not_signed_by_slack_is_refused_unread(desk: SlackDesk, headers: dict[str, str]) -> None:
     assert await post(desk, mention(desk), **headers) == 401
     assert await post(desk, b"{ no json", **headers) == 401
-    refusals = [record for record in desk.journal.records if getattr(record, "action", "") == "request_refused"]
+    refusals = [record for record in desk.journal.records if getattr(record, "action", "") == "request_rejected"]
     assert len(refusals) == 1, "said once a minute, whoever floods the door"
     await nothing_happened(desk)
 

@@ -180,7 +180,7 @@ async def test_too_many_additions_to_a_stream_lose_nothing(workspace: SlackDesk)
 
 
 async def test_a_private_channel_without_the_bot_is_said_by_name_of_the_remedy(workspace: SlackDesk) -> None:
-    workspace.journal.announce("delivery_refused")
+    workspace.journal.announce("delivery_rejected")
     talk = Talk("C0PRIVATE", None)
     async with program_asks(workspace, talk, form_of("Go?", ["Yes", "No"])) as asking:
         outcome = await asking.outcome()
@@ -189,7 +189,7 @@ async def test_a_private_channel_without_the_bot_is_said_by_name_of_the_remedy(w
 
 
 async def test_an_archived_channel_is_said(workspace: SlackDesk) -> None:
-    workspace.journal.announce("delivery_refused")
+    workspace.journal.announce("delivery_rejected")
     workspace.workspace.put_channel(Channel(id="C0DEPLOYS", name="deploys", archived=True))
     async with program_asks(workspace, Talk("C0DEPLOYS", None), form_of("Go?", ["Yes", "No"])) as asking:
         assert "archived" in str((await asking.outcome()).reason)
@@ -294,7 +294,7 @@ async def test_every_update_says_how_its_text_is_read(workspace: SlackDesk) -> N
     talk = await workspace.mention(ADA, "fruit")
     await card(workspace, talk)
     # It is cancelled instead of clicked, so there is no response_url, only chat.update.
-    (ask,) = await workspace.host.manager.pending()
+    (ask,) = await workspace.host.manager.list_open_asks()
     assert await workspace.host.manager.cancel(ask.id)
     await settled(workspace, talk, "Which fruit?")
     assert "chat.update" in methods(workspace)

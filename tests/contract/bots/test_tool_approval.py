@@ -194,7 +194,7 @@ async def test_an_always_holds_as_long_as_its_giver_is_in_the_group(
 ) -> None:
     one, other = (turn(call("deploy", version=version)) for version in ("1.4.2", "1.4.3"))
     desk.model.script(one, turn("It is out."), other, turn("That as well."), when="release")
-    monkeypatch.setattr("askback_slack.groups.KEPT_SECONDS", 0.0)
+    monkeypatch.setattr("askback_slack.groups.CACHE_SECONDS", 0.0)
     desk.join_group(BEN)
     desk.join_group(CY)
     talk = await desk.mention(ADA, "release, please")

@@ -189,7 +189,7 @@ async def test_an_offer_that_somebody_deleted_leaves_nothing_to_be_done(desk: De
     await desk.press(ADA, shown, "Pear")
     await until(lambda: [one for one, _ in desk.api_calls() if one == "delete_message"], "the bot wants to remove it")
     await went_on(desk, talk)
-    assert "remove_refused" not in desk.journal.actions()
+    assert "remove_rejected" not in desk.journal.actions()
 
 
 async def test_nobody_else_can_choose_on_an_offer(desk: Desk) -> None:

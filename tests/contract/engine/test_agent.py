@@ -197,7 +197,7 @@ async def test_where_nothing_more_may_be_open_the_model_is_told_so(
 ) -> None:
     services.model.script(turn(question("A?"), question("B?")), turn("I see."))
     async with engine(tmp_path, board, services, limits=Limits(pending_per_place=1)) as one:
-        other = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.only(ANN), timeout=None))
+        other = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.from_people(ANN), timeout=None))
         await one.asked(1)
         await one.write("hello")
         await one.says("I see.")

@@ -130,7 +130,7 @@ async def test_where_every_loop_is_blocked_a_call_is_refused_at_once_and_readyz_
         (said,) = told(services)
         assert said.startswith("note was not run: "), said
         refused = (
-            "tools: calls are refused: all event loops of async tools are blocked\nnote: block blocks an event loop"
+            "tools: calls are rejected: all event loops of async tools are blocked\nnote: block blocks an event loop"
         )
         assert refused in await readyz(one)
         released.set()

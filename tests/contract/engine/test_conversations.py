@@ -221,7 +221,7 @@ async def test_a_turn_that_was_stopped_commits_nothing_however_far_it_came(
         ask = build_ask(
             Form(questions=(Question(id="q", prompt="Go on?", options=()),)),
             to=HERE,
-            policy=build_policy(Who.only(ANN), None),
+            policy=build_policy(Who.from_people(ANN), None),
             conversation_id=conversation.id,
         )
         end = TurnEnd(

@@ -39,7 +39,7 @@ def place(platform: str, thread: str = "1") -> Place:
 
 async def add(database: Database, platform: str, due: timedelta) -> Ask:
     """Store an open ask whose deadline is `due` from now. A negative time is in the past."""
-    policy = build_policy(Who.only(person(platform)), 60).evolve(deadline=utc_now() + due)
+    policy = build_policy(Who.from_people(person(platform)), 60).evolve(deadline=utc_now() + due)
     ask = build_ask(COLOUR, to=place(platform), policy=policy)
     await database.run(lambda connection: asks.insert(connection, ask))
     return ask
@@ -99,7 +99,7 @@ async def test_an_ask_that_is_left_to_a_newer_release_holds_up_no_other(database
     left = SkippedRows()
     readable = await add(database, "one", -HOUR)
     assert await list_due(database, left=left) == [readable.id]
-    assert left.ids("ask", str) == [unreadable.id]
+    assert left.get_ids("ask", str) == [unreadable.id]
     # Now that it is known, it takes no place among those that are read, and nobody wakes up for it.
     assert await list_due(database, at_most=1, left=left) == [readable.id]
     assert -2 * HOUR < await get_time(database, HOUR, left=left) <= -HOUR

@@ -46,7 +46,7 @@ async def edit(one: Engine, words: str, *, second: int, author: Actor = ANN, key
 @asynccontextmanager
 async def tea(one: Engine) -> AsyncGenerator[tuple[Ask, MessageRef]]:
     """Yield an open card and its location."""
-    task = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.only(ANN), timeout=None))
+    task = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.from_people(ANN), timeout=None))
     try:
         (card,) = await one.asked()
         await one.recorded(card)
@@ -109,7 +109,7 @@ async def test_a_card_that_is_deleted_before_it_is_known_where_it_stands_comes_b
             return messages
 
         board.show = deleted_at_once  # type: ignore[method-assign]
-        task = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.only(ANN), timeout=None))
+        task = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.from_people(ANN), timeout=None))
         await board.until(lambda: board.calls.count("show") >= 2)
         (card,) = await one.asked()
         await one.recorded(card)
@@ -179,13 +179,13 @@ async def test_a_card_is_posted_by_the_next_process_where_the_one_that_heard_of_
     async with engine(tmp_path, board) as three:
         await stands_alone(three, ask, without=first)
         await three.press(ask, Choose(index=0))
-        assert (await three.manager.outcome(ask))["tea"].labels == ("Yes",)
+        assert (await three.manager.wait_for_outcome(ask))["tea"].labels == ("Yes",)
 
 
 async def test_a_late_click_on_a_message_that_was_deleted_leaves_one_card(tmp_path: Path, board: Board) -> None:
     form = TEA.evolve(questions=(*TEA.questions, TEA.questions[0].evolve(id="more", prompt="More?")))
     async with engine(tmp_path, board) as one:
-        task = asyncio.create_task(one.manager.ask(form, to=HERE, who=Who.only(ANN), timeout=None))
+        task = asyncio.create_task(one.manager.ask(form, to=HERE, who=Who.from_people(ANN), timeout=None))
         (card,) = await one.asked()
         await one.recorded(card)
         ask = await one.manager.get(card.id)

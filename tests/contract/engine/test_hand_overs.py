@@ -139,7 +139,7 @@ async def test_a_framework_that_fails_leaves_the_outcome_unknown(tmp_path: Path,
 
 async def test_open_questions_wait_and_only_answered_ones_are_to_hand_over(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
-        waiting = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.only(ANN)))
+        waiting = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.from_people(ANN)))
         await board.until(board.cards)
         (ask,) = await one.store.list_open()
         await one.store.record_hand_over(FIRST, ask.id, "digest")
@@ -177,7 +177,7 @@ async def test_a_hand_over_is_deleted_with_its_ask(tmp_path: Path, board: Board)
 
 async def answered(one: Engine, board: Board) -> str:
     """Ask about tea, and let the question end; return its id."""
-    waiting = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.only(ANN)))
+    waiting = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.from_people(ANN)))
     await board.until(board.cards)
     (ask,) = await one.store.list_open()
     assert await one.manager.cancel(ask.id)

@@ -27,7 +27,7 @@ async def test_a_card_is_not_posted_after_its_deadline_even_if_nobody_has_applie
 ) -> None:
     """After an outage, the deadline and the first delivery are due in the same moment."""
     async with engine(tmp_path, board, work=False) as one:
-        ask = build_ask(FORM, to=HERE, policy=build_policy(Who.only(ANN), DEADLINE))
+        ask = build_ask(FORM, to=HERE, policy=build_policy(Who.from_people(ANN), DEADLINE))
         await one.manager.submit(ask)
         await asyncio.sleep(2 * DEADLINE)
         delivery = Delivery(one.store, one.manager, {HERE.platform: board})
@@ -48,7 +48,7 @@ async def test_a_card_that_another_process_changed_while_it_was_posted_is_drawn_
 ) -> None:
     """The process that posted it keeps its lease meanwhile, and gives it back then."""
     async with engine(tmp_path, board, work=False) as one:
-        ask = build_ask(FORM, to=HERE, policy=build_policy(Who.only(ANN), None))
+        ask = build_ask(FORM, to=HERE, policy=build_policy(Who.from_people(ANN), None))
         await one.manager.submit(ask)
         delivery = Delivery(one.store, one.manager, {HERE.platform: board})
         board.holds["show"] = asyncio.Event()

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("stored")
 COLOURS = (Option(value="green", label="Green"), Option(value="blue", label="Blue"))
 COLOUR = Form(questions=(Question(id="colour", prompt="Which colour?", options=COLOURS),))
 SEVERAL = Form(questions=(Question(id="colours", prompt="Which?", options=COLOURS, multi_select=True),))
-ONLY_ANN = Who.only(ANN)
+ONLY_ANN = Who.from_people(ANN)
 ANYONE = Who(anyone=True)
 
 
@@ -75,7 +75,7 @@ async def test_ask_waits_on_an_event_and_not_on_a_clock(
         # It does not yield to the loop between its read and its wait, so from here on it waits.
         await looked.wait()
         assert (reads, alarms) == (1, 0)
-        (ask,) = await one.manager.pending()
+        (ask,) = await one.manager.list_open_asks()
         assert not asking.done()
         assert (reads, alarms) == (1, 0)
         monkeypatch.setattr(loop, "call_at", call_at)
@@ -120,7 +120,7 @@ async def test_cancelling_the_wait_leaves_the_ask_open(tmp_path: Path, board: Bo
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        assert [ask.id for ask in await one.manager.pending()] == [card.id]
+        assert [ask.id for ask in await one.manager.list_open_asks()] == [card.id]
         assert isinstance(await one.press(card, Choose(index=0)), Redraw)
         settled = await one.manager.get(card.id)
         assert settled is not None
@@ -148,7 +148,7 @@ async def test_an_unknown_id_is_logged_as_a_warning_ignored_and_told(
         assert isinstance(response, Notice)
         assert "know this question" in response.text
         assert [(r.levelname, r.action) for r in caplog.records] == [("WARNING", "unknown_ask")]  # type: ignore[attr-defined]
-        assert [ask.id for ask in await one.manager.pending()] == [card.id]
+        assert [ask.id for ask in await one.manager.list_open_asks()] == [card.id]
         asking.cancel()
 
 
@@ -234,7 +234,7 @@ async def test_a_timeout_is_nobody_answered_typed_and_the_card_is_settled(tmp_pa
         outcome = await asking
         assert (outcome.status, outcome.answers, outcome.by) == ("timed_out", (), None)
         await board.until(lambda: board.cards() and not board.open())
-        assert await one.manager.pending() == ()
+        assert await one.manager.list_open_asks() == ()
         late = await one.press(card, Choose(index=0))
         assert isinstance(late, Notice)
         assert "timed out" in late.text
@@ -283,9 +283,9 @@ async def test_pending_is_of_one_place_or_of_all_oldest_first(tmp_path: Path, bo
         for place in (HERE, there, HERE):
             asking.append(asyncio.create_task(one.manager.ask(COLOUR, to=place, who=ONLY_ANN)))
             await one.asked(len(asking))
-        everything = await one.manager.pending()
+        everything = await one.manager.list_open_asks()
         assert [ask.place for ask in everything] == [HERE, there, HERE]
-        assert await one.manager.pending(there) == (everything[1],)
+        assert await one.manager.list_open_asks(there) == (everything[1],)
         assert await one.manager.get("x") is None
         for task in asking:
             task.cancel()
@@ -314,7 +314,7 @@ async def test_the_pace_delays_a_card_and_never_the_ask(tmp_path: Path, board: B
     async with engine(tmp_path, board, limits=Limits(seconds_between_asks=pace)) as one:
         asking = [asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)) for _ in range(3)]
         await one.asked(3)
-        due = sorted(ask.post_after for ask in await one.manager.pending())
+        due = sorted(ask.post_after for ask in await one.manager.list_open_asks())
         assert all(later - earlier >= timedelta(seconds=pace) for earlier, later in pairwise(due)), due
         to_utc = utc_now().timestamp() - asyncio.get_running_loop().time()
         shown = [at + to_utc for name, at in zip(board.calls, board.at, strict=True) if name == "show"]
@@ -327,10 +327,10 @@ async def pending(one: Engine, count: int) -> tuple[Ask, ...]:
     """Return the open asks once there are `count`."""
 
     async def there() -> bool:
-        return len(await one.manager.pending()) == count
+        return len(await one.manager.list_open_asks()) == count
 
     await eventually(there)
-    return tuple(await one.manager.pending())
+    return tuple(await one.manager.list_open_asks())
 
 
 async def test_a_question_that_nobody_came_to_see_delays_no_later_one(tmp_path: Path, board: Board) -> None:

@@ -37,7 +37,7 @@ DEPLOY = Form(
     questions=(Question(id="deploy", prompt="Deploy?", options=OPTIONS, allow_custom=False, details="The whole log"),)
 )
 TWO = Approval(quorum=2, refusing=("no",))
-THREE = Who.only(ANN, BEN, CID)
+THREE = Who.from_people(ANN, BEN, CID)
 YES, NO = Choose(index=0), Choose(index=1)
 
 
@@ -63,7 +63,7 @@ async def test_vote_by_vote_the_card_grows_and_the_last_one_needed_decides(tmp_p
         tally = shown.to_card().tally
         assert tally is not None
         assert [vote.by for vote in tally.votes] == [ANN]
-        assert tally.missing == Who.only(BEN, CID)
+        assert tally.missing == Who.from_people(BEN, CID)
         assert not asking.done()
         # Ben clicks the card from before Ann's vote.
         assert isinstance(await one.press(card, YES, BEN), Redraw)
@@ -76,7 +76,7 @@ async def test_vote_by_vote_the_card_grows_and_the_last_one_needed_decides(tmp_p
         late = await one.press(card, YES, CID)
         assert isinstance(late, Notice)
         assert late.text == "This question has already been answered. Your click changed nothing."
-        assert await one.manager.outcome(card) == outcome
+        assert await one.manager.wait_for_outcome(card) == outcome
 
 
 async def test_a_no_with_its_reason_ends_it(tmp_path: Path, board: Board) -> None:
@@ -195,10 +195,10 @@ async def test_votes_survive_a_restart_and_the_asker_comes_back_by_the_key(tmp_p
 @pytest.mark.parametrize("after", [0, -1, float("nan"), float("inf"), 1e12])
 async def test_a_time_that_never_comes_is_refused(tmp_path: Path, board: Board, after: float) -> None:
     async with engine(tmp_path, board) as one:
-        for times in ({"remind": (after,)}, {"escalate": {after: Who.only(DEE)}}):
+        for times in ({"remind": (after,)}, {"escalate": {after: Who.from_people(DEE)}}):
             with pytest.raises(CallerError, match="give more than 0 seconds"):
                 await one.manager.ask(DEPLOY, to=HERE, who=THREE, approval=TWO, **times)
-        assert await one.manager.pending() == ()
+        assert await one.manager.list_open_asks() == ()
 
 
 async def test_what_cannot_be_decided_is_refused_before_anybody_is_asked(tmp_path: Path, board: Board) -> None:
@@ -207,7 +207,7 @@ async def test_what_cannot_be_decided_is_refused_before_anybody_is_asked(tmp_pat
         for more in ({"approval": TWO.evolve(quorum=4)}, {"approval": TWO, "remind": (600,), "timeout": 300}):
             with pytest.raises(CallerError):
                 await one.manager.ask(DEPLOY, to=HERE, who=THREE, **more)
-        assert await one.manager.pending() == ()
+        assert await one.manager.list_open_asks() == ()
     assert board.messages == {}
 
 
@@ -231,7 +231,7 @@ async def test_those_who_are_missing_are_reminded_at_once_when_the_time_has_come
         await one.says("Reminder: “Deploy?” still waits for you.")
         assert asyncio.get_running_loop().time() - began < 20, "not when the outbox is looked at anyway"
         (say,) = board.said
-        assert say.mention == Who.only(BEN, CID)
+        assert say.mention == Who.from_people(BEN, CID)
         assert say.reply_to == card.messages[0] if card.messages else True
 
 
@@ -241,9 +241,9 @@ async def test_a_reminder_that_comes_due_before_the_card_stands_comes_once_it_do
     board.holds["show"] = asyncio.Event()
     async with engine(tmp_path, board) as one:
         began = asyncio.get_running_loop().time()
-        asking = asyncio.create_task(one.manager.ask(DEPLOY, to=HERE, who=Who.only(BEN), remind=(0.01,)))
+        asking = asyncio.create_task(one.manager.ask(DEPLOY, to=HERE, who=Who.from_people(BEN), remind=(0.01,)))
         await board.until(lambda: "show" in board.calls)
-        (ask,) = await one.manager.pending()
+        (ask,) = await one.manager.list_open_asks()
         (due,) = ask.policy.reminders
 
         async def has_come() -> bool:
@@ -255,7 +255,7 @@ async def test_a_reminder_that_comes_due_before_the_card_stands_comes_once_it_do
         await one.says("Reminder:")
         assert asyncio.get_running_loop().time() - began < 20, "not when the outbox is looked at anyway"
         assert [(say.mention, say.reply_to) for say in board.said] == [
-            (Who.only(BEN), MessageRef(channel=HERE.channel, id="1"))
+            (Who.from_people(BEN), MessageRef(channel=HERE.channel, id="1"))
         ]
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
@@ -263,7 +263,7 @@ async def test_a_reminder_that_comes_due_before_the_card_stands_comes_once_it_do
 
 async def test_an_ask_that_an_earlier_release_had_due_is_looked_at_once(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board, work=False) as one:
-        policy = build_policy(Who.only(BEN), None, remind=(0.01,))
+        policy = build_policy(Who.from_people(BEN), None, remind=(0.01,))
         ask = await one.manager.submit(build_ask(DEPLOY, to=HERE, policy=policy))
         await one.store._database.run(  # pyright: ignore[reportPrivateUsage] - as an earlier release has it
             lambda connection: connection.execute(update(asks).values(attend_at=1)).rowcount
@@ -275,15 +275,15 @@ async def test_an_ask_that_an_earlier_release_had_due_is_looked_at_once(tmp_path
 
 async def test_after_a_while_further_people_are_asked_and_may_decide(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
-        _, card = await asked(one, TWO, who=Who.only(ANN, BEN), escalate={600: Who.only(DEE)})
+        _, card = await asked(one, TWO, who=Who.from_people(ANN, BEN), escalate={600: Who.from_people(DEE)})
         early = await one.press(card, YES, DEE)
         assert isinstance(early, Notice)
         assert await one.cancel(card.id)
         await board.until(lambda: not board.open())
-        asking, card = await asked(one, TWO, who=Who.only(ANN, BEN), escalate={SOON: Who.only(DEE)})
+        asking, card = await asked(one, TWO, who=Who.from_people(ANN, BEN), escalate={SOON: Who.from_people(DEE)})
         await one.says("This now waits for you, too: “Deploy?”")
-        assert [say.mention for say in board.said] == [Who.only(DEE)]
-        await board.until(lambda: board.cards()[-1].policy.who.includes(DEE))
+        assert [say.mention for say in board.said] == [Who.from_people(DEE)]
+        await board.until(lambda: board.cards()[-1].policy.who.contains(DEE))
         # On the earlier card.
         assert isinstance(await one.press(card, YES, DEE), Redraw)
         await one.press(card, YES, ANN)
@@ -336,7 +336,7 @@ async def test_a_reminder_that_was_queued_already_is_not_said_of_what_was_decide
 
 async def test_reminders_that_came_due_while_nothing_ran_are_one_after_the_start(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
-        asking, card = await asked(one, remind=(600, 1200, 1800), escalate={2400: Who.only(DEE)})
+        asking, card = await asked(one, remind=(600, 1200, 1800), escalate={2400: Who.from_people(DEE)})
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
     async with engine(tmp_path, board, work=False) as nobody:
@@ -354,7 +354,7 @@ async def test_reminders_that_came_due_while_nothing_ran_are_one_after_the_start
         assert kept.policy.next_due_at is None
     assert len(board.said) <= said + 1
     assert board.said[-1].mention is not None
-    assert board.said[-1].mention.includes(DEE)
+    assert board.said[-1].mention.contains(DEE)
 
 
 async def test_a_reminder_that_a_person_asked_for_outlives_the_process(tmp_path: Path, board: Board) -> None:
@@ -379,7 +379,7 @@ async def test_a_reminder_that_a_person_asked_for_outlives_the_process(tmp_path:
         assert kept is not None
         assert (kept.status, kept.policy.personal_reminders) == ("open", ())
     assert len(board.said) == said + 1
-    assert board.said[-1].mention == Who.only(own.who)
+    assert board.said[-1].mention == Who.from_people(own.who)
 
 
 # Stored rows
@@ -387,7 +387,7 @@ async def test_a_reminder_that_a_person_asked_for_outlives_the_process(tmp_path:
 
 async def test_rows_of_before_there_were_votes_still_load(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
-        ask = await one.manager.submit(build_ask(DEPLOY, to=HERE, policy=build_policy(Who.only(ANN), 600)))
+        ask = await one.manager.submit(build_ask(DEPLOY, to=HERE, policy=build_policy(Who.from_people(ANN), 600)))
         await one.recorded(ask)  # the deadline counts from the posting
         posted = await one.manager.get(ask.id)
         assert posted is not None
@@ -406,9 +406,12 @@ async def test_rows_of_before_there_were_votes_still_load(tmp_path: Path, board:
         await one.store._database.run(older)
         kept = await one.manager.get(ask.id)
         assert kept is not None
-        assert (kept.policy, kept.interview.votes) == (Policy(who=Who.only(ANN), deadline=posted.policy.deadline), ())
+        assert (kept.policy, kept.interview.votes) == (
+            Policy(who=Who.from_people(ANN), deadline=posted.policy.deadline),
+            (),
+        )
         await one.press(kept, YES, ANN)
-        assert (await one.manager.outcome(ask)).votes == ()
+        assert (await one.manager.wait_for_outcome(ask)).votes == ()
 
 
 @pytest.mark.one_store("a tool knows of no store")
@@ -439,7 +442,9 @@ async def test_a_tool_that_asks_is_told_the_option_that_people_agreed_on(
         outcome = await asyncio.wait_for(asking, 30)
     assert len(outcome.votes) == 2
     assert outcome.answers[0].labels == ("Yes",)
-    assert tool.result(wanted, outcome) == tool.result(wanted, outcome.evolve(votes=())), "as if one had answered"
+    assert tool.build_result(wanted, outcome) == tool.build_result(wanted, outcome.evolve(votes=())), (
+        "as if one had answered"
+    )
 
 
 OPTIONS_FOR_MODELS = [{"label": label, "description": ""} for label in ("Yes", "No")]

@@ -205,5 +205,5 @@ async def test_a_process_of_another_platform_leaves_alone_what_lies_in_the_datab
             assert here.board.texts() == []
         async with engine(tmp_path, wall(), services) as after:
             await after.says("Hello there.")
-            over = await asyncio.wait_for(after.manager.outcome(ask), 10)
+            over = await asyncio.wait_for(after.manager.wait_for_outcome(ask), 10)
             assert over.status == "timed_out"

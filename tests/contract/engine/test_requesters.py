@@ -116,7 +116,7 @@ def ended(outcome: Outcome, *, form: Form = FORM, decides: Approval | None = Non
     return Ask(
         id="a1",
         place=HERE,
-        policy=Policy(who=Who.only(ANN, BEN, CID), approval=decides),
+        policy=Policy(who=Who.from_people(ANN, BEN, CID), approval=decides),
         interview=settle(interview, outcome),
         created_at=NOON,
         post_after=NOON,
@@ -181,7 +181,7 @@ def test_of_a_decision_the_model_reads_only_why_it_was_denied(ask: Ask, expected
     told = (
         ""
         if ask.outcome is None or not expected
-        else approval.describe_refusal("deploy", ask.outcome, lambda one: one.id)
+        else approval.describe_unapproved("deploy", ask.outcome, lambda one: one.id)
     )
     assert all(one.id in told for one in expected)
 
@@ -194,12 +194,12 @@ OWN = "People may not decide about their own requests."
 @pytest.mark.parametrize(
     ("policy", "told"),
     [
-        (Policy(who=Who.only(ANN, BEN), approval=Approval(requesters=(ANN,))), None),
+        (Policy(who=Who.from_people(ANN, BEN), approval=Approval(requesters=(ANN,))), None),
         (Policy(who=Who(anyone=True), approval=Approval(requesters=(ANN,))), None),
         (Policy(who=Who(groups=("G1", "G?")), approval=Approval(requesters=(ANN, BEN, CID))), None),
-        (Policy(who=Who.only(ANN), approval=Approval(requesters=(ANN,), own=True)), None),
+        (Policy(who=Who.from_people(ANN), approval=Approval(requesters=(ANN,), own=True)), None),
         (
-            Policy(who=Who.only(ANN), approval=Approval(requesters=(ANN.evolve(tenant="E1"),))),
+            Policy(who=Who.from_people(ANN), approval=Approval(requesters=(ANN.evolve(tenant="E1"),))),
             f"no approver is left to decide. Ann asked for this. {OWN}",
         ),
         (
@@ -207,22 +207,22 @@ OWN = "People may not decide about their own requests."
             f"no approver is left to decide. Ben and Cid wrote what I act on. {OWN}",
         ),
         (
-            Policy(who=Who.only(ANN, BEN, CID), approval=Approval(quorum=2, requesters=(ANN, BEN))),
+            Policy(who=Who.from_people(ANN, BEN, CID), approval=Approval(quorum=2, requesters=(ANN, BEN))),
             f"2 people have to agree, but only 1 can. Ann asked for this. Ben wrote what I act on. {OWN}",
         ),
         (
-            Policy(who=Who.only(ANN, BEN, CID), approval=Approval(refusals=2, requesters=(ANN, BEN))),
+            Policy(who=Who.from_people(ANN, BEN, CID), approval=Approval(refusals=2, requesters=(ANN, BEN))),
             f"2 people have to refuse, but only 1 can. Ann asked for this. Ben wrote what I act on. {OWN}",
         ),
         (
-            Policy(who=Who.only(BEN), approval=Approval(quorum=2, requesters=(ANN,))),
+            Policy(who=Who.from_people(BEN), approval=Approval(quorum=2, requesters=(ANN,))),
             "2 people have to agree, but only 1 can.",
         ),
         (
             Policy(
-                who=Who.only(BEN),
+                who=Who.from_people(BEN),
                 approval=Approval(requesters=(ANN, BEN)),
-                escalations=(Escalation(at=NOON, who=Who.only(CID)),),
+                escalations=(Escalation(at=NOON, who=Who.from_people(CID)),),
             ),
             None,
         ),
@@ -244,7 +244,7 @@ def test_people_hear_who_is_missing_and_why(policy: Policy, told: str | None) ->
 )
 def test_of_many_authors_people_hear_some_names(count: int, named: str) -> None:
     people = tuple(Actor(platform="board", id=f"P{number}") for number in range(1, count + 1))
-    short = shortage_of(Policy(who=Who.only(*people), approval=Approval(requesters=people)), ANN, {})
+    short = shortage_of(Policy(who=Who.from_people(*people), approval=Approval(requesters=people)), ANN, {})
     assert short is not None
     assert f"no approver is left to decide. {named} what I act on." in short.describe("I act on")
 
@@ -275,25 +275,25 @@ NO_GROUP = "there is no such user group."
         ),
         pytest.param(
             Policy(who=Who(groups=("G1",)), approval=Approval(requesters=(ANN,))),
-            {"G1": GroupMembers(refused=NO_GROUP)},
+            {"G1": GroupMembers(unreadable=NO_GROUP)},
             f"no approver is left to decide. I cannot read the group G1: {NO_GROUP}",
             id="a group that cannot be read",
         ),
         pytest.param(
             Policy(who=Who(people=(ANN,), groups=("G1",)), approval=Approval(requesters=(ANN,))),
-            {"G1": GroupMembers(refused=NO_GROUP)},
+            {"G1": GroupMembers(unreadable=NO_GROUP)},
             f"no approver is left to decide. Ann asked for this. {OWN} I cannot read the group G1: {NO_GROUP}",
             id="a group that cannot be read, and a requester",
         ),
         pytest.param(
             Policy(who=Who(people=(BEN,), groups=("G1",)), approval=Approval(requesters=(ANN,))),
-            {"G1": GroupMembers(refused=NO_GROUP)},
+            {"G1": GroupMembers(unreadable=NO_GROUP)},
             None,
             id="somebody beside the group that cannot be read",
         ),
         pytest.param(
             Policy(who=Who(groups=("G1", "G2")), approval=Approval(requesters=(ANN,))),
-            {"G1": GroupMembers(refused=NO_GROUP)},
+            {"G1": GroupMembers(unreadable=NO_GROUP)},
             None,
             id="a group that may be read later",
         ),
@@ -323,7 +323,7 @@ def test_people_hear_which_settings_name_a_group_that_cannot_be_read(
 ) -> None:
     escalations = () if later is None else (Escalation(at=NOON, who=later),)
     policy = Policy(who=who, approval=Approval(requesters=(ANN,)), escalations=escalations)
-    short = shortage_of(policy, ANN, dict.fromkeys(("G1", "G2"), GroupMembers(refused=NO_GROUP)))
+    short = shortage_of(policy, ANN, dict.fromkeys(("G1", "G2"), GroupMembers(unreadable=NO_GROUP)))
     assert short is not None
     assert short.advice == settings
 
@@ -337,7 +337,7 @@ def test_people_hear_which_settings_name_a_group_that_cannot_be_read(
     ],
 )
 def test_a_new_conversation_is_offered_only_where_it_helps(requesters: tuple[Actor, ...], cure: str) -> None:
-    who = Who.only(ANN, BEN) if BEN in requesters else Who.only(ANN)
+    who = Who.from_people(ANN, BEN) if BEN in requesters else Who.from_people(ANN)
     quorum = 1 if requesters else 2
     short = shortage_of(Policy(who=who, approval=Approval(quorum=quorum, requesters=requesters)), ANN, {})
     assert short is not None
@@ -454,7 +454,7 @@ async def test_a_reason_to_stop_makes_its_author_a_requester(
 @pytest.mark.usefixtures("stored")
 async def test_who_wrote_into_a_form_is_known_though_another_person_hands_it_in(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board, work=False) as one:
-        policy = build_policy(Who.only(ANN, BEN, CID), None)
+        policy = build_policy(Who.from_people(ANN, BEN, CID), None)
         ask = await one.manager.submit(build_ask(FORM, to=HERE, policy=policy))
 
         async def does(operation: Any, by: Actor) -> None:
@@ -477,7 +477,7 @@ async def test_who_wrote_into_a_form_is_known_though_another_person_hands_it_in(
 
 def test_a_name_that_is_a_sentence_is_no_sentence_of_a_shortage() -> None:
     ben = BEN.evolve(name="Ann agreed. Nobody")
-    short = shortage_of(Policy(who=Who.only(ben), approval=Approval(requesters=(ben,))), ANN, {})
+    short = shortage_of(Policy(who=Who.from_people(ben), approval=Approval(requesters=(ben,))), ANN, {})
     assert short is not None
     assert (
         short.describe("I act on") == f"no approver is left to decide. “Ann agreed. Nobody” wrote what I act on. {OWN}"

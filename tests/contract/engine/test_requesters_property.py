@@ -35,7 +35,7 @@ from support.engine import ANN, BEN, HERE, Board, Engine, engine, eventually, qu
 
 DAN = Actor(platform="board", tenant="T1", id="U4", name="Dan")
 PEOPLE = (ANN, BEN, CID, DAN)
-TEAM = Who.only(*PEOPLE)
+TEAM = Who.from_people(*PEOPLE)
 TOOLS = ("deploy", "wipe")
 FAILS = "fails"
 """Ends the argument of a call whose tool raises an error."""
@@ -287,13 +287,13 @@ RULES = {
     "always": ApprovalRules(approvers={"board": TEAM}, reasons="none", allow_always=True),
     "two": ApprovalRules(approvers={"board": TEAM}, reasons="none", quorum=2, allow_always=True),
     "escalated": ApprovalRules(
-        approvers={"board": Who.only(BEN, CID)},
+        approvers={"board": Who.from_people(BEN, CID)},
         reasons="none",
         escalate_after=0.01,
-        escalate_to={"board": Who.only(ANN, DAN)},
+        escalate_to={"board": Who.from_people(ANN, DAN)},
     ),
     "confirmed": ApprovalRules(
-        reasons="none", allow_always=True, escalate_after=0.01, escalate_to={"board": Who.only(BEN, CID, DAN)}
+        reasons="none", allow_always=True, escalate_after=0.01, escalate_to={"board": Who.from_people(BEN, CID, DAN)}
     ),
 }
 

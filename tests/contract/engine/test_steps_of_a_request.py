@@ -73,7 +73,7 @@ async def test_what_people_write_about_a_step_asks_for_nothing_new(
     tmp_path: Path, board: Board, services: Services, deploying: Deploying, said: str
 ) -> None:
     """A reason to deny and the answer to a question belong to the request that led to them."""
-    rules = ApprovalRules(approvers={"board": Who.only(BEN, CID, DAN)})
+    rules = ApprovalRules(approvers={"board": Who.from_people(BEN, CID, DAN)})
     between = to("production 6.6.6") if said == "a reason" else question()
     services.model.script(
         turn("Hi"), turn(to("staging 1.4.2")), turn(between), turn(to("production 6.6.6")), turn("Thanks.")

@@ -99,7 +99,7 @@ async def test_open_questions_are_counted_from_wherever_an_exporter_runs(backend
     async with engine(tmp_path, Board(), work=False) as one:
         with telemetry.observe_open_asks(one.store.count_open):
             asking = asyncio.create_task(one.manager.ask(FORM, to=HERE, who=Who(anyone=True)))
-            await eventually(one.manager.pending)
+            await eventually(one.manager.list_open_asks)
             in_loop = backend.points("askback.asks.open")
             beside = await asyncio.to_thread(backend.points, "askback.asks.open")
             assert [point.value for point in (*in_loop, *beside)] == [1, 1]

@@ -41,7 +41,7 @@ async def test_the_card_shows_the_tool_and_its_arguments_and_nothing_has_run(
         assert shown.prompt == 'Run deploy?\n{\n  "where": "staging"\n}'
         assert shown.details == '{\n  "where": "staging"\n}'
         assert [option.label for option in shown.options] == ["Approve", "Deny"]
-        assert (ask.asked_by, ask.policy.who) == (ANN, Who.only(BEN, CID))
+        assert (ask.asked_by, ask.policy.who) == (ANN, Who.from_people(BEN, CID))
         await board.until(lambda: board.statuses[-1:] == ["waiting"])
         assert deploying.ran == []
 
@@ -182,16 +182,16 @@ async def test_those_who_are_missing_are_reminded_and_others_asked_later_by_the_
 ) -> None:
     services.model.script(turn(to("staging")), turn("Thanks."))
     rules = ApprovalRules(
-        approvers={"board": Who.only(BEN)},
+        approvers={"board": Who.from_people(BEN)},
         reminder_delays=(0.05,),
         escalate_after=0.1,
-        escalate_to={"board": Who.only(CID), "elsewhere": Who.only(ANN)},
+        escalate_to={"board": Who.from_people(CID), "elsewhere": Who.from_people(ANN)},
     )
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
         await one.write("deploy it")
         (ask,) = await one.asked()
         await one.recorded(ask)
-        await board.until(lambda: board.open()[0].policy.who == Who.only(BEN, CID))
+        await board.until(lambda: board.open()[0].policy.who == Who.from_people(BEN, CID))
         await one.press(ask, APPROVE, CID)
         await told(one, services)
         assert deploying.ran == ["staging"]

@@ -62,7 +62,9 @@ async def test_always_holds_for_this_tool_in_this_conversation_and_for_nothing_e
     "rules",
     [
         pytest.param(TEAM, id="it is off by now"),
-        pytest.param(ApprovalRules(approvers={"board": Who.only(CID)}, allow_always=True), id="they decide no more"),
+        pytest.param(
+            ApprovalRules(approvers={"board": Who.from_people(CID)}, allow_always=True), id="they decide no more"
+        ),
         pytest.param(
             ApprovalRules(approvers=TEAM.approvers, quorum=2, allow_always=True), id="it takes more of them by now"
         ),

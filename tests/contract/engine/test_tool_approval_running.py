@@ -102,7 +102,7 @@ async def test_a_call_of_before_its_tool_needed_approval_does_not_run(
         async def never(*_: Any) -> NextStep:
             return NextStep()
 
-        one.store.next_step = never
+        one.store.get_next_step = never
         await one.write("deploy it")
         await board.until(lambda: services.model.log)
         await eventually(lambda: _called(one))
@@ -116,7 +116,7 @@ async def test_a_call_of_before_its_tool_needed_approval_does_not_run(
 async def _called(one: Engine) -> bool:
     conversation = await one.store.find_conversation(HERE)
     assert conversation is not None
-    return (await type(one.store).next_step(one.store, conversation.id)).calls is not None
+    return (await type(one.store).get_next_step(one.store, conversation.id)).calls is not None
 
 
 async def test_interrupted_after_an_approval_the_model_and_the_approvers_are_told_at_the_card(
@@ -129,7 +129,7 @@ async def test_interrupted_after_an_approval_the_model_and_the_approvers_are_tol
         await one.recorded(ask)
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=TEAM, work=False) as one:
         await one.press(ask, APPROVE, BEN)
-        work = (await one.store.next_step(str(ask.conversation_id))).calls
+        work = (await one.store.get_next_step(str(ask.conversation_id))).calls
         assert work is not None
         assert await one.store.start_call(str(ask.conversation_id), work.seq, work.calls[0].tool_use_id)
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=TEAM) as one:
@@ -140,7 +140,7 @@ async def test_interrupted_after_an_approval_the_model_and_the_approvers_are_tol
         assert deploying.ran == []
         await one.says("I was interrupted while I ran “deploy”")
         (notice,) = (say for say in said if say.text.startswith("I was interrupted"))
-        assert notice.mention == Who.only(BEN)
+        assert notice.mention == Who.from_people(BEN)
         assert notice.reply_to == next(iter((await current(one, ask)).messages))
 
 

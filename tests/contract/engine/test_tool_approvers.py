@@ -53,7 +53,7 @@ async def test_without_approvers_whoever_began_confirms_and_nobody_else(
 async def test_without_approvers_those_who_are_asked_later_do_not_decide_about_their_own_words(
     tmp_path: Path, board: Board, services: Services, deploying: Deploying
 ) -> None:
-    rules = ApprovalRules(escalate_after=0.01, escalate_to={"board": Who.only(BEN, CID)})
+    rules = ApprovalRules(escalate_after=0.01, escalate_to={"board": Who.from_people(BEN, CID)})
     services.model.script(turn("Hi"), turn(to("production 6.6.6")), turn("Thanks."))
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
         await one.write("hello")
@@ -79,7 +79,7 @@ async def test_neither_who_began_nor_who_wrote_since_decides_and_two_of_the_othe
     tmp_path: Path, board: Board, services: Services, deploying: Deploying
 ) -> None:
     dan = Actor(platform="board", tenant="T1", id="U4", name="Dan")
-    rules = ApprovalRules(approvers={"board": Who.only(ANN, BEN, CID, dan)}, quorum=2)
+    rules = ApprovalRules(approvers={"board": Who.from_people(ANN, BEN, CID, dan)}, quorum=2)
     services.model.script(turn("Which one?"), turn(to("staging")), turn("Thanks."))
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
         await one.write("deploy it")
@@ -131,12 +131,15 @@ FEW = "too few people can give it:"
     ("rules", "why"),
     [
         (
-            ApprovalRules(approvers={"board": Who.only(ANN)}),
+            ApprovalRules(approvers={"board": Who.from_people(ANN)}),
             f"{FEW} no approver is left to decide. Ann asked for this.",
         ),
-        (ApprovalRules(approvers={"board": Who.only(ANN, BEN)}, quorum=2), f"{FEW} 2 people have to agree, but only 1"),
         (
-            ApprovalRules(approvers={"elsewhere": Who.only(BEN)}),
+            ApprovalRules(approvers={"board": Who.from_people(ANN, BEN)}, quorum=2),
+            f"{FEW} 2 people have to agree, but only 1",
+        ),
+        (
+            ApprovalRules(approvers={"elsewhere": Who.from_people(BEN)}),
             "nobody can give it. The setting “approvers” lists no one on board.",
         ),
     ],
@@ -245,7 +248,7 @@ async def test_where_those_who_decide_do_not_see_the_place_people_and_the_model_
                 approvers=TEAM.approvers,
                 allow_self_approval=True,
                 escalate_after=60.0,
-                escalate_to={"board": Who.only(ANN)},
+                escalate_to={"board": Who.from_people(ANN)},
             ),
             id="one who is asked later",
         ),

@@ -227,7 +227,7 @@ async def test_beside_a_question_both_go_on_and_the_model_hears_of_both_at_once(
         await board.until(lambda: board.statuses[-1] == "waiting")
         conversation = cards[0].conversation_id
         assert conversation is not None
-        assert (await one.store.next_step(conversation)).calls is None, "it has run before anybody answered"
+        assert (await one.store.get_next_step(conversation)).calls is None, "it has run before anybody answered"
         await one.write("hurry")
         for card in cards:
             await one.press(card, Choose(index=0))

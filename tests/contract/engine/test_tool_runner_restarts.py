@@ -146,7 +146,7 @@ async def test_when_the_process_is_to_end_nothing_begins_and_what_runs_may_end(
 
 async def _left(one: Any) -> bool:
     conversation = await one.store.find_conversation(HERE)
-    return (await one.store.next_step(conversation.id)).calls is not None
+    return (await one.store.get_next_step(conversation.id)).calls is not None
 
 
 @BOTH_STORES

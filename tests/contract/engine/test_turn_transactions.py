@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from askback.domain.actions import Action, Choose
-from askback.domain.ask import Ask, new_ask_id
+from askback.domain.ask import Ask, create_ask_id
 from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Policy, Who
 from askback.domain.conversation import Conversation
@@ -96,7 +96,7 @@ class Thread:
     def asks(self, name: str = "colour") -> ToolCall:
         now = utc_now()
         ask = Ask(
-            id=new_ask_id(),
+            id=create_ask_id(),
             place=HERE,
             policy=Policy(who=Who(anyone=True)),
             interview=start_interview(form(question(name, "Green", "Blue"))),
@@ -109,7 +109,7 @@ class Thread:
     async def answers(self, call: ToolCall) -> None:
         assert call.ask is not None
         action = Action(ask_id=call.ask.id, actor=BEN, at=utc_now(), step=0, operation=Choose(index=0))
-        acted = await self.store.decide(call.ask.id, lambda ask: decide(ask, action, admits=lambda by, at: False))
+        acted = await self.store.decide(call.ask.id, lambda ask: decide(ask, action, is_admitted=lambda by, at: False))
         assert acted.settled
 
     async def is_runnable(self) -> bool:
@@ -444,7 +444,7 @@ async def test_what_people_wrote_meanwhile_waits_where_they_are_asked(thread: Th
 
 
 async def test_results_of_a_turn_that_rests_wait_for_a_word_from_people(thread: Thread) -> None:
-    await thread.ends(await thread.begun(), "", ANSWER, rest=True)
+    await thread.ends(await thread.begun(), "", ANSWER, waits_for_person=True)
     assert not await thread.is_runnable()
     assert await thread.turn() is None
     await thread.hears("go on")

@@ -69,7 +69,7 @@ async def test_a_click_that_an_older_process_cannot_take_changes_nothing_and_the
         return  # only one process works on a file
     board = Board()
     async with engine(tmp_path, board) as one:
-        asking = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.only(ANN), timeout=None))
+        asking = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.from_people(ANN), timeout=None))
         (card,) = await one.asked()
         await one.recorded(card)
         await _execute(one, newer)
@@ -128,7 +128,7 @@ async def test_questions_of_a_newer_release_wait_and_the_deadlines_of_others_do_
     board = Board()
     async with Services(port=0) as services, engine(tmp_path, board, services) as one:
         there = HERE.evolve(thread="2")
-        asking = asyncio.create_task(one.manager.ask(TEA, to=there, who=Who.only(ANN), timeout=None))
+        asking = asyncio.create_task(one.manager.ask(TEA, to=there, who=Who.from_people(ANN), timeout=None))
         (card,) = await one.asked()
         await one.recorded(card)
 
@@ -147,7 +147,7 @@ async def test_questions_of_a_newer_release_wait_and_the_deadlines_of_others_do_
         )
         one.worker.wake()
         # Another question times out as it should, and a message in another thread reaches the agent.
-        outcome = await one.manager.ask(TEA, to=HERE.evolve(thread="3"), who=Who.only(ANN), timeout=0.3)
+        outcome = await one.manager.ask(TEA, to=HERE.evolve(thread="3"), who=Who.from_people(ANN), timeout=0.3)
         assert outcome.status == "timed_out"
         services.model.script(turn("I hear you."), when="over there")
         await one.write("over there", place=there)

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("stored")
 COLOURS = (Option(value="green", label="Green"), Option(value="blue", label="Blue"))
 COLOUR = Form(questions=(Question(id="colour", prompt="Which colour?", options=COLOURS),))
 SEVERAL = Form(questions=(Question(id="colours", prompt="Which?", options=COLOURS, multi_select=True),))
-ONLY_ANN = Who.only(ANN)
+ONLY_ANN = Who.from_people(ANN)
 
 
 def asking(one: Engine, form: Form = COLOUR, **more: object) -> asyncio.Task[Outcome]:
@@ -83,7 +83,7 @@ async def test_an_ask_is_tried_until_its_own_deadline_and_no_longer(tmp_path: Pa
     async with engine(tmp_path, board, give_up=0.01) as one:
         task = asking(one, timeout=3600)
         await board.until(lambda: board.calls.count("show") > 1)
-        (stored,) = await one.manager.pending()
+        (stored,) = await one.manager.list_open_asks()
         await one.expire(stored.id)
         assert (await task).status == "timed_out"
         board.faults["show"].clear()
@@ -134,7 +134,7 @@ async def test_a_card_whose_posting_got_no_answer_is_settled_however_late_it_can
     async with engine(tmp_path, board, give_up=0.01) as one:
         task = asking(one, timeout=None)
         await board.until(lambda: board.calls.count("find_posted") >= 1)
-        (stored,) = await one.manager.pending()
+        (stored,) = await one.manager.list_open_asks()
         assert await one.cancel(stored.id)
         assert (await task).status == "cancelled"
         await board.until(lambda: not board.open())
@@ -284,7 +284,7 @@ async def test_changes_that_come_faster_than_the_platform_are_drawn_together_and
 async def test_an_older_drawing_never_overwrites_a_newer_one(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board, work=False) as one:
         task = asking(one, SEVERAL)
-        pending = await eventually(one.manager.pending)
+        pending = await eventually(one.manager.list_open_asks)
         (card,) = pending
         await one.manager.cards.draw(card.id, board.show)
         slow, painting = asyncio.Event(), asyncio.Event()
@@ -313,7 +313,7 @@ async def test_an_older_drawing_of_another_process_is_drawn_over(tmp_path: Path,
     async with engine(tmp_path, board) as one:
         task = asking(one, SEVERAL)
         await board.until(lambda: "1" in board.messages and board.messages["1"].revisions == [0])
-        (card,) = await one.manager.pending()
+        (card,) = await one.manager.list_open_asks()
         await one.cancel(card.id)
         await board.until(lambda: board.messages["1"].revisions == [0, 1])
         settled = await eventually(lambda: _drawn(one, card.id))
@@ -349,7 +349,7 @@ async def test_what_changed_while_it_was_being_shown_is_shown_at_once(tmp_path: 
         board.holds["show"] = asyncio.Event()
         task = asking(one)
         await board.until(lambda: "show" in board.calls)
-        (card,) = await one.manager.pending()
+        (card,) = await one.manager.list_open_asks()
         await one.cancel(card.id)
         board.holds.pop("show").set()
         await board.until(lambda: board.cards() and not board.open())  # its lease is longer
@@ -426,7 +426,7 @@ async def test_what_failed_before_a_restart_is_tried_as_if_for_the_first_time(tm
 async def test_an_ask_that_ended_before_anybody_saw_it_is_never_posted(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board, work=False) as one:
         task = asking(one)
-        pending = await eventually(one.manager.pending)
+        pending = await eventually(one.manager.list_open_asks)
         await one.cancel(pending[0].id)
         await task
     async with engine(tmp_path, board) as two:

@@ -19,8 +19,8 @@ from askback.store.database import Database
 from askback.store.notifications import LISTENING, Signal
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
-from askback.store.postgres.external_access import list_processes, look
-from askback.store.postgres.jobs import give_back, list_held_jobs, queue_of, sweep
+from askback.store.postgres.external_access import list_processes, run_read_only
+from askback.store.postgres.jobs import get_queue_name, list_held_jobs, release_jobs, sweep
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import Fault, turn
 from askback_sandbox.services import Services
@@ -82,10 +82,10 @@ async def test_a_job_is_given_back_once_whoever_frees_it_first(postgres_url: str
         )
         (number,) = connection.execute(job, (gone,)).fetchone() or (0,)
         assert await database.run(lambda one: list_held_jobs(one, gone)) == {number: "c"}
-        assert await database.run(lambda one: give_back(one, [gone], [number])) == 1
-        assert await database.run(lambda one: give_back(one, [gone], [number])) == 0
+        assert await database.run(lambda one: release_jobs(one, [gone], [number])) == 1
+        assert await database.run(lambda one: release_jobs(one, [gone], [number])) == 0
         connection.execute("UPDATE procrastinate_jobs SET status = 'doing', worker_id = %s", (other,))
-        assert await database.run(lambda one: give_back(one, [gone], [number])) == 0
+        assert await database.run(lambda one: release_jobs(one, [gone], [number])) == 0
         assert await database.run(lambda one: list_held_jobs(one, other)) == {number: "c"}
     await database.close()
 
@@ -100,7 +100,7 @@ async def test_a_job_of_a_removed_worker_is_freed_by_a_process_that_has_no_worke
         connection.execute(
             "INSERT INTO procrastinate_jobs (queue_name, task_name, lock, status, worker_id) "
             "VALUES (%s, 't', 'c', 'doing', %s)",
-            (queue_of("discord"), *(worker or ())),
+            (get_queue_name("discord"), *(worker or ())),
         )
         assert await database.run(lambda one: sweep(one, frozenset({"discord"}), None)) == 0
         connection.execute("DELETE FROM procrastinate_workers")
@@ -137,7 +137,7 @@ async def test_a_process_that_was_forgotten_while_it_was_held_up_is_known_again(
     address = PostgresAddress.read(postgres_url)
 
     async def is_known() -> bool:
-        return await asyncio.to_thread(lambda: look(address, list_processes).serve("board"))
+        return await asyncio.to_thread(lambda: run_read_only(address, list_processes).serve("board"))
 
     board = Board()
     async with Services(port=0, model=Model()) as services:
@@ -193,7 +193,7 @@ async def test_jobs_of_a_newer_release_wait_and_are_told_once(
             with psycopg.connect(postgres_url, autocommit=True) as connection:
                 for name, arguments in newer:
                     defer = "INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES (%s, %s, %s)"
-                    connection.execute(defer, (postgres_turns.queue_of("board"), name, Jsonb(arguments)))
+                    connection.execute(defer, (postgres_turns.get_queue_name("board"), name, Jsonb(arguments)))
 
                 def tried() -> bool:
                     attempts = connection.execute("SELECT attempts FROM procrastinate_jobs WHERE lock IS NULL")

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import func, select, text, update
 
 from askback.domain.actions import Action, Choose
-from askback.domain.ask import Ask, new_ask_id
+from askback.domain.ask import Ask, create_ask_id
 from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Policy, Who
 from askback.domain.click_response import Notice
@@ -45,13 +45,13 @@ def asked(number: int = 0, **more: Any) -> Ask:
         "created_at": now,
         "post_after": now,
     }
-    return Ask(id=new_ask_id(), **(fields | more))
+    return Ask(id=create_ask_id(), **(fields | more))
 
 
 async def clicked(store: Store, ask: Ask, by: Actor, index: int) -> bool:
     """Return True if the click counted."""
     action = Action(ask_id=ask.id, actor=by, at=utc_now(), step=ask.interview.step, operation=Choose(index=index))
-    acted = await store.decide(ask.id, lambda found: decide(found, action, admits=lambda *_: False), action=action)
+    acted = await store.decide(ask.id, lambda found: decide(found, action, is_admitted=lambda *_: False), action=action)
     assert acted.settled != isinstance(acted.answer, Notice)
     return acted.settled
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, func, insert, select, text, update
 
-from askback.domain.ask import Ask, new_ask_id
+from askback.domain.ask import Ask, create_ask_id
 from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Policy, Who
 from askback.domain.interview import start_interview
@@ -201,7 +201,7 @@ LOSE_CONNECTION = """
 
 def new_ask(key: str | None = None) -> Ask:
     return Ask(
-        id=new_ask_id(),
+        id=create_ask_id(),
         key=key,
         place=HERE,
         policy=Policy(who=Who(anyone=True)),

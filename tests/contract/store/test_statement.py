@@ -26,12 +26,12 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
 
 
 def test_a_row_is_what_sqlalchemy_finds(connection: Connection) -> None:
-    assert FOUND.rows(connection, of="a") == []
+    assert FOUND.fetch_rows(connection, of="a") == []
     KEPT.change(connection, target="a", kind="card", due_at=1)
     KEPT.change(connection, target="b", kind="say", due_at=2, payload="{}")
-    assert FOUND.rows(connection, of="b") == []
+    assert FOUND.fetch_rows(connection, of="b") == []
     rows = connection.execute(select(outbox).where(outbox.c.target == "a")).mappings().all()
-    assert FOUND.rows(connection, of="a") == [dict(row) for row in rows]
+    assert FOUND.fetch_rows(connection, of="a") == [dict(row) for row in rows]
 
 
 def test_other_columns_are_another_statement(connection: Connection) -> None:
@@ -39,7 +39,7 @@ def test_other_columns_are_another_statement(connection: Connection) -> None:
     assert CHANGED.change(connection, of="a", due_at=5) == 1
     assert CHANGED.change(connection, of="a", revision=7, last_error=None) == 1
     assert CHANGED.change(connection, of="b", due_at=6) == 0
-    (row,) = FOUND.rows(connection, of="a")
+    (row,) = FOUND.fetch_rows(connection, of="a")
     assert (row["due_at"], row["revision"], row["last_error"]) == (5, 7, None)
 
 
@@ -57,7 +57,7 @@ def test_a_flag_is_true_or_false_as_sqlalchemy_finds_it(connection: Connection) 
             connection, conversation_id="c", seq=1, position=position, tool_use_id="t", tool="t", input="{}",
             is_error=failed,
         )  # fmt: skip
-    found = Statement(select(calls).order_by(calls.c.position)).rows(connection)
+    found = Statement(select(calls).order_by(calls.c.position)).fetch_rows(connection)
     assert [row["is_error"] for row in found] == [True, False]
     assert [type(row["is_error"]) for row in found] == [bool, bool]
     assert found == [dict(row) for row in connection.execute(select(calls).order_by(calls.c.position)).mappings()]

@@ -232,7 +232,7 @@ async def test_while_people_answer_each_copy_is_of_one_moment_and_everything_ope
     async def busy(one: Any, number: int) -> None:
         place = Place(platform="board", tenant="T1", channel="C1", thread=str(number))
         while not over.is_set():
-            task = asyncio.create_task(one.manager.ask(FORM, to=place, who=Who.only(ANN), timeout=None))
+            task = asyncio.create_task(one.manager.ask(FORM, to=place, who=Who.from_people(ANN), timeout=None))
             (card,) = await board.until(lambda: [ask for ask in board.open() if ask.place == place])
             while not task.done():
                 # If the machine stalls for 2 s a click is refused, and people click again.
@@ -244,7 +244,7 @@ async def test_while_people_answer_each_copy_is_of_one_moment_and_everything_ope
     monkeypatch.setenv("ASKBACK_DATABASE_URL", str(live / "askback.db"))
     async with engine(live, board, limits=limits) as one, asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(
-            one.manager.ask(FORM, to=Place(platform="board", channel="C2"), who=Who.only(ANN), timeout=None)
+            one.manager.ask(FORM, to=Place(platform="board", channel="C2"), who=Who.from_people(ANN), timeout=None)
         )
         await one.asked()
         for number in range(8):
@@ -260,9 +260,9 @@ async def test_while_people_answer_each_copy_is_of_one_moment_and_everything_ope
     for copy in copies:
         restored = Board()
         async with engine(copy.parent, restored, limits=limits) as two:
-            for ask in await two.manager.pending():
+            for ask in await two.manager.list_open_asks():
                 await two.press(ask, Choose(index=0), draw=False)
-            assert not await two.manager.pending()
+            assert not await two.manager.list_open_asks()
             assert two.store is not None
         with closing(sqlite3.connect(copy)) as looked:
             assert looked.execute("PRAGMA foreign_key_check").fetchall() == []

@@ -61,7 +61,7 @@ def stored(database: Path, *actions: Any, **more: Any) -> Ask:
         writer = SqliteDatabase(database)
         try:
             manager = QuestionManager(Store(writer))
-            policy = more.pop("policy", None) or build_policy(Who.only(ANN), 3_600)
+            policy = more.pop("policy", None) or build_policy(Who.from_people(ANN), 3_600)
             form = more.pop("form", COLOUR)
             ask = build_ask(form, to=HERE, policy=policy).evolve(**more)
             await Store(writer).ask(ask, Limits(seconds_between_asks=0, pending_per_place=100))
@@ -254,7 +254,12 @@ def test_texts_of_people_and_models_are_harmless_on_a_terminal(database: Path) -
     options = (Option(value="a", label=HOSTILE, description=HOSTILE), Option(value="b", label="B"))
     form = Form(questions=(Question(id="q", prompt=HOSTILE, options=options, multi_select=True),))
     ask = stored(
-        database, SubmitText(text=HOSTILE), form=form, policy=Policy(who=Who.only(ann)), key=HOSTILE, asked_by=ann
+        database,
+        SubmitText(text=HOSTILE),
+        form=form,
+        policy=Policy(who=Who.from_people(ann)),
+        key=HOSTILE,
+        asked_by=ann,
     )  # fmt: skip
     for done in (askback("pending"), askback("show", ask.id)):
         assert "[bold]x[/]" in done.stdout, "mark-up is shown"
@@ -322,7 +327,9 @@ def test_a_file_that_is_no_database_is_said(database: Path) -> None:
 async def test_what_was_cancelled_while_nobody_ran_is_settled_at_the_next_start(tmp_path: Path) -> None:
     board = Board()
     async with engine(tmp_path, board) as first:
-        asking = asyncio.create_task(first.manager.ask(COLOUR, to=HERE, who=Who.only(ANN), timeout=None, key="k"))
+        asking = asyncio.create_task(
+            first.manager.ask(COLOUR, to=HERE, who=Who.from_people(ANN), timeout=None, key="k")
+        )
         (card,) = await first.asked()
         await board.until(lambda: board.open())
         asking.cancel()
@@ -330,7 +337,7 @@ async def test_what_was_cancelled_while_nobody_ran_is_settled_at_the_next_start(
     assert (await cancel_from_outside(tmp_path / "askback.db", card.id, "Enough")).ended
     async with engine(tmp_path, board) as second:
         await board.until(lambda: not board.open())
-        outcome = await second.manager.ask(COLOUR, to=HERE, who=Who.only(ANN), key="k")
+        outcome = await second.manager.ask(COLOUR, to=HERE, who=Who.from_people(ANN), key="k")
         assert (outcome.status, outcome.reason) == ("cancelled", "Enough")
 
 
@@ -349,7 +356,7 @@ def voted(database: Path, *votes: tuple[Actor, Choose]) -> Ask:
         deadline=later + timedelta(hours=1),
         approval=Approval(quorum=2, refusing=("blue",), requesters=(DEE,), subject="sha256:cafe"),
         reminders=(later,),
-        escalations=(Escalation(at=later, who=Who.only(DEE)),),
+        escalations=(Escalation(at=later, who=Who.from_people(DEE)),),
     )
     asked = Form(questions=(COLOUR.questions[0].evolve(allow_custom=False),))
     ask = stored(database, policy=policy, form=asked)
@@ -421,7 +428,7 @@ def test_a_question_that_one_person_answers_has_no_votes(database: Path) -> None
 async def test_a_card_that_was_deleted_is_posted_again_by_show_post(tmp_path: Path, database: Path) -> None:
     board, console = Board(), Console(record=True)
     async with engine(tmp_path, board) as one:
-        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=Who.only(ANN), timeout=None))
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=Who.from_people(ANN), timeout=None))
         (card,) = await one.asked()
         await one.recorded(card)
         before = await one.manager.get(card.id)

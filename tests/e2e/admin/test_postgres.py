@@ -67,7 +67,7 @@ def stored(url: str) -> Ask:
     async def work() -> Ask:
         database = PostgresDatabase(PostgresAddress.read(url), connections=1)
         try:
-            ask = build_ask(COLOUR, to=HERE, policy=build_policy(Who.only(ANN), None))
+            ask = build_ask(COLOUR, to=HERE, policy=build_policy(Who.from_people(ANN), None))
             await Store(database).ask(ask, Limits(seconds_between_asks=0, pending_per_place=100))
             return ask
         finally:

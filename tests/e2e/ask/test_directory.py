@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from askback import Form, Option, Question, Who, running
+from askback import Form, Option, Question, Who, open_host
 from askback.domain.identity import Place
 from askback.errors import AskbackError
 from askback.ports.directory import UnknownName
@@ -221,7 +221,7 @@ async def test_a_thread_that_is_locked_says_which_permission_it_takes(services: 
     )
     services.discord.guild.put_place(thread)
     _, at = await place("discord", thread.id)
-    async with running([get_bot("discord")], agent=False) as host:
+    async with open_host([get_bot("discord")], agent=False) as host:
         option = Option(value="yes", label="Yes")
         form = Form(
             questions=(Question(id="go", prompt="Go?", options=(option, option.evolve(value="no", label="No"))),)

@@ -71,7 +71,7 @@ def test_a_host_with_an_agent_is_told_before_it_opens_anything(tmp_path: Path) -
     program = """
 import asyncio, askback
 async def main():
-    async with askback.running([]):
+    async with askback.open_host([]):
         pass
 try:
     asyncio.run(main())

@@ -11,7 +11,7 @@ import pytest
 
 from askback.domain.ask_limits import Limits
 from askback.ports.installed_bots import get_bot
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback.tools import TOOLS
 from askback_sandbox.services import Services
 from support.browser import Opener, browsing
@@ -40,7 +40,7 @@ async def services(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIter
 @pytest.fixture
 async def bot(services: Services) -> AsyncIterator[None]:
     """The real bot and agent, except for the pause between two asks."""
-    async with running([get_bot("slack")], limits=Limits(seconds_between_asks=0)):
+    async with open_host([get_bot("slack")], limits=Limits(seconds_between_asks=0)):
         await services.socket.connected()
         yield
 

@@ -14,7 +14,7 @@ from askback.domain.card import EVERYTHING
 from askback.domain.form import Form
 from askback.domain.identity import Actor, Place
 from askback.ports.installed_bots import get_bot
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
 from support.browser import Opener
@@ -40,7 +40,7 @@ WHO = Who(people=(person("ada"), person("ben")), groups=("S0LOCALREL",))
 
 
 async def test_a_decision_of_two_people(services: Services, open_page: Opener, shot: Shot) -> None:
-    async with running([get_bot("slack")], limits=Limits(seconds_between_asks=0)) as host:
+    async with open_host([get_bot("slack")], limits=Limits(seconds_between_asks=0)) as host:
         await services.socket.connected()
         root = services.people.write("cy", "C0GENERAL", "It is release day.")
         place = Place(platform="slack", tenant=services.workspace.team.id, channel=root.channel, thread=root.ts)

@@ -13,7 +13,7 @@ import pytest
 from askback.domain.ask_limits import Limits
 from askback.internal.clock import utc_now
 from askback.ports.installed_bots import get_bot
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
 from e2e.demo.test_conversation import button, leave, told, write
@@ -36,7 +36,7 @@ NEXT = "What next?"
 @asynccontextmanager
 async def living(services: Services, platform: PlatformName) -> AsyncIterator[None]:
     """Run the real bot and agent, except for the pause between two asks."""
-    async with running([get_bot(platform)], limits=Limits(seconds_between_asks=0)):
+    async with open_host([get_bot(platform)], limits=Limits(seconds_between_asks=0)):
         await (services.socket if platform == "slack" else services.discord.gateway).connected()
         yield
 

@@ -10,7 +10,7 @@ import pytest
 
 from askback.domain.ask_limits import Limits
 from askback.ports.installed_bots import get_bot
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
 from e2e.demo.test_conversation import button, leave, told, write
@@ -30,7 +30,7 @@ GENERAL = "1100000000000000301"
 @pytest.fixture
 async def discord_bot(services: Services) -> AsyncIterator[None]:
     """The real bot and agent, except for the pause between two asks."""
-    async with running([get_bot("discord")], limits=Limits(seconds_between_asks=0)):
+    async with open_host([get_bot("discord")], limits=Limits(seconds_between_asks=0)):
         await services.discord.gateway.connected()
         yield
 

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 import typer
 
-from askback import Actor, Form, Outcome, Place, get_bot, get_tool, running
+from askback import Actor, Form, Outcome, Place, get_bot, get_tool, open_host
 from askback.cli.main import build_command_line
 from askback.domain.outcome import Answer, Choice
 from askback.internal.clock import utc_now
@@ -238,7 +238,7 @@ def test_the_form_on_the_library_page_asks_what_it_says() -> None:
 async def test_two_people_decide_as_the_library_page_says(services: Services) -> None:
     page = loaded("docs/library.md", "def release")
     page.BEN, page.CY = (Actor(platform="slack", id=f"U0LOCAL{name}") for name in ("BEN", "ADA"))
-    async with running([get_bot("slack")], agent=False) as host:
+    async with open_host([get_bot("slack")], agent=False) as host:
         released = asyncio.create_task(page.release(host.manager, Place(platform="slack", channel="C0GENERAL")))
         await click(services, "ben", "Yes")
         await click(services, "ada", "Yes")
@@ -262,7 +262,7 @@ async def test_the_tools_of_ones_own_run(services: Services, tmp_path: Path, mon
     monkeypatch.delenv("ASKBACK_TOOLS")
     monkeypatch.setattr(sys, "path", [*sys.path])
     services.model.script(turn(call("deploy", where="staging"), call("versions")), turn("Both are done."))
-    async with running([get_bot("slack")]):
+    async with open_host([get_bot("slack")]):
         await services.socket.connected()
         services.people.write("ada", "general", "@askback deploy, please")
         await services.workspace.until(lambda _: len(services.model.log) == 2, within=60)
@@ -284,7 +284,7 @@ async def test_the_question_of_an_approval_is_asked_as_the_page_says(
     monkeypatch.delenv("ASKBACK_TOOLS")
     monkeypatch.setattr(sys, "path", [*sys.path])
     services.model.script(turn(call("deploy", version="1.4.2", where="staging")))
-    async with running([get_bot("slack")]):
+    async with open_host([get_bot("slack")]):
         await services.socket.connected()
         services.people.write("ada", "general", "@askback deploy, please")
         await services.workspace.until(

@@ -18,7 +18,7 @@ from askback.errors import InvalidValue, OperatorError
 from askback.manager import QuestionManager, build_ask, build_policy
 from askback.ports.findings import Finding
 from askback.ports.installed_bots import get_bot
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback.store.external_access import open_for_writing
 from askback.store.store import Store
 from askback_sandbox.slack.faults import Fault
@@ -82,14 +82,14 @@ async def test_ctrl_c_ends_it_at_once_and_quietly(ward: Ward) -> None:
 
 
 async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward) -> None:
-    async with running([get_bot("slack"), get_bot("discord")], agent=False) as host:
+    async with open_host([get_bot("slack"), get_bot("discord")], agent=False) as host:
         await ward.services.socket.connected()
         await ward.services.discord.gateway.connected()
         ask = asyncio.create_task(
             host.manager.ask(
                 FORM,
                 to=Place(platform="slack", tenant="T0LOCAL", channel="C0GENERAL"),
-                who=Who.only(Actor(platform="slack", id="U0LOCALADA")),
+                who=Who.from_people(Actor(platform="slack", id="U0LOCALADA")),
                 timeout=None,
             )
         )
@@ -102,7 +102,7 @@ async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward) -> None:
         assert "did not open another session" in found.good("Discord", "gateway")
         assert ward.services.discord.gateway.identified == 1
         assert ward.services.socket.connections == 1
-        (open_one,) = await host.manager.pending()
+        (open_one,) = await host.manager.list_open_asks()
         assert await host.manager.cancel(open_one.id)
         assert (await ask).status == "cancelled"
 

@@ -22,9 +22,9 @@ from askback.cli.doctor.postgres import (
 )
 from askback.ports.findings import Finding
 from askback.ports.installed_bots import get_bot
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.external_access import list_processes, look
+from askback.store.postgres.external_access import list_processes, run_read_only
 from support.stores import server
 
 from .conftest import Ward, until
@@ -80,10 +80,10 @@ async def test_where_all_is_well_it_says_so_and_shows_no_password(ward: Ward, po
 
 async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward, postgres_url: str) -> None:
     ward.set(ASKBACK_DATABASE_URL=postgres_url)
-    async with running([get_bot("slack")]):
+    async with open_host([get_bot("slack")]):
         await ward.services.socket.connected()
         address = PostgresAddress.read(postgres_url)
-        await until(lambda: look(address, list_processes).serving == (frozenset({"slack"}),))
+        await until(lambda: run_read_only(address, list_processes).serving == (frozenset({"slack"}),))
         found = await ward.examined()
         assert found.good("Database", "processes") == "1 process is using the database now, for slack."
         assert "the check did not open another." in found.good("Slack", "socket")

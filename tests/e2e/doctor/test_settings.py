@@ -124,7 +124,7 @@ async def test_what_is_missing_is_told_with_where_to_get_it(ward: Ward) -> None:
 
 @pytest.mark.parametrize(
     ("ahead", "grade", "words"),
-    [(-90, "warning", "ahead of"), (90, "warning", "behind"), (400, "broken", "signed requests are refused")],
+    [(-90, "warning", "ahead of"), (90, "warning", "behind"), (400, "broken", "signed requests are rejected")],
 )
 async def test_a_clock_that_goes_wrong(ward: Ward, ahead: float, grade: str, words: str) -> None:
     ward.services.date_ahead = ahead

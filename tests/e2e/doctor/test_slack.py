@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from askback.ports.installed_bots import get_bot
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback_sandbox.slack.faults import Fault
 from askback_slack.install import ASKING, SCOPES
 
@@ -106,7 +106,7 @@ async def test_a_socket_that_does_not_work(ward: Ward, fault: str, says: str, cu
 
 
 async def test_a_second_process_on_the_same_app_is_noticed(ward: Ward) -> None:
-    async with running([get_bot("slack")], agent=False):
+    async with open_host([get_bot("slack")], agent=False):
         await ward.services.socket.connected()
         ward.set(ASKBACK_DATABASE_URL="another.db")
         found = (await ward.examined("slack")).one()

@@ -334,7 +334,7 @@ async def test_what_is_not_http_does_not_fill_the_log(office: Office) -> None:
         writer.write(b"GET /\x00 HTTP/9.9\r\n\x01: y\r\n\r\n")
         assert (await reader.read()).startswith(b"HTTP/1.0 400")
         writer.close()
-    await process.said("Refused a request that is not valid HTTP.")
+    await process.said("Rejected a request that is not valid HTTP.")
     assert process.err.count("not valid HTTP") == 1
     assert "Traceback" not in process.err
 

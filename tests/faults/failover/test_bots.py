@@ -12,7 +12,7 @@ import aiohttp
 import psycopg
 import pytest
 
-from askback.manager.refusals import NOT_SAVED, UNCERTAIN
+from askback.manager.denials import NOT_SAVED, UNCERTAIN
 from askback_sandbox.model.script import turn
 from faults import on_discord
 from faults import rig as on_slack

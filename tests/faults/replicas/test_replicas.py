@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.domain.ask import Ask, new_ask_id
+from askback.domain.ask import Ask, create_ask_id
 from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.form import Form, Option, Question
@@ -46,7 +46,7 @@ async def asked(store: Store, count: int, approval: Approval | None = None) -> l
     async def one(number: int) -> str:
         place = HERE.evolve(thread=f"asked {number}")
         ask = Ask(
-            id=new_ask_id(),
+            id=create_ask_id(),
             place=place,
             policy=policy,
             interview=start_interview(COLOUR),

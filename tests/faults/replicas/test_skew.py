@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.domain.ask import Ask, new_ask_id
+from askback.domain.ask import Ask, create_ask_id
 from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import Policy, Who
 from askback.domain.form import Form, Option, Question
@@ -50,7 +50,7 @@ async def test_two_processes_five_minutes_apart_never_show_two_cards_of_one_ask(
             place = HERE.evolve(thread=f"skew {number}")
             policy = Policy(who=Who(anyone=True))
             ask = Ask(
-                id=new_ask_id(),
+                id=create_ask_id(),
                 place=place,
                 policy=policy,
                 interview=start_interview(FORM),

@@ -27,7 +27,7 @@ ANN, BEN, CID, DAN = (
 PLACE = Place(platform="board", tenant="T1", channel="C1", thread="1")
 TALK = Conversation(id="c1", place=PLACE, starter=ANN)
 CALL = ToolCall(tool_use_id="t1", tool="deploy", input={"where": "two"})
-OTHERS = {"board": Who.only(BEN, CID, DAN)}
+OTHERS = {"board": Who.from_people(BEN, CID, DAN)}
 ALWAYS = ApprovalRules(approvers=OTHERS, allow_always=True)
 
 
@@ -62,7 +62,7 @@ def granted(*cast: tuple[Actor, str], name: str = "a1", tool: str = "deploy") ->
 
 def test_without_settings_the_starter_decides_alone_by_one_vote_and_about_one_call() -> None:
     rules = ApprovalRules()
-    assert policy_of(rules, BEN).who == Who.only(ANN)
+    assert policy_of(rules, BEN).who == Who.from_people(ANN)
     assert approval_of(rules, BEN, ANN.evolve(tenant="E1")) == Approval(
         refusing=(approval.DENY,), approving=(approval.APPROVE,), reasons="no", requesters=(BEN,), subject="digest"
     )
@@ -90,7 +90,7 @@ def test_an_approval_for_the_conversation_is_an_option_only_where_the_rules_allo
 
 
 def test_rules_that_name_approvers_elsewhere_let_nobody_decide_here() -> None:
-    rules = ApprovalRules(approvers={"elsewhere": Who.only(BEN)})
+    rules = ApprovalRules(approvers={"elsewhere": Who.from_people(BEN)})
     with pytest.raises(CallerError, match="lists no one on board"):
         policy_of(rules)
     call = request_approval(rules, TALK, CALL, ApprovalContext())
@@ -102,17 +102,17 @@ def test_rules_that_name_approvers_elsewhere_let_nobody_decide_here() -> None:
 @pytest.mark.parametrize(
     ("after", "to", "expected"),
     [
-        (60.0, {"board": Who.only(DAN)}, [Who.only(DAN)]),
-        (60.0, {"elsewhere": Who.only(DAN)}, []),
+        (60.0, {"board": Who.from_people(DAN)}, [Who.from_people(DAN)]),
+        (60.0, {"elsewhere": Who.from_people(DAN)}, []),
         (60.0, {}, []),
-        (None, {"board": Who.only(DAN)}, []),
+        (None, {"board": Who.from_people(DAN)}, []),
         (None, {}, []),
     ],
 )
 def test_others_are_asked_later_where_both_the_delay_and_the_people_are_set(
     after: float | None, to: dict[str, Who], expected: list[Who]
 ) -> None:
-    rules = ApprovalRules(approvers={"board": Who.only(BEN, CID)}, escalate_after=after, escalate_to=to)
+    rules = ApprovalRules(approvers={"board": Who.from_people(BEN, CID)}, escalate_after=after, escalate_to=to)
     assert [one.who for one in policy_of(rules).escalations] == expected
 
 

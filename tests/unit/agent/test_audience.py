@@ -44,7 +44,7 @@ def setting(answerers: Answerers, starter: Actor) -> Who:
     if answerers.kind == "given":
         return answerers.by_platform["local"]
     if answerers.kind == "starter":
-        return Who.only(starter)
+        return Who.from_people(starter)
     return Who(people=(starter,), open_to=answerers.kind)
 
 
@@ -70,11 +70,11 @@ def test_no_question_is_open_to_anybody_beyond_the_setting(
     conversation = Conversation(id="c", place=PLACE, starter=starter)
     those = resolve_addressees(answerers, conversation, here, starter if direct else None)
     try:
-        policy = those.to_policy(Policy(who=Who.only(starter)), names)
+        policy = those.to_policy(Policy(who=Who.from_people(starter)), names)
     except ModelError:
         return
-    allowed = setting(answerers, starter).includes(actor, here, admitted=admitted)
-    if policy.find_refusal(actor, here, admitted=admitted) is None:
+    allowed = setting(answerers, starter).contains(actor, here, admitted=admitted)
+    if policy.explain_denial(actor, here, admitted=admitted) is None:
         assert allowed or (direct and answerers.kind != "given" and actor.is_same_person(starter))
     if names:
         assert not policy.who.open_to
@@ -142,15 +142,15 @@ def test_a_name_that_hides_something_is_listed_on_one_line_and_cut():
 def test_on_a_platform_where_nobody_is_given_nobody_is_asked():
     conversation = Conversation(id="c", place=PLACE, starter=ADA)
     those = resolve_addressees(
-        Answerers(kind="given", by_platform={"other": Who.only(ADA)}), conversation, (ADA,), None
+        Answerers(kind="given", by_platform={"other": Who.from_people(ADA)}), conversation, (ADA,), None
     )
     with pytest.raises(ModelError, match="the setting “answerers” lists no one on local"):
-        those.to_policy(Policy(who=Who.only(ADA)), ())
+        those.to_policy(Policy(who=Who.from_people(ADA)), ())
 
 
 def test_an_older_process_reads_what_names_nobody_but_people():
     """An unknown field would make an older process unable to read the row."""
-    plain = Policy(who=Who.only(ADA)).model_dump_json()
+    plain = Policy(who=Who.from_people(ADA)).model_dump_json()
     assert "open_to" not in plain
     assert "within" not in plain
     assert "is_program" not in plain

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from askback.agent.messages_api import ModelResponse
-from askback.agent.transcript import count_rounds_alone, render_unshown_note, to_api_blocks, with_new_ids
+from askback.agent.transcript import count_rounds_alone, render_unshown_note, replace_call_ids, to_api_blocks
 from askback.domain.conversation import UnshownText
 from askback.domain.turn import Message
 
@@ -28,7 +28,7 @@ def test_ids_that_the_api_refuses_are_replaced(identifier: str) -> None:
             "content": [{"type": "tool_use", "id": "toolu_before", "name": "x", "input": {}}],
         }
     )
-    (block,) = with_new_ids(call(identifier), (before,)).content
+    (block,) = replace_call_ids(call(identifier), (before,)).content
     assert TAKEN.fullmatch(str(block["id"]))
     assert block["id"] != "toolu_before"
 
@@ -47,7 +47,7 @@ def test_a_note_about_an_unshown_text_does_not_count_as_a_persons_words() -> Non
 
 
 def test_a_proper_id_stays() -> None:
-    (block,) = with_new_ids(call("toolu_01A-b_C"), ()).content
+    (block,) = replace_call_ids(call("toolu_01A-b_C"), ()).content
     assert block["id"] == "toolu_01A-b_C"
 
 

@@ -13,7 +13,7 @@ from aiohttp import web
 from askback.domain.identity import MessageRef, Place
 from askback.ports.platform import MessageNotFound, RetryableError
 from askback_discord.answer_check import build_answer_check
-from askback_discord.api_calls import MESSAGE, Body, DiscordApi, DiscordRefusal, NotAnswerable
+from askback_discord.api_calls import MESSAGE, Body, DiscordApi, DiscordRejection, NotAnswerable
 from askback_discord.login import use_addresses
 from askback_discord.posting import DiscordPlatform
 from askback_discord.settings import DiscordSettings
@@ -109,13 +109,13 @@ async def test_an_answer_of_another_kind_is_no_success(call: str) -> None:
 @pytest.mark.parametrize("call", CALLS)
 async def test_discords_own_refusal_is_permanent(call: str) -> None:
     async with served(403, '{"message": "Missing Permissions", "code": 50013}', JSON) as api:
-        with pytest.raises(DiscordRefusal, match="I lack one of these permissions there"):
+        with pytest.raises(DiscordRejection, match="I lack one of these permissions there"):
             await CALLS[call](api)
     async with served(404, '{"message": "Unknown Message", "code": 10008}', JSON) as api:
         with pytest.raises(MessageNotFound):
             await CALLS[call](api)
     async with served(401, '{"message": "401: Unauthorized", "code": 0}', JSON) as api:
-        with pytest.raises(DiscordRefusal, match="rejects DISCORD_TOKEN"):
+        with pytest.raises(DiscordRejection, match="rejects DISCORD_TOKEN"):
             await CALLS[call](api)
 
 

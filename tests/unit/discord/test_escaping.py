@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from askback.text.literal import to_literal, utf16_length
+from askback.text.literal import count_utf16_units, to_literal
 from askback_discord import escaping
 from askback_discord.markdown import neutralize_markdown, split_markdown
 from support.discord_markdown import formats, read, seen
@@ -77,7 +77,7 @@ def test_nothing_gets_out_of_our_own_format(text: str, ours: str) -> None:
     ],
 )
 def test_what_needs_no_escape_stays_short(text: str) -> None:
-    assert utf16_length(escaping.escape(text)) <= utf16_length(text) + text.count("~")
+    assert count_utf16_units(escaping.escape(text)) <= count_utf16_units(text) + text.count("~")
 
 
 def test_the_reader_of_the_tests_sees_formats() -> None:
@@ -149,5 +149,5 @@ def test_a_cut_fence_is_closed_and_opened_again() -> None:
 @given(st.text(st.sampled_from("a \n\U0001f469")), st.integers(20, 60))
 def test_prose_parts_count_as_discord_may(prose: str, longest: int) -> None:
     parts = split_markdown(prose, longest)
-    assert all(utf16_length(part) <= longest for part in parts)
+    assert all(count_utf16_units(part) <= longest for part in parts)
     assert re.sub(r"\s", "", "".join(parts)) == re.sub(r"\s", "", prose)

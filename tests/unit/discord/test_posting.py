@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from askback.domain.identity import MessageRef, Place
-from askback_discord.api_calls import DiscordRefusal
+from askback_discord.api_calls import DiscordRejection
 from askback_discord.channels import ChannelCache
 from askback_discord.events import MessageListener
 from askback_discord.message_positions import MessagePositions
@@ -50,7 +50,7 @@ async def test_a_message_is_changed_only_where_discord_gave_an_earlier_one_back(
 
 
 async def test_a_thread_that_may_not_be_started_is_said_in_the_channel() -> None:
-    api: Any = Api(threads=DiscordRefusal(50013, "I lack one of these permissions there."))
+    api: Any = Api(threads=DiscordRejection(50013, "I lack one of these permissions there."))
 
     async def hear(*_: object, **__: object) -> bool:
         return True

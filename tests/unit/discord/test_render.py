@@ -502,7 +502,7 @@ def whole(at: Interview, messages: tuple[Body, ...]) -> None:
         if item.preview is not None:
             assert squeezed(replace_controls(item.preview)) in everything
     for text_ in filter(None, texts):
-        if limits.utf16_length(text_) <= 400:
+        if limits.count_utf16_units(text_) <= 400:
             assert to_literal(text_) in text, text_
         assert squeezed(replace_controls(text_)) in everything, text_
 

@@ -11,16 +11,16 @@ from askback_discord.shards import Shard
 
 @given(guild=st.integers(min_value=0, max_value=2**64 - 1), count=st.integers(min_value=1, max_value=64))
 def test_every_server_is_heard_by_exactly_one(guild: int, count: int) -> None:
-    assert sum(Shard(number, count).serves(str(guild)) for number in range(count)) == 1
+    assert sum(Shard(number, count).contains(str(guild)) for number in range(count)) == 1
 
 
 def test_direct_messages_come_to_the_first() -> None:
-    assert [Shard(number, 3).serves(None) for number in range(3)] == [True, False, False]
+    assert [Shard(number, 3).contains(None) for number in range(3)] == [True, False, False]
 
 
 def test_a_process_alone_hears_everything() -> None:
-    assert Shard().serves(None)
-    assert Shard().serves("1100000000000000001")
+    assert Shard().contains(None)
+    assert Shard().contains("1100000000000000001")
 
 
 @pytest.mark.parametrize("text", ["0/1", "1/2", " 7/16 "])

@@ -155,7 +155,7 @@ def test_a_notice_is_for_one_person_and_literal() -> None:
 @pytest.mark.parametrize("words", ["word " * 900, "*" * 2500, "\u202e*" * 1500, "漢" * 4000])
 def test_a_long_notice_is_shortened_and_says_so(words: str) -> None:
     made: Any = ephemeral.build_notice(words)
-    assert limits.utf16_length(made["content"]) <= 2000
+    assert limits.count_utf16_units(made["content"]) <= 2000
     assert "…" in made["content"]
 
 

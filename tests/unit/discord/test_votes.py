@@ -162,7 +162,7 @@ def test_an_end_without_a_decision_keeps_the_votes(outcome: Outcome, words: str)
 
 
 def test_a_card_of_a_decision_notifies_those_who_decide_and_never_a_whole_server() -> None:
-    decides = card(asked(), Policy(who=WHO.with_others(Who(groups=("8",))), approval=TWO))
+    decides = card(asked(), Policy(who=WHO.merge(Who(groups=("8",))), approval=TWO))
     (body,) = render.render_messages(decides, ping=True)
     assert body["allowed_mentions"] == {"parse": [], "users": [ADA.id, BEN.id, CY.id], "roles": [RELEASE, "8"]}
     quiet = bot_sentences.remove_everyone_mention(body, Place(platform="discord", tenant="8", channel="9"))
@@ -305,7 +305,7 @@ def test_a_reminder_names_and_notifies_those_who_are_missing() -> None:
     words = bot_sentences.to_markdown(say)
     assert words.startswith(f"<@{BEN.id}> <@&{RELEASE}> Reminder: “\\*Deploy\\* \\<@9> \\@everyone?”")
     assert words.endswith(f"  ·  until <t:{until}:f>, <t:{until}:R>")
-    assert bot_sentences.allowed_mentions(say.mention) == {"parse": [], "users": [BEN.id], "roles": [RELEASE]}
+    assert bot_sentences.build_allowed_mentions(say.mention) == {"parse": [], "users": [BEN.id], "roles": [RELEASE]}
 
 
 def test_a_reminder_to_a_crowd_says_how_many_more_there_are() -> None:
@@ -315,7 +315,7 @@ def test_a_reminder_to_a_crowd_says_how_many_more_there_are() -> None:
     assert len(words) <= limits.CONTENT
     named = words.count("<@")
     assert f"and {300 - named} more: Reminder: it waits." in words
-    assert len(bot_sentences.allowed_mentions(say.mention)["users"]) == limits.MENTIONS  # type: ignore[arg-type]
+    assert len(bot_sentences.build_allowed_mentions(say.mention)["users"]) == limits.MENTIONS  # type: ignore[arg-type]
 
 
 def test_what_is_cancelled_by_its_requester_is_taken_back() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from askback.domain.approval import ALWAYS, APPROVE, DENY, SHOWN, build_form, compute_digest, describe_refusal
+from askback.domain.approval import ALWAYS, APPROVE, DENY, SHOWN, build_form, compute_digest, describe_unapproved
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.form import Question
 from askback.domain.identity import Actor
@@ -117,7 +117,7 @@ def test_what_is_nested_too_deeply_to_be_shown_is_refused() -> None:
 
 @pytest.mark.parametrize("always", [False, True])
 def test_the_form_is_one_that_several_people_can_decide(always: bool) -> None:
-    policy = Policy(who=Who.only(ADA, BEN), approval=Approval(quorum=2, refusing=(DENY,), refusals=2))
+    policy = Policy(who=Who.from_people(ADA, BEN), approval=Approval(quorum=2, refusing=(DENY,), refusals=2))
     policy.check(build_form("deploy", {"a": 1}, always=always))
     values = [option.value for option in asked({"a": 1}, always=always).options]
     assert values == [APPROVE, DENY, ALWAYS][: 3 if always else 2]
@@ -153,4 +153,4 @@ def denied(*votes: tuple[Actor, str, str | None]) -> Outcome:
     ],
 )
 def test_the_model_is_told_in_one_sentence_why_it_did_not_run(outcome: Outcome, text: str) -> None:
-    assert describe_refusal("deploy", outcome, lambda person: person.display_name) == text
+    assert describe_unapproved("deploy", outcome, lambda person: person.display_name) == text

@@ -31,7 +31,7 @@ from askback.domain.interview import start_interview
 from support.cases import ANN, BEN, HOSTILE
 from support.tool_arguments import ARGUMENTS, HOSTILE_TEXT
 
-CALL = Policy(who=Who.only(ANN, BEN), approval=Approval(refusing=(DENY,), subject="0" * 64))
+CALL = Policy(who=Who.from_people(ANN, BEN), approval=Approval(refusing=(DENY,), subject="0" * 64))
 
 
 def table(data: JsonValue) -> Arguments:
@@ -352,7 +352,7 @@ def test_no_arguments_are_said_to_be_none() -> None:
 
 def test_only_the_arguments_of_a_tool_call_are_a_table() -> None:
     form = build_form("deploy", {"version": "1.4.2"})
-    vote = Policy(who=Who.only(ANN, BEN), approval=Approval(refusing=(DENY,)))
+    vote = Policy(who=Who.from_people(ANN, BEN), approval=Approval(refusing=(DENY,)))
     assert card(form, vote).arguments is None
     assert card(form, vote).excerpt == '{\n  "version": "1.4.2"\n}'
 

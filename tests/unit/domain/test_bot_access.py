@@ -14,7 +14,7 @@ CHANNEL = Place(platform="board", tenant="T1", channel="C1")
 
 
 def may(access: Access, actor: Actor = ANN, place: Place = CHANNEL, *, direct: bool = False) -> bool:
-    return access.find_refusal(actor, place, direct=direct) is None
+    return access.explain_denial(actor, place, direct=direct) is None
 
 
 def test_without_any_rule_it_is_closed_unless_it_is_said_to_be_open():
@@ -84,17 +84,19 @@ def test_whoever_is_refused_by_a_bot_that_talks_with_nobody_reads_what_to_set():
     closed = Access(opening=opening, owners=("U1",))
     here, direct = Place(platform="chat", tenant="T1", channel="C1"), Place(platform="chat", channel="D1")
     stranger, owner = Actor(platform="chat", id="U2"), Actor(platform="chat", id="U1")
-    assert closed.find_refusal(stranger, here, direct=False) == (
+    assert closed.explain_denial(stranger, here, direct=False) == (
         "I do not talk with anybody here yet. Ask my operator to set ALLOW_TEAMS=T1"
     )
-    assert str(closed.find_refusal(stranger, direct, direct=True)).endswith("set ALLOW_PEOPLE=U2")
-    assert closed.find_refusal(owner, here, direct=False) == (
+    assert str(closed.explain_denial(stranger, direct, direct=True)).endswith("set ALLOW_PEOPLE=U2")
+    assert closed.explain_denial(owner, here, direct=False) == (
         "I do not talk with anybody here yet. It is open. Set ALLOW_TEAMS=T1 and start me again, or close it."
     )
     assert closed.describe().endswith("Set ALLOW_TEAMS to the ids of your servers, or close it.")
     allowed = closed.evolve(tenants=("T2",))
-    assert "ALLOW_TEAMS" not in str(allowed.find_refusal(owner, here, direct=False)), "others are not told the settings"
-    assert closed.evolve(open=True).find_refusal(stranger, here, direct=False) is None
+    assert "ALLOW_TEAMS" not in str(allowed.explain_denial(owner, here, direct=False)), (
+        "others are not told the settings"
+    )
+    assert closed.evolve(open=True).explain_denial(stranger, here, direct=False) is None
 
 
 @pytest.mark.parametrize(

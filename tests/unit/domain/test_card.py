@@ -63,9 +63,9 @@ def test_hostile_text_stands_on_the_card_as_it_was_written(text: str):
 
 
 def test_the_card_says_who_is_asked_and_until_when():
-    policy = Policy(who=Who.only(ANN), deadline=NOON)
+    policy = Policy(who=Who.from_people(ANN), deadline=NOON)
     card = build_card("ask", start_interview(form(COLOUR)), policy)
-    assert (card.ask_id, card.who, card.deadline) == ("ask", Who.only(ANN), NOON)
+    assert (card.ask_id, card.who, card.deadline) == ("ask", Who.from_people(ANN), NOON)
 
 
 def test_a_single_choice_has_no_controls_but_its_options_and_the_text():

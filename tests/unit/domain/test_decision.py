@@ -46,7 +46,7 @@ def asked(*questions: Any, who: tuple[Actor, ...] = (ANN,), approval: Approval |
         **{
             "id": "ask",
             "place": Place(platform="local", channel="C1"),
-            "policy": Policy(who=Who.only(*who), approval=approval),
+            "policy": Policy(who=Who.from_people(*who), approval=approval),
             "interview": start_interview(form(*(questions or (PICK,)))),
             "created_at": NOON,
             "post_after": NOON,
@@ -67,7 +67,7 @@ def done(operation: Operation, by: Actor = ANN, *, step: int = 0, message: Messa
 
 def decided(ask: Ask | None, action: Action, *, ends_any: bool = False) -> tuple[Ask | None, Response | str]:
     """Decide with access rules that admit no one."""
-    after, response = decision.decide(ask, action, admits=lambda *_: False, ends_any=ends_any)
+    after, response = decision.decide(ask, action, is_admitted=lambda *_: False, ends_any=ends_any)
     if ask is not None and response == Notice(text=ask.policy.format_denial("not_asked"), denied="not_asked"):
         return after, NOT_ASKED
     return after, response
@@ -99,7 +99,7 @@ def test_an_administrator_may_cancel_and_nothing_else(ends_any: bool) -> None:
 def test_nobody_who_is_not_asked_cancels_unless_it_is_said_that_they_may() -> None:
     ask = asked()
     refused = Notice(text=ask.policy.format_denial("not_asked"), denied="not_asked")
-    assert decision.decide(ask, done(Cancel(), BEN), admits=lambda *_: False) == (None, refused)
+    assert decision.decide(ask, done(Cancel(), BEN), is_admitted=lambda *_: False) == (None, refused)
 
 
 def test_whoever_asked_may_cancel_and_look_and_not_answer() -> None:
@@ -247,7 +247,7 @@ def test_votes_are_counted_and_no_interview_is_stepped() -> None:
 def test_a_settled_question_is_shown_to_people_who_may_talk_to_the_bot_and_to_nobody_else(admitted: bool) -> None:
     ask = asked(question("deploy", "Yes", "No").evolve(details="The plan."))
     ask = ask.evolve(interview=settle(ask.interview, ended("cancelled", by=ANN)))
-    _, response = decision.decide(ask, done(ShowDetails(), BEN), admits=lambda actor, place: admitted)
+    _, response = decision.decide(ask, done(ShowDetails(), BEN), is_admitted=lambda actor, place: admitted)
     if admitted:
         assert isinstance(response, Details)
         assert "1. Yes" in response.text
@@ -260,7 +260,7 @@ def test_a_settled_question_is_shown_to_people_who_may_talk_to_the_bot_and_to_no
 def test_a_settled_decision_is_not_opened_to_people_who_had_no_vote() -> None:
     ask = asked(VOTE.evolve(details="The plan."), who=(ANN,), approval=APPROVAL)
     ask = ask.evolve(interview=settle(ask.interview, ended("cancelled", by=CID)))
-    _, response = decision.decide(ask, done(ShowDetails(), BEN), admits=lambda actor, place: True)
+    _, response = decision.decide(ask, done(ShowDetails(), BEN), is_admitted=lambda actor, place: True)
     assert isinstance(response, Notice)
     assert response.denied is not None
 

@@ -433,7 +433,7 @@ def test_a_recommended_option_is_told_by_its_label():
 def test_a_question_without_a_header_is_named_by_its_place():
     asked = form(question("a"), question("b", header="Database"), question("c"))
     assert [asked.get_header(index) for index in range(3)] == ["Q1", "Database", "Q3"]
-    assert (asked.index("c"), asked.index("nobody")) == (2, None)
+    assert (asked.find_index("c"), asked.find_index("nobody")) == (2, None)
     assert not asked.is_single
     assert form(question("a")).is_single
 

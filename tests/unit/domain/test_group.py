@@ -15,7 +15,7 @@ def test_known_people_among_the_unnamed_members_of_a_group_are_named() -> None:
     groups = {
         "G1": GroupMembers(others=2),
         "G2": GroupMembers(people=(BEN,)),
-        "G3": GroupMembers(refused="there is no such user group."),
+        "G3": GroupMembers(unreadable="there is no such user group."),
         "G4": GroupMembers(people=(CID,), others=0),
     }
     ann, ben = ANN.evolve(groups=("G1", "G2", "G3")), BEN.evolve(groups=())

@@ -31,7 +31,7 @@ from askback.domain.actions import (
 )
 from askback.domain.actions import SubmitText as WriteIn
 from askback.domain.apply_action import Closed, Incomplete, NotPossible, Stale, apply_action
-from askback.domain.ask import new_ask_id
+from askback.domain.ask import create_ask_id
 from askback.domain.card import Card, build_card
 from askback.domain.form import Condition, Form, Question
 from askback.domain.identity import Actor
@@ -320,7 +320,7 @@ class Room(RuleBasedStateMachine):
     def index_and_answer_agree(self) -> None:
         outcome = self.interview.outcome
         for answer in (*self.interview.answers, *(outcome.answers if outcome else ())):
-            index = self.form.index(answer.question_id)
+            index = self.form.find_index(answer.question_id)
             assert index is not None
             asked = self.form.questions[index]
             for choice in answer.choices:
@@ -497,7 +497,7 @@ def test_two_people_who_toggle_different_options_get_the_same_in_either_order(
 
 
 def test_ids_of_asks_are_unique_unguessable_and_short_enough_for_every_platform():
-    ids = {new_ask_id() for _ in range(10_000)}
+    ids = {create_ask_id() for _ in range(10_000)}
     assert len(ids) == 10_000
     assert all(len(one) == 22 for one in ids)
     assert all(one.replace("-", "").replace("_", "").isalnum() for one in ids)

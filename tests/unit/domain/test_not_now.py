@@ -35,7 +35,7 @@ def asked(*, posted: bool = True, asker: Actor | None = None, **policy: Any) -> 
     return Ask(
         id="ask",
         place=Place(platform="local", channel="C1"),
-        policy=Policy(**{"who": Who.only(ANN, BEN), **policy}),
+        policy=Policy(**{"who": Who.from_people(ANN, BEN), **policy}),
         interview=start_interview(form(question("deploy", "Yes", "No"))),
         created_at=NOON,
         post_after=NOON,
@@ -46,7 +46,7 @@ def asked(*, posted: bool = True, asker: Actor | None = None, **policy: Any) -> 
 
 def does(ask: Ask, operation: Operation, by: Actor = ANN, delivery: str | None = None) -> tuple[Ask, Response]:
     action = Action(ask_id="ask", actor=by, at=NOON, step=0, operation=operation, delivery=delivery)
-    after, response = decide(ask, action, admits=lambda *_: True)
+    after, response = decide(ask, action, is_admitted=lambda *_: True)
     return after or ask, response
 
 
@@ -178,7 +178,7 @@ def test_a_due_reminder_calls_its_person_once_and_leaves_the_card() -> None:
     after, say = apply_due(ask, NOON + HOUR)
     assert after is not None
     assert say is not None
-    assert say.mention == Who.only(ANN)
+    assert say.mention == Who.from_people(ANN)
     assert say.text == "You asked for a reminder: “What about deploy?” still waits for an answer."
     assert (say.reply_to, say.until) == (CARD, NOON + 9 * HOUR)
     assert reminders(after) == [(BEN.id, 2 * HOUR)]
@@ -196,10 +196,10 @@ def test_a_reminder_of_the_policy_that_is_due_as_well_follows() -> None:
     after, first = apply_due(ask, NOON + HOUR)
     assert after is not None
     assert first is not None
-    assert first.mention == Who.only(ANN)
+    assert first.mention == Who.from_people(ANN)
     _, second = apply_due(after, NOON + HOUR)
     assert second is not None
-    assert second.mention == Who.only(ANN, BEN)
+    assert second.mention == Who.from_people(ANN, BEN)
 
 
 def test_the_end_comes_before_a_reminder_that_is_as_late() -> None:

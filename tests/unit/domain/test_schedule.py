@@ -47,7 +47,7 @@ def asked(*voted: Actor, posted: bool = True, prompt: str | None = None, **polic
     return Ask(
         id="ask",
         place=Place(platform="local", channel="C1"),
-        policy=Policy(**{"who": Who.only(ANN, BEN, CID), "approval": APPROVAL, **policy}),
+        policy=Policy(**{"who": Who.from_people(ANN, BEN, CID), "approval": APPROVAL, **policy}),
         interview=interview.evolve(votes=tuple(Vote(by=by, choice=choice, at=NOON) for by in voted)),
         created_at=NOON,
         post_after=NOON,
@@ -65,7 +65,7 @@ def test_those_who_are_missing_are_reminded_below_the_card_and_nobody_else():
     after, say = apply_due(ask, at(5))
     assert after is not None
     assert say is not None
-    assert say.mention == Who.only(BEN, CID)
+    assert say.mention == Who.from_people(BEN, CID)
     assert (say.text, say.markdown) == ("Reminder: “What about deploy?” still waits for you.", False)
     assert (say.reply_to, say.until) == (CARD, at(60))
     assert after.policy.reminders == (at(8),)
@@ -77,10 +77,10 @@ def test_a_requester_is_not_reminded_of_what_others_decide():
     approval = APPROVAL.evolve(requesters=(CID,))
     _, say = apply_due(asked(ANN, reminders=(at(5),), approval=approval), at(5))
     assert say is not None
-    assert say.mention == Who.only(BEN)
+    assert say.mention == Who.from_people(BEN)
     _, say = apply_due(asked(ANN, reminders=(at(5),), approval=approval.evolve(own=True)), at(5))
     assert say is not None
-    assert say.mention == Who.only(BEN, CID)
+    assert say.mention == Who.from_people(BEN, CID)
 
 
 def test_of_a_group_in_which_some_have_voted_the_others_are_called_where_these_are_known():
@@ -102,7 +102,7 @@ def test_a_requester_in_the_group_is_not_called_and_the_group_is_where_they_deci
     ask = asked(reminders=(at(5),), who=Who(groups=("team",)), approval=approval)
     _, say = apply_due(ask, at(5), {"team": (ANN, BEN, CID)})
     assert say is not None
-    assert say.mention == Who.only(ANN, BEN)
+    assert say.mention == Who.from_people(ANN, BEN)
     own = asked(reminders=(at(5),), who=Who(groups=("team",)), approval=approval.evolve(own=True))
     assert find_groups_to_resolve(own, at(5)) == (), "nobody has voted: the whole group is missing"
     _, say = apply_due(own, at(5), {"team": (ANN, BEN, CID)})
@@ -116,7 +116,7 @@ def test_of_more_than_ten_who_are_missing_the_group_is_called(more: int):
     ask = asked(ANN, reminders=(at(5),), who=Who(groups=("team",)))
     _, say = apply_due(ask, at(5), {"team": (ANN, *crowd)})
     assert say is not None
-    assert say.mention == (Who(groups=("team",)) if more else Who.only(*crowd))
+    assert say.mention == (Who(groups=("team",)) if more else Who.from_people(*crowd))
 
 
 def test_where_all_of_a_group_have_voted_nobody_is_reminded():
@@ -159,7 +159,7 @@ def test_where_nobody_is_missing_nobody_is_reminded():
 def test_an_ask_that_is_decided_by_one_reminds_everybody():
     _, say = apply_due(asked(reminders=(at(5),), approval=None), at(5))
     assert say is not None
-    assert say.mention == Who.only(ANN, BEN, CID)
+    assert say.mention == Who.from_people(ANN, BEN, CID)
 
 
 def test_a_reminder_of_several_questions_names_the_one_on_the_card():
@@ -195,12 +195,12 @@ def test_reminders_that_passed_while_nothing_ran_are_one():
 
 def test_an_escalation_lets_further_people_in_and_tells_these_alone():
     ask = asked(ANN, who=Who(people=(ANN, BEN), groups=("G1",)), escalations=(later(5, DEE, BEN, groups=("G1", "G2")),))
-    assert ask.policy.find_refusal(DEE) is not None
+    assert ask.policy.explain_denial(DEE) is not None
     after, say = apply_due(ask, at(5))
     assert after is not None
     assert say is not None
     assert after.policy.who == Who(people=(ANN, BEN, DEE), groups=("G1", "G2"))
-    assert after.policy.find_refusal(DEE) is None
+    assert after.policy.explain_denial(DEE) is None
     assert after.policy.escalations == ()
     assert after.interview.revision == ask.interview.revision + 1, "the card says who is asked"
     assert after.interview.step == ask.interview.step, "a click on the card of before still counts"
@@ -216,14 +216,14 @@ def test_an_escalation_to_whoever_has_asked_for_it_tells_nobody():
 def test_an_escalation_to_those_who_are_asked_already_tells_nobody():
     after, say = apply_due(asked(escalations=(later(5, BEN),)), at(5))
     assert after is not None
-    assert (after.policy.who, say) == (Who.only(ANN, BEN, CID), None)
+    assert (after.policy.who, say) == (Who.from_people(ANN, BEN, CID), None)
 
 
 def test_a_reminder_and_an_escalation_that_passed_together_are_one_sentence_for_all_who_are_missing():
     after, say = apply_due(asked(ANN, reminders=(at(5),), escalations=(later(4, DEE),)), at(6))
     assert after is not None
     assert say is not None
-    assert say.mention == Who.only(BEN, CID, DEE)
+    assert say.mention == Who.from_people(BEN, CID, DEE)
     assert say.text.startswith("Reminder:")
 
 
@@ -255,7 +255,7 @@ def test_nobody_is_told_of_a_card_that_does_not_stand_anywhere_and_reminded_of_i
     after, say = apply_due(unposted, at(7))
     assert after is not None
     assert say is None
-    assert after.policy.find_refusal(DEE) is None
+    assert after.policy.explain_denial(DEE) is None
     assert (after.next_due_at, apply_due(after, at(8))) == (None, (None, None)), "until it stands"
     after, say = apply_due(after.evolve(messages=(CARD,)), at(8))
     assert after is not None

@@ -39,7 +39,7 @@ def after(approval: Approval, *chosen: int, labels: tuple[str, ...] = ("Yes", "N
 
 
 def drawn(interview: Interview, approval: Approval) -> tuple[Card, VoteCount]:
-    card = build_card("A", interview, Policy(who=Who.only(*PEOPLE), approval=approval))
+    card = build_card("A", interview, Policy(who=Who.from_people(*PEOPLE), approval=approval))
     assert card.tally is not None
     return card, card.tally
 

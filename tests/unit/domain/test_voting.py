@@ -349,8 +349,8 @@ def test_the_tally_says_who_has_spoken_and_who_is_missing():
     assert count_votes(ballot.now, policy, ballot.approval).decided
     own = ballot.approval.evolve(own=True)
     assert count_votes(ballot.now, policy, own).requesters == ()
-    assert count_votes(ballot.now, Policy(who=Who.only(ANN, BEN, CID)), own).missing == Who.only(CID)
-    assert count_votes(ballot.now, Policy(who=Who.only(ANN, BEN, CID)), ballot.approval).missing is None
+    assert count_votes(ballot.now, Policy(who=Who.from_people(ANN, BEN, CID)), own).missing == Who.from_people(CID)
+    assert count_votes(ballot.now, Policy(who=Who.from_people(ANN, BEN, CID)), ballot.approval).missing is None
 
 
 def test_the_order_in_which_people_vote_changes_no_count():
@@ -419,7 +419,7 @@ class Voting(RuleBasedStateMachine):
         if 0 <= index < 4 and self.over is None and why == "because":
             assert self.said.get(who.id) == index or delivery in self.ballot.now.deliveries
         if self.said.get(who.id) == index and why is None and self.delivered and self.delivered[-1] == one:
-            assert not rules.requires_reason(WORKED.questions[0].options[index])
+            assert not rules.needs_reason(WORKED.questions[0].options[index])
 
     @rule(who=st.sampled_from(PEOPLE), number=st.none() | st.integers(0, 30))
     def undoes(self, who: Actor, number: int | None) -> None:
@@ -449,8 +449,8 @@ class Voting(RuleBasedStateMachine):
     @invariant()
     def it_is_decided_exactly_when_enough_agree_or_refuse(self) -> None:
         rules, options = self.ballot.approval, WORKED.questions[0].options
-        refused = [index for index in self.said.values() if rules.refuses(options[index])]
-        agreed = [index for index in self.said.values() if not rules.refuses(options[index])]
+        refused = [index for index in self.said.values() if rules.is_refusing(options[index])]
+        agreed = [index for index in self.said.values() if not rules.is_refusing(options[index])]
         enough = len(refused) >= rules.refusals or any(agreed.count(index) >= rules.quorum for index in agreed)
         outcome = self.ballot.outcome
         assert (outcome is not None) == enough

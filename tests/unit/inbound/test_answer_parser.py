@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from askback.domain.actions import Choose, Decline, Next, Operation, Select, Submit, SubmitText
 from askback.domain.apply_action import apply_action
-from askback.domain.ask import Ask, new_ask_id
+from askback.domain.ask import Ask, create_ask_id
 from askback.domain.ask_policy import Policy, Who
 from askback.domain.form import Form, Option, Question, TextRules
 from askback.domain.identity import Actor, MessageRef, Place
@@ -265,9 +265,9 @@ def test_a_very_long_text_is_looked_at_quickly() -> None:
 
 def open_ask(at: Interview, *, seen: bool = True, conversation: str | None = "c") -> Ask:
     return Ask(
-        id=new_ask_id(),
+        id=create_ask_id(),
         place=PLACE,
-        policy=Policy(who=Who.only(ANN)),
+        policy=Policy(who=Who.from_people(ANN)),
         interview=at,
         created_at=NOON,
         post_after=NOON,

@@ -79,7 +79,7 @@ async def test_many_nudges_are_never_waited_for(tmp_path: Path) -> None:
 async def test_a_file_in_the_way_is_left_alone_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "askback.db.sock").write_text("mine")
     with (
-        caplog.at_level(logging.WARNING, logger="askback.nudge"),
+        caplog.at_level(logging.WARNING, logger="askback.wakeup"),
         listen_for_wakeups(tmp_path / "askback.db", lambda: None),
     ):
         assert not wake_worker(tmp_path / "askback.db")

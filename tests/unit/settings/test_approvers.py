@@ -69,7 +69,7 @@ def test_the_file_sets_everything(empty: Path) -> None:
         timeout=7200,
         reminder_delays=(1800, 3600),
         escalate_after=5400,
-        escalate_to={"slack": Who.only(Actor(platform="slack", id="W0AB"))},
+        escalate_to={"slack": Who.from_people(Actor(platform="slack", id="W0AB"))},
     )
 
 

@@ -11,7 +11,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from askback.errors import OperatorError
 from askback.ports.platform import RetryableError
-from askback_slack.api_calls import SlackApi, SlackRefusal
+from askback_slack.api_calls import SlackApi, SlackRejection
 from askback_slack.app import _read_identity  # pyright: ignore[reportPrivateUsage]
 from askback_slack.http_session import open_session
 
@@ -96,7 +96,7 @@ async def test_a_rate_limit_is_one_whoever_answers(status: int, body: str, kind:
 @pytest.mark.parametrize("status", [200, 403])
 async def test_slacks_own_refusal_is_permanent(status: int) -> None:
     async with served(status, '{"ok": false, "error": "msg_too_long"}', JSON) as api:
-        with pytest.raises(SlackRefusal, match="msg_too_long"):
+        with pytest.raises(SlackRejection, match="msg_too_long"):
             await api.write("chat.postMessage", channel="C1", text="x")
 
 

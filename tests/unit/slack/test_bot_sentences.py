@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from askback.domain.outgoing_message import OutgoingMessage
-from askback_slack.bot_sentences import for_one_person, to_remark
+from askback_slack.bot_sentences import build_remark, to_remark
 
 
 def texts(blocks: Any) -> str:
@@ -21,7 +21,7 @@ def texts(blocks: Any) -> str:
     "words", ["*ada* is asked", "`approvers`", "_a_ ~b~ ```c```", "<!channel> <@U0LOCALADA> &amp;"]
 )
 def test_a_sentence_is_no_mark_up_whether_it_is_posted_edited_or_private(words: str) -> None:
-    for shown in (to_remark(OutgoingMessage(target="say:1", text=words, markdown=False)), for_one_person(words)):
+    for shown in (to_remark(OutgoingMessage(target="say:1", text=words, markdown=False)), build_remark(words)):
         assert texts(shown.blocks) == words
         assert "mrkdwn" not in json.dumps(shown.blocks)
         assert "<" not in shown.text

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.domain.ask import new_ask_id
+from askback.domain.ask import create_ask_id
 from askback_slack import control_ids, limits
 
-ASK_IDS = st.builds(new_ask_id)
+ASK_IDS = st.builds(create_ask_id)
 NUMBERS = st.integers(0, 999_999_999)
 
 
@@ -24,7 +24,7 @@ def test_a_control_is_read_back(kind: control_ids.Kind, ask_id: str, step: int, 
 
 @given(ASK_IDS, NUMBERS, st.integers(0, 99))
 def test_a_revision_is_read_back(ask_id: str, revision: int, number: int) -> None:
-    assert control_ids.parse_revision(control_ids.block(ask_id, revision, number)) == revision
+    assert control_ids.parse_revision(control_ids.build_block_id(ask_id, revision, number)) == revision
 
 
 @pytest.mark.parametrize(

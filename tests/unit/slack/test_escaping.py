@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback_slack import escaping
-from askback_slack.limits import size
+from askback_slack.limits import count_utf16_units
 from askback_slack.markdown import count_unfinished, neutralize_markdown, split_markdown
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -85,7 +85,7 @@ def test_nothing_leaves_its_isolation(text: str) -> None:
 @given(WILD, st.integers(12, 80))
 def test_a_label_fits(text: str, longest: int) -> None:
     made = escaping.fit_line(text, longest)
-    assert size(made) <= longest
+    assert count_utf16_units(made) <= longest
     assert "\n" not in made
     whole = escaping.isolate_direction(escaping.to_single_line(text))
     assert made == whole or "…" in made
@@ -102,7 +102,7 @@ def test_pieces_lose_nothing(text: str, longest: int) -> None:
     text = escaping.replace_controls(text)
     made = list(escaping.split_text(text, longest))
     assert "".join(made) == text
-    assert all(0 < size(piece) <= longest for piece in made)
+    assert all(0 < count_utf16_units(piece) <= longest for piece in made)
 
 
 def test_pieces_break_between_words() -> None:

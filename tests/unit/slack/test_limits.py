@@ -9,7 +9,7 @@ import pytest
 
 from askback.errors import OperatorError
 from askback_slack import limits
-from askback_slack.limits import TooBig, check_message, check_view, measure, size
+from askback_slack.limits import TooBig, check_message, check_view, count_utf16_units, measure
 
 
 def plain(length: int) -> Any:
@@ -135,6 +135,6 @@ def test_a_refusal_is_for_the_operator() -> None:
 
 
 def test_length_counts_what_slack_may_count() -> None:
-    assert size("aü€") == 3
-    assert size("👋") == 2
-    assert size("\ud800") == 1
+    assert count_utf16_units("aü€") == 3
+    assert count_utf16_units("👋") == 2
+    assert count_utf16_units("\ud800") == 1

@@ -15,7 +15,7 @@ from support.forms import build_field
 from support.slack_cards import ASK, NOW, accepted_view, strings
 
 FIELD = build_field(ASK).evolve(declines=True)
-REF = text_modal.FieldRef(ask_id=ASK, turn=3, channel="C1", message_ts="1700000000.000100", declines=True)
+REF = text_modal.FieldRef(ask_id=ASK, step=3, channel="C1", message_ts="1700000000.000100", declines=True)
 
 
 def shown(**changes: Any) -> Any:

@@ -60,7 +60,7 @@ def test_whoever_wrote_may_click(home: Installation, said: dict[str, Any], press
     heard, clicked = read_message(said, "UBOT", home), read_click(pressed, home)
     assert heard is not None
     assert clicked is not None
-    assert Who.only(heard.author).includes(clicked.actor)
+    assert Who.from_people(heard.author).contains(clicked.actor)
 
 
 @pytest.mark.parametrize("home", [ALONE, GRID, UNKNOWN_INSTALLATION])
@@ -73,7 +73,7 @@ def test_another_person_of_the_same_id_may_not(home: Installation, pressed: dict
     heard, who = read_message(message(), "UBOT", home), read_actor(pressed, home)
     assert heard is not None
     assert who is not None
-    assert not Who.only(heard.author).includes(who)
+    assert not Who.from_people(heard.author).contains(who)
 
 
 def test_a_thread_of_a_shared_channel_is_one_place_whichever_side_writes() -> None:

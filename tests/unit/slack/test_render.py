@@ -441,7 +441,7 @@ def whole(at: Interview, messages: tuple[render.SlackMessage, ...]) -> None:
     for item in drawn.items:
         texts += [item.label, item.description, item.preview]
     for text in filter(None, texts):
-        if limits.size(text) <= 2900:
+        if limits.count_utf16_units(text) <= 2900:
             assert any(to_literal(text) in run for run in runs), text
         elif to_literal(text).isprintable():
             assert text in everything

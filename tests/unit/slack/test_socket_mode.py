@@ -15,7 +15,7 @@ from aiohttp import WSMsgType, web
 from askback.errors import OperatorError
 from askback.ports.platform import RetryableError
 from askback_slack import socket_mode as module
-from askback_slack.api_calls import SlackRefusal
+from askback_slack.api_calls import SlackRejection
 from askback_slack.socket_mode import Ack, SocketModeClient
 
 
@@ -218,7 +218,7 @@ async def test_pauses_grow_where_lines_do_not_last(slack: Slack) -> None:
 
 async def test_a_token_that_is_no_good_ends_the_start_and_nothing_later(slack: Slack) -> None:
     async def refused() -> None:
-        raise SlackRefusal("invalid_auth")
+        raise SlackRejection("invalid_auth")
 
     slack.before = [refused]
     with pytest.raises(ExceptionGroup) as caught:

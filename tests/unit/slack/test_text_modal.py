@@ -15,7 +15,7 @@ from askback_slack import limits, text_modal
 from support.forms import build_field
 from support.slack_cards import ASK, accepted_view, do, interview, options, question, strings
 
-REF = text_modal.FieldRef(ask_id=ASK, turn=3, channel="C1", message_ts="1700000000.000100")
+REF = text_modal.FieldRef(ask_id=ASK, step=3, channel="C1", message_ts="1700000000.000100")
 FIELD = build_field(ASK)
 
 
@@ -73,7 +73,7 @@ def test_any_field_is_accepted(prompt: str, placeholder: str, value: str) -> Non
 def test_what_it_belongs_to_is_read_back(reference: text_modal.FieldRef) -> None:
     view = text_modal.build_view(FIELD, reference)
     assert text_modal.parse_ref(view) == reference
-    assert limits.size(str(view["private_metadata"])) < limits.PRIVATE_METADATA
+    assert limits.count_utf16_units(str(view["private_metadata"])) < limits.PRIVATE_METADATA
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_many_who_are_missing_are_counted_and_groups_are_named() -> None:
 @pytest.mark.parametrize("count", [10, 200])
 def test_menus_are_voted_on_too(count: int) -> None:
     at = interview(question(options=options(count), allow_custom=False))
-    policy = Policy(who=Who.only(ADA), approval=Approval(refusing=("v1",)))
+    policy = Policy(who=Who.from_people(ADA), approval=Approval(refusing=("v1",)))
     accepted(render.render_messages(card(at, policy)))
 
 
@@ -174,9 +174,9 @@ def test_what_the_question_quotes_of_its_details_stands_there_as_code() -> None:
 
 
 def test_which_option_a_reason_is_for_is_read_back() -> None:
-    reference = text_modal.FieldRef(ask_id=ASK, turn=0, channel="C1", message_ts="1.1", choice=0)
+    reference = text_modal.FieldRef(ask_id=ASK, step=0, channel="C1", message_ts="1.1", choice=0)
     assert text_modal.FieldRef.parse(reference.model_dump(exclude_none=True)) == reference
-    assert text_modal.FieldRef(ask_id=ASK, turn=0, channel="C1", message_ts="1.1").choice is None, (
+    assert text_modal.FieldRef(ask_id=ASK, step=0, channel="C1", message_ts="1.1").choice is None, (
         "the first is no none"
     )
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.text.literal import (
+    count_utf16_units,
     find_break,
     fit_line,
     isolate_direction,
@@ -17,7 +18,6 @@ from askback.text.literal import (
     to_literal,
     to_single_line,
     truncate,
-    utf16_length,
 )
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -28,20 +28,20 @@ TURNED = st.text(st.sampled_from(BIDI + "ab \n"), max_size=400)
 @given(WILD | TURNED, st.integers(1, 120))
 def test_a_label_fits_whatever_is_in_it(text: str, longest: int) -> None:
     made = fit_line(text, longest)
-    assert utf16_length(made) <= longest
+    assert count_utf16_units(made) <= longest
     assert made == isolate_direction(to_single_line(text)) or "…" in made
 
 
 @pytest.mark.parametrize("longest", [1, 2, 24, 100])
 def test_a_label_of_nothing_but_directions_ends(longest: int) -> None:
-    assert utf16_length(fit_line("\u202e" * 2000 + "z", longest)) <= longest
+    assert count_utf16_units(fit_line("\u202e" * 2000 + "z", longest)) <= longest
 
 
 @given(WILD, st.integers(-3, 80))
 def test_a_beginning_is_a_beginning(text: str, longest: int) -> None:
     made = truncate(text, longest)
     assert text.startswith(made)
-    assert longest <= 0 or utf16_length(made) <= max(longest, 0)
+    assert longest <= 0 or count_utf16_units(made) <= max(longest, 0)
 
 
 @given(WILD | st.text("ab \n", max_size=400), st.integers(4, 60))
@@ -49,7 +49,7 @@ def test_pieces_lose_nothing(text: str, longest: int) -> None:
     text = replace_controls(text)
     made = list(split_text(text, longest))
     assert "".join(made) == text
-    assert all(0 < utf16_length(piece) <= longest for piece in made)
+    assert all(0 < count_utf16_units(piece) <= longest for piece in made)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_name_stays_on_one_line_in_its_quotation_marks(name: str) -> None:
     made = quote_name(name, 40)
     assert "\n" not in made
     assert "”" not in made[:-1]
-    assert utf16_length(made) <= 42
+    assert count_utf16_units(made) <= 42
 
 
 @pytest.mark.parametrize(

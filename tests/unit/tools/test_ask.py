@@ -35,7 +35,7 @@ def two(**fields: Any) -> dict[str, Any]:
 
 
 def result(data: dict[str, Any], *answers: Answer) -> Any:
-    return ANY.result(data, answered(*answers)).data["answers"]
+    return ANY.build_result(data, answered(*answers)).data["answers"]
 
 
 def test_everything_that_a_model_may_ask_reaches_the_form() -> None:
@@ -104,7 +104,7 @@ def test_answers_come_back_by_id_each_in_its_kind() -> None:
     checks = chose("checks", (0, "Tests"), (2, "Lint"))
     note = Answer(question_id="note", choices=(Choice(index=0, value=NO_ANSWER, label="(no answer)"),))
     where = Answer(question_id="where", choices=(Choice(index=1, value="prd", label="Production"),))
-    found = ANY.result(DEPLOY, answered(where, wrote("count", " 3"), wrote("day", "2026-11-30"), checks, note))
+    found = ANY.build_result(DEPLOY, answered(where, wrote("count", " 3"), wrote("day", "2026-11-30"), checks, note))
     assert found.data == {
         "status": "answered",
         "answers": {
@@ -121,11 +121,11 @@ def test_the_example_of_the_documentation_gives_the_documented_result() -> None:
     asked, expected = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL))
     jsonschema_rs.Draft202012Validator(ANY.input_schema).validate(asked)
     story = Story(*ANY.parse(asked).questions)
-    assert ANY.addressees(asked) == ("Ada",)
+    assert ANY.parse_addressees(asked) == ("Ada",)
     for operation in (Next(), SubmitText(text="3"), Choose(index=0), Submit()):
         story.does(operation)
     assert story.now.outcome is not None
-    assert ANY.result(asked, story.now.outcome).data == expected
+    assert ANY.build_result(asked, story.now.outcome).data == expected
 
 
 def test_an_answer_in_own_words_cannot_be_taken_for_an_option() -> None:
@@ -135,7 +135,7 @@ def test_an_answer_in_own_words_cannot_be_taken_for_an_option() -> None:
 
 
 def test_questions_that_nobody_was_asked_are_reported_as_skipped() -> None:
-    found = ANY.result(two(question="colour", anyOf=["r"]), answered(chose("colour", (1, "Blue"))))
+    found = ANY.build_result(two(question="colour", anyOf=["r"]), answered(chose("colour", (1, "Blue"))))
     assert found.data["skipped"] == ["why"]
 
 

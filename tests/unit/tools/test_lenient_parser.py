@@ -198,7 +198,7 @@ def test_equal_options_of_ask_question_are_told_apart_by_their_index():
     (asked,) = ONE.parse(data).questions
     assert [option.label for option in asked.options] == ["Same", "Same", "Other"]
     second = Answer(question_id="question", choices=(Choice(index=1, value=asked.options[1].value, label="Same"),))
-    assert ONE.result(data, answered(second)).data["selectedIndex"] == 1
+    assert ONE.build_result(data, answered(second)).data["selectedIndex"] == 1
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
@@ -207,13 +207,13 @@ def test_hostile_text_arrives_literally_and_comes_back_literally(text: str):
     (asked,) = USER.parse(json.dumps(data)).questions
     assert (asked.prompt, asked.header, asked.options[0].label) == (text, text, text)
     assert (asked.options[0].description, asked.options[0].preview) == (text, text)
-    assert USER.result(data, answered(chose("q1", (0, text)))).data == {text: text}
+    assert USER.build_result(data, answered(chose("q1", (0, text)))).data == {text: text}
     many = {"questions": [{"id": text, "prompt": text, "options": [{"value": text, "label": text}]}]}
-    result = MANY.result(many, answered(wrote(text, text)))
+    result = MANY.build_result(many, answered(wrote(text, text)))
     assert json.loads(result.text) == result.data
     assert result.data["answers"] == [{"id": text, "value": text, "label": text, "wasCustom": True}]
     one = {"question": text, "options": [text, "B"]}
-    result = ONE.result(one, answered(wrote("question", text)))
+    result = ONE.build_result(one, answered(wrote("question", text)))
     assert json.loads(result.text)["answer"] == text
 
 
@@ -235,5 +235,4 @@ def test_half_characters_are_mended_at_the_entrance(half: str):
             assert asked.questions[0].prompt == mended
             assert asked.questions[0].options[0].label == mended
             outcome = answered(chose(asked.questions[0].id, (0, mended)))
-            tool.result(sent, outcome).text.encode()
-            tool.call_summary(sent).encode()
+            tool.build_result(sent, outcome).text.encode()

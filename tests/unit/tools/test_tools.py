@@ -29,7 +29,6 @@ from support.tool_calls import (
     SIX,
     USER,
     entry,
-    one_line,
     outcomes,
 )
 
@@ -242,7 +241,7 @@ def test_what_cannot_be_understood_is_refused_with_the_reason_and_an_example(
     said = str(refused.value)
     assert said.startswith(f"The input of {tool.name} is invalid, so nobody was asked: {why}")
     assert said.endswith(f". Call it again like this: {tool.example}")
-    result = tool.error_result(refused.value)
+    result = tool.build_error_result(refused.value)
     assert result.is_error
     assert why in result.text
 
@@ -266,7 +265,7 @@ def test_question_without_questions_says_so_in_its_own_convention(data: Any):
         MANY.parse(data)
     assert refused.value.problem == "Error: No questions provided"
     assert str(refused.value).endswith(MANY.example)
-    result = MANY.error_result(refused.value)
+    result = MANY.build_error_result(refused.value)
     told = json.loads(result.text)
     assert told == result.data
     assert (told["questions"], told["answers"], told["cancelled"]) == ([], [], True)
@@ -309,18 +308,17 @@ input_like = (
 def test_anything_is_understood_or_refused_with_an_example(tool: QuestionTool[Any], sent: Any, data: st.DataObject):
     if data.draw(st.booleans()):
         sent = json.dumps(sent)
-    assert one_line(tool.call_summary(sent))
     try:
         asked = tool.parse(sent)
     except ModelError as error:
-        refusal = tool.error_result(error)
+        refusal = tool.build_error_result(error)
         said, is_error = str(error), refusal.is_error
         refusal.text.encode()
     else:
         said, is_error = "", False
         assert Form.model_validate_json(asked.model_dump_json()) == asked
-        assert not tool.result(sent, data.draw(outcomes(asked))).is_error
-    assert said == "" or (is_error and tool.example in said and tool.error_result(ModelError(said)).text)
+        assert not tool.build_result(sent, data.draw(outcomes(asked))).is_error
+    assert said == "" or (is_error and tool.example in said and tool.build_error_result(ModelError(said)).text)
 
 
 DEEP: Any = "x"
@@ -354,4 +352,3 @@ def test_deep_and_huge_inputs_are_answered_in_a_short_text(tool: QuestionTool[An
     except ModelError as error:
         said = str(error)
     assert len(said) < 10_000
-    assert one_line(tool.call_summary(sent))

@@ -163,11 +163,11 @@ def test_without_an_import_path_nothing_is_added_to_the_path(tmp_path: Path) -> 
             "ours:deploy",
             "The tool ours:deploy has a parameter whose type has no JSON schema",
         ),
-        ("deploy = lambda: 1", "ours:deploy", "has a name that the model's service refuses. Use 1 to 64"),
+        ("deploy = lambda: 1", "ours:deploy", "has a name that the model's service rejects. Use 1 to 64"),
         (
             "from anthropic import beta_tool\n@beta_tool(name='a b')\ndef deploy() -> str: ...",
             "ours:deploy",
-            "has a name that the model's service refuses.",
+            "has a name that the model's service rejects.",
         ),
         (
             "from anthropic import beta_tool\n@beta_tool(input_schema={'type': 'array'})\ndef deploy() -> str: ...",

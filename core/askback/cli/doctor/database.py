@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 
 from askback.errors import OperatorError
 from askback.internal.clock import now
-from askback.ports.findings import Finding, broken, findings_from_error, good, warning
+from askback.ports.findings import Finding, report_broken, report_error, report_good, report_warning
 from askback.store.external_access import find_worker_pid, is_older, list_worker_platforms, open_file, read_version
 from askback.store.migrate import NEWEST
 from askback.store.sqlite.files import check_files
@@ -46,7 +46,7 @@ def examine_database(path: Path, *, patience: float, stop: threading.Event) -> l
     try:
         mode = check_files(path)
     except OperatorError as error:
-        return list(findings_from_error("file", error, ANOTHER))
+        return list(report_error("file", error, ANOTHER))
     if mode is None:
         return [*_examine_missing(path), *_examine_lock(path)]
     found = [*_examine_mode(path), *_examine_lock(path), *_examine_space(path)]
@@ -71,31 +71,31 @@ def _examine_missing(path: Path) -> list[Finding]:
             pass
     except OSError as error:
         summary = f"The bot cannot create the database {path}: this user cannot write to {folder} ({error.strerror})."
-        return [broken("file", summary, f"Make {folder} writable for this user, or set ASKBACK_DATABASE_URL.")]
-    return [good("file", f"The database {path} does not exist yet; the first start creates it.")]
+        return [report_broken("file", summary, f"Make {folder} writable for this user, or set ASKBACK_DATABASE_URL.")]
+    return [report_good("file", f"The database {path} does not exist yet; the first start creates it.")]
 
 
 def _examine_mode(path: Path) -> list[Finding]:
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         summary = f"Other users of this machine can read {path} (mode {mode:04o}), which holds conversations."
-        return [warning("file", summary, f"Run: chmod 600 {shlex.quote(str(path))}")]
+        return [report_warning("file", summary, f"Run: chmod 600 {shlex.quote(str(path))}")]
     if not os.access(path, os.W_OK):
-        return [broken("file", f"This user cannot write to {path}.", f"Run: chmod 600 {shlex.quote(str(path))}")]
-    return [good("file", f"Only its owner can read and write {path}.")]
+        return [report_broken("file", f"This user cannot write to {path}.", f"Run: chmod 600 {shlex.quote(str(path))}")]
+    return [report_good("file", f"Only its owner can read and write {path}.")]
 
 
 def _examine_lock(path: Path) -> list[Finding]:
     try:
         worker = find_worker_pid(path)
     except OperatorError as error:
-        return list(findings_from_error("lock", error, "Find out who created that file. Remove it while no bot runs."))
+        return list(report_error("lock", error, "Find out who created that file. Remove it while no bot runs."))
     if worker is None:
-        return [good("lock", "No bot is using the database now.")]
+        return [report_good("lock", "No bot is using the database now.")]
     which = f"process {worker}" if worker else "another process"
     served = list_worker_platforms(path)
     serving = f", for {' and '.join(sorted(served))}" if served else ""
-    return [good("lock", f"The running bot holds it ({which}{serving}).")]
+    return [report_good("lock", f"The running bot holds it ({which}{serving}).")]
 
 
 def _examine_space(path: Path) -> list[Finding]:
@@ -107,24 +107,24 @@ def check_space(free: int, folder: Path) -> Finding:
     cure = f"Free space on the disk of {folder}."
     summary = f"The disk of the database has {free // MEGABYTE} MB free"
     if free < GONE:
-        return broken("disk", f"{summary}: commits will soon fail.", cure)
+        return report_broken("disk", f"{summary}: commits will soon fail.", cure)
     if free < SCARCE:
-        return warning("disk", f"{summary}.", cure)
-    return good("disk", f"{summary}.")
+        return report_warning("disk", f"{summary}.", cure)
+    return report_good("disk", f"{summary}.")
 
 
 def _examine_version(path: Path, version: str | None) -> Finding:
     if version == NEWEST:
-        return good("version", f"The schema is current (version {version}).")
+        return report_good("version", f"The schema is current (version {version}).")
     if version is None:
         if path.stat().st_size == 0:
-            return good("version", "The database is empty; the first start creates its tables.")
-        return broken("version", f"{path} is a database of another program.", ANOTHER)
+            return report_good("version", "The database is empty; the first start creates its tables.")
+        return report_broken("version", f"{path} is a database of another program.", ANOTHER)
     if is_older(version):
         cure = f"Back up {path} (askback backup FILE), and start the bot once: it upgrades the database."
-        return warning("version", f"An older askback wrote it (schema version {version}).", cure)
+        return report_warning("version", f"An older askback wrote it (schema version {version}).", cure)
     summary = f"A newer askback wrote it (schema version {version}); this one supports up to {NEWEST}."
-    return broken("version", summary, "Install the newer askback again, or restore a backup of the database.")
+    return report_broken("version", summary, "Install the newer askback again, or restore a backup of the database.")
 
 
 def _examine_commit(path: Path, connection: Connection, patience: float) -> Finding:
@@ -135,9 +135,9 @@ def _examine_commit(path: Path, connection: Connection, patience: float) -> Find
     except DBAPIError as error:
         if _get_error_code(error) == sqlite3.SQLITE_BUSY:
             summary = f"Another program has locked it for more than {patience:g} s: the bot refuses clicks meanwhile."
-            return broken("commit", summary, f"Find and stop that program: fuser -v {shlex.quote(str(path))}")
-        return broken("commit", f"A commit failed: {error.orig}.", _STEPS.get(_get_error_code(error), ANOTHER))
-    return good("commit", "A test commit succeeded.")
+            return report_broken("commit", summary, f"Find and stop that program: fuser -v {shlex.quote(str(path))}")
+        return report_broken("commit", f"A commit failed: {error.orig}.", _STEPS.get(_get_error_code(error), ANOTHER))
+    return report_good("commit", "A test commit succeeded.")
 
 
 def _examine_content(path: Path, connection: Connection, stop: threading.Event) -> Finding:
@@ -153,8 +153,8 @@ def _examine_content(path: Path, connection: Connection, stop: threading.Event) 
     finally:
         raw.set_progress_handler(None, 0)
     if problems == ["ok"]:
-        return good("content", "The integrity check found no damage.")
-    return broken("content", f"The database is damaged: {problems[0]}.", _restore(path))
+        return report_good("content", "The integrity check found no damage.")
+    return report_broken("content", f"The database is damaged: {problems[0]}.", _restore(path))
 
 
 def _restore(path: Path) -> str:
@@ -170,11 +170,11 @@ def _catch_sqlite_errors(path: Path, found: list[Finding]) -> Generator[None]:
     except (DBAPIError, sqlite3.Error) as error:
         cause, code = (error.orig if isinstance(error, DBAPIError) else error), _get_error_code(error)
         if code == sqlite3.SQLITE_NOTADB:
-            found.append(broken("content", f"{path} is not an SQLite database.", ANOTHER))
+            found.append(report_broken("content", f"{path} is not an SQLite database.", ANOTHER))
         elif code == sqlite3.SQLITE_CORRUPT:
-            found.append(broken("content", f"The database is damaged: {cause}.", _restore(path)))
+            found.append(report_broken("content", f"The database is damaged: {cause}.", _restore(path)))
         else:
-            found.append(broken("content", f"Could not read the database: {cause}.", _STEPS.get(code, ANOTHER)))
+            found.append(report_broken("content", f"Could not read the database: {cause}.", _STEPS.get(code, ANOTHER)))
 
 
 _STEPS = {

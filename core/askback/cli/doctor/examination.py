@@ -20,7 +20,7 @@ from askback.cli.doctor.settings import examine_file, examine_settings, parse_wa
 from askback.errors import OperatorError
 from askback.internal.extras import import_extra
 from askback.ports.bot import Bot
-from askback.ports.findings import Finding, Scene, broken, findings_from_error, warning
+from askback.ports.findings import Finding, Scene, report_broken, report_error, report_warning
 from askback.ports.installed_bots import get_bot, load_bots
 from askback.settings.core import Settings
 from askback.settings.env_file import describe_unread_env_file
@@ -56,13 +56,15 @@ async def examine(platform: str | None = None, scene: Scene | None = None) -> li
     open_in: dict[str, frozenset[str]] = {}
     if settings is None:
         cure = "Fix the settings first, then run askback doctor again."
-        left = broken("not checked", "Without valid settings, the database and the model cannot be checked.", cure)
+        left = report_broken(
+            "not checked", "Without valid settings, the database and the model cannot be checked.", cure
+        )
         done.append(Section("Database and model", [left]))
     else:
         try:
             where = parse_database_url(settings.database_url)
         except OperatorError as error:
-            done.append(Section("Database", findings_from_error("file", error, "Set ASKBACK_DATABASE_URL to a file.")))
+            done.append(Section("Database", report_error("file", error, "Set ASKBACK_DATABASE_URL to a file.")))
         else:
             workers, open_in = await asyncio.to_thread(_read_workers_and_tenants, where, [bot.name for bot in chosen])
             work.append(("Database", _examine_database(where)))
@@ -87,13 +89,13 @@ def _select_bots(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
             if bot.is_configured():
                 chosen.append(bot)
         except OperatorError as error:
-            findings = findings_from_error("settings", error, "Fix the setting there.")
+            findings = report_error("settings", error, "Fix the setting there.")
             found += [finding for finding in findings if finding not in found]
             chosen.append(bot)
     if not chosen:
         names = ", ".join(f"askback doctor --platform {name}" for name in sorted(load_bots()))
         summary = "No platform has a token, so there is no bot to run."
-        found.append(broken("platforms", summary, f"To see what each one needs, run: {names}"))
+        found.append(report_broken("platforms", summary, f"To see what each one needs, run: {names}"))
         found += parse_warning("settings", describe_unread_env_file("doctor"))
     return chosen, found
 
@@ -159,8 +161,8 @@ async def _run_examination(title: str, work: Awaitable[Sequence[Finding]]) -> Se
     try:
         return await work
     except OperatorError as error:
-        return findings_from_error(title.lower(), error, "Fix that, and run askback doctor again.")
+        return report_error(title.lower(), error, "Fix that, and run askback doctor again.")
     except Exception as error:
         log.debug("A check failed with a bug.", exc_info=True, extra={"action": "examination_failed", "part": title})
         summary = f"This check failed with an unexpected error ({type(error).__name__})."
-        return [warning("not checked", summary, "Please report it, with the log of ASKBACK_LOG_LEVEL=DEBUG.")]
+        return [report_warning("not checked", summary, "Please report it, with the log of ASKBACK_LOG_LEVEL=DEBUG.")]

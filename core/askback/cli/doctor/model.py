@@ -14,7 +14,7 @@ from anthropic import AsyncAnthropic
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
 from askback.ports.clock_check import check_clock
-from askback.ports.findings import Finding, broken, findings_from_error, good, warning
+from askback.ports.findings import Finding, report_broken, report_error, report_good, report_warning
 from askback.settings.core import Settings
 
 ABOUT = "model"
@@ -28,7 +28,7 @@ async def examine_model(settings: Settings, seconds: float) -> list[Finding]:
     try:
         key = settings.model_key
     except OperatorError as error:
-        return findings_from_error("key", error, KEY)
+        return report_error("key", error, KEY)
     try:
         async with AsyncAnthropic(api_key=key, max_retries=0) as client, asyncio.timeout(seconds):
             answer = await client.models.with_raw_response.retrieve(settings.model, timeout=seconds)
@@ -37,12 +37,12 @@ async def examine_model(settings: Settings, seconds: float) -> list[Finding]:
         finding = _convert_error(error, settings.model)
         return [finding, *check_clock(WHOSE, error.response.headers.get("date"), utc_now())]
     except (anthropic.APITimeoutError, TimeoutError):
-        return [broken(ABOUT, f"The model's service did not answer within {seconds:g} s.", NETWORK)]
+        return [report_broken(ABOUT, f"The model's service did not answer within {seconds:g} s.", NETWORK)]
     except anthropic.APIConnectionError as error:
         why = type(error.__cause__ or error).__name__
-        return [broken(ABOUT, f"Could not reach the model's service ({why}).", NETWORK)]
+        return [report_broken(ABOUT, f"Could not reach the model's service ({why}).", NETWORK)]
     except anthropic.AnthropicError:
-        return [broken("key", "The Anthropic client rejects this key or address.", KEY)]
+        return [report_broken("key", "The Anthropic client rejects this key or address.", KEY)]
     clock = check_clock(WHOSE, date, utc_now())
     return [_grade_model(settings.model, described), *clock]
 
@@ -61,15 +61,15 @@ def _grade_model(model: str, described: dict[str, object]) -> Finding:
         return _make_no_description_finding()
     cure = "Set ASKBACK_MODEL to the name of a model that the Anthropic console lists."
     if described.get("lifecycle") == "retired":
-        return broken(ABOUT, f"The model {model} is retired: it no longer answers.", cure)
+        return report_broken(ABOUT, f"The model {model} is retired: it no longer answers.", cure)
     if described.get("lifecycle") == "deprecated":
         day = str(described.get("retires_at") or "")[:10]
-        return warning(ABOUT, f"The model {model} will be retired{f' on {day}' if day else ''}.", cure)
-    return good(ABOUT, f"The model's service accepts the key and knows the model {model}.")
+        return report_warning(ABOUT, f"The model {model} will be retired{f' on {day}' if day else ''}.", cure)
+    return report_good(ABOUT, f"The model's service accepts the key and knows the model {model}.")
 
 
 def _make_no_description_finding() -> Finding:
-    return warning(
+    return report_warning(
         ABOUT,
         "The service does not describe models, so the key and the model were not checked.",
         "If ANTHROPIC_BASE_URL names a proxy, mention the bot once to see whether the model answers.",
@@ -79,19 +79,19 @@ def _make_no_description_finding() -> Finding:
 def _convert_error(error: anthropic.APIStatusError, model: str) -> Finding:
     status = error.status_code
     if status == 401:
-        return broken("key", "The model's service does not accept ANTHROPIC_API_KEY.", KEY)
+        return report_broken("key", "The model's service does not accept ANTHROPIC_API_KEY.", KEY)
     if status == 403:
         cure = "Allow it for the key's workspace in the Anthropic console, or set ASKBACK_MODEL to another model."
-        return broken(ABOUT, f"The key may not use the model {model}.", cure)
+        return report_broken(ABOUT, f"The key may not use the model {model}.", cure)
     if status == 404 and _get_error_type(error) == "not_found_error":
         cure = "Set ASKBACK_MODEL to the name of a model that the Anthropic console lists."
-        return broken(ABOUT, f"The model's service does not know the model {model}.", cure)
+        return report_broken(ABOUT, f"The model's service does not know the model {model}.", cure)
     if status in (404, 405, 501):
         return _make_no_description_finding()
     if status == 429 or status >= 500:
         cure = "Wait a little, and run askback doctor again."
-        return warning(ABOUT, f"The model's service cannot answer at the moment (HTTP {status}).", cure)
-    return broken(ABOUT, f"The model's service rejected the request (HTTP {status}).", f"{KEY} {NETWORK}")
+        return report_warning(ABOUT, f"The model's service cannot answer at the moment (HTTP {status}).", cure)
+    return report_broken(ABOUT, f"The model's service rejected the request (HTTP {status}).", f"{KEY} {NETWORK}")
 
 
 def _get_error_type(error: anthropic.APIStatusError) -> object:

@@ -17,7 +17,7 @@ from psycopg import sql
 
 from askback.internal.clock import now, utc_now
 from askback.ports.clock_check import CURE as KEEP_TIME
-from askback.ports.findings import Finding, broken, good, warning
+from askback.ports.findings import Finding, report_broken, report_good, report_warning
 from askback.store.external_access import is_older
 from askback.store.migrate import NEWEST, VERSION_TABLE
 from askback.store.notifications import CHANNEL
@@ -83,8 +83,8 @@ def _convert_error(address: PostgresAddress, error: psycopg.Error, *, begun: boo
     to_do = find_remedy(error) or "see the server's log"
     summary = f"{format_message(error)}."
     if begun:
-        return broken("content", f"Could not finish the checks: {summary}", f"{to_do[0].upper()}{to_do[1:]}.")
-    return broken("server", f"Could not connect to {address}: {summary}", f"{to_do[0].upper()}{to_do[1:]}.")
+        return report_broken("content", f"Could not finish the checks: {summary}", f"{to_do[0].upper()}{to_do[1:]}.")
+    return report_broken("server", f"Could not connect to {address}: {summary}", f"{to_do[0].upper()}{to_do[1:]}.")
 
 
 # The server
@@ -95,9 +95,9 @@ def check_server_version(address: PostgresAddress, number: int) -> Finding:
     version = f"{number // 10_000}.{number % 10_000}"
     if number // 10_000 < OLDEST:
         summary = f"{address} is PostgreSQL {version}, which is too old."
-        return broken("server", summary, f"Upgrade it to PostgreSQL {OLDEST} or later.")
+        return report_broken("server", summary, f"Upgrade it to PostgreSQL {OLDEST} or later.")
     tested = "" if number // 10_000 == TESTED else f" askback was tested with {TESTED}."
-    return good("server", f"{address} answers: PostgreSQL {version}.{tested}")
+    return report_good("server", f"{address} answers: PostgreSQL {version}.{tested}")
 
 
 def _examine_encoding(connection: psycopg.Connection) -> list[Finding]:
@@ -105,17 +105,17 @@ def _examine_encoding(connection: psycopg.Connection) -> list[Finding]:
     if name == "UTF8":
         return []
     summary = f"The database's encoding is {name}, which cannot store every character that people write."
-    return [broken("encoding", summary, "Create another: createdb --encoding=UTF8 --template=template0 askback")]
+    return [report_broken("encoding", summary, "Create another: createdb --encoding=UTF8 --template=template0 askback")]
 
 
 def _examine_primary(connection: psycopg.Connection) -> list[Finding]:
     if _fetch_value(connection, "SELECT pg_is_in_recovery()"):
         cure = "Put the primary, or all servers (host1,host2), in ASKBACK_DATABASE_URL. askback then finds the primary."
-        return [broken("primary", "The server is a standby: it rejects commits.", cure)]
+        return [report_broken("primary", "The server is a standby: it rejects commits.", cure)]
     if _fetch_value(connection, "SHOW default_transaction_read_only") == "on":
         cure = "ALTER SYSTEM RESET default_transaction_read_only; SELECT pg_reload_conf(); (or ALTER DATABASE … RESET)"
-        return [broken("primary", "The server is set to read-only: it rejects commits.", cure)]
-    return [good("primary", "The server is the primary.")]
+        return [report_broken("primary", "The server is set to read-only: it rejects commits.", cure)]
+    return [report_good("primary", "The server is the primary.")]
 
 
 def _examine_pooler(address: PostgresAddress, connection: psycopg.Connection) -> Finding:
@@ -127,8 +127,10 @@ def _examine_pooler(address: PostgresAddress, connection: psycopg.Connection) ->
         connection.execute("SELECT pg_notify(%s, '')", (channel,))
         is_received = any(True for _ in listener.notifies(timeout=HEARD_SECONDS, stop_after=1))
     if is_received:
-        return good("sessions", "Each connection has its own session, so notifications between processes arrive.")
-    return broken(
+        return report_good(
+            "sessions", "Each connection has its own session, so notifications between processes arrive."
+        )
+    return report_broken(
         "sessions",
         "Notifications between processes do not arrive: a pooler in between probably uses transaction pooling.",
         "Connect to the server directly, or set the pooler to session pooling (PgBouncer: pool_mode = session).",
@@ -164,8 +166,8 @@ def check_connections(left: int, cure: str) -> Finding:
     """Return the finding for this number of free connections."""
     summary = f"{max(left, 0)} connections are free, and a process needs up to {NEEDED}"
     if left < NEEDED:
-        return warning("connections", f"{summary}: another process would have to wait, and refuse clicks.", cure)
-    return good("connections", f"{summary}.")
+        return report_warning("connections", f"{summary}: another process would have to wait, and refuse clicks.", cure)
+    return report_good("connections", f"{summary}.")
 
 
 def _examine_clock(connection: psycopg.Connection) -> list[Finding]:
@@ -182,10 +184,10 @@ def check_clock(theirs: datetime, before: datetime, after: datetime) -> Finding:
     off = f"{abs(ahead).total_seconds():.0f} s {'ahead of' if ahead > timedelta() else 'behind'}"
     summary = f"The clock of this machine is {off} that of the server"
     if abs(ahead) >= CLOCK_BROKEN:
-        return broken("clock", f"{summary}: two processes may deliver the same message.", KEEP_TIME)
+        return report_broken("clock", f"{summary}: two processes may deliver the same message.", KEEP_TIME)
     if abs(ahead) >= CLOCK_WARN:
-        return warning("clock", f"{summary}: deadlines pass at wrong times.", KEEP_TIME)
-    return good("clock", "The clock of this machine agrees with that of the server.")
+        return report_warning("clock", f"{summary}: deadlines pass at wrong times.", KEEP_TIME)
+    return report_good("clock", "The clock of this machine agrees with that of the server.")
 
 
 def _examine_durability(connection: psycopg.Connection) -> list[Finding]:
@@ -198,13 +200,13 @@ def check_durability(fsync: str, synchronous_commit: str) -> Finding:
     """Return the finding for these two settings."""
     summary = "A crash of the server's machine may lose an acknowledged answer"
     if fsync == "off":
-        return warning(
+        return report_warning(
             "durability", f"{summary}: fsync is off.", "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf();"
         )
     if synchronous_commit == "off":
         cure = "Remove synchronous_commit=off from the URL's options. askback then turns it on for its own connections."
-        return warning("durability", f"{summary}: synchronous_commit is off.", cure)
-    return good("durability", "The server writes each commit to disk before it confirms it.")
+        return report_warning("durability", f"{summary}: synchronous_commit is off.", cure)
+    return report_good("durability", "The server writes each commit to disk before it confirms it.")
 
 
 # The contents
@@ -215,34 +217,34 @@ def _examine_content(address: PostgresAddress, connection: psycopg.Connection) -
     role = _fetch_value(connection, "SELECT quote_ident(current_user)")
     if schema is None:
         summary = "The user has no schema in this database in which it could create tables."
-        return [broken("rights", summary, f"Run in the database: CREATE SCHEMA AUTHORIZATION {role};")]
+        return [report_broken("rights", summary, f"Run in the database: CREATE SCHEMA AUTHORIZATION {role};")]
     if _fetch_value(connection, f"SELECT to_regclass('{VERSION_TABLE}')") is None:
         summary = f"{address} has no tables of askback yet; the first start creates them."
-        return [good("version", summary), _may_make(connection, str(schema), str(role))]
+        return [report_good("version", summary), _may_make(connection, str(schema), str(role))]
     rights = _may_use(connection, str(schema), str(role))
     if rights.grade != "good":
         return [rights]
     version = str(_fetch_value(connection, f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
     if version == NEWEST:
         summary = f"The schema is current (version {version})."
-        return [good("version", summary), rights, *_examine_jobs(connection), _examine_commit(connection)]
+        return [report_good("version", summary), rights, *_examine_jobs(connection), _examine_commit(connection)]
     if is_older(version):
         summary = f"An older askback wrote it (schema version {version})."
         cure = "Back it up (askback backup FILE says how), and start the bot once: it upgrades the database."
-        return [warning("version", summary, cure), _may_make(connection, str(schema), str(role))]
+        return [report_warning("version", summary, cure), _may_make(connection, str(schema), str(role))]
     summary = f"A newer askback wrote it (schema version {version}); this one supports up to {NEWEST}."
-    return [broken("version", summary, "Install the newer askback again, or restore a backup of the database.")]
+    return [report_broken("version", summary, "Install the newer askback again, or restore a backup of the database.")]
 
 
 def _may_make(connection: psycopg.Connection, schema: str, role: str) -> Finding:
     if not _fetch_value(connection, "SELECT has_schema_privilege(current_schema(), 'CREATE')"):
         cure = f"Run in the database, as its owner: GRANT CREATE ON SCHEMA {schema} TO {role};"
-        return broken("rights", f"The user {role} may not create tables in the schema {schema}.", cure)
+        return report_broken("rights", f"The user {role} may not create tables in the schema {schema}.", cure)
     owners = _select_tables(connection, "NOT pg_has_role(relowner, 'USAGE')", "quote_ident(pg_get_userbyid(relowner))")
     if owners:
         cure = f"Start the bot once as the user {owners[0]}, or grant that role: GRANT {owners[0]} TO {role};"
-        return broken("rights", f"The user {role} may not upgrade the tables, which another role owns.", cure)
-    return good("rights", f"The user {role} may create and upgrade the tables.")
+        return report_broken("rights", f"The user {role} may not upgrade the tables, which another role owns.", cure)
+    return report_good("rights", f"The user {role} may create and upgrade the tables.")
 
 
 def _may_use(connection: psycopg.Connection, schema: str, role: str) -> Finding:
@@ -250,12 +252,12 @@ def _may_use(connection: psycopg.Connection, schema: str, role: str) -> Finding:
     lacking = " OR ".join(f"NOT has_table_privilege(oid, '{privilege}')" for privilege in privileges)
     closed = _select_tables(connection, lacking, "relname")
     if not closed:
-        return good("rights", f"The user {role} may read and write the tables.")
+        return report_good("rights", f"The user {role} may read and write the tables.")
     cure = (
         f"Run in the database, as the tables' owner: GRANT {', '.join(privileges)} ON ALL TABLES IN SCHEMA {schema} "
         f"TO {role}; GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role};"
     )
-    return broken("rights", f"The user {role} may not read and write {', '.join(closed)}.", cure)
+    return report_broken("rights", f"The user {role} may not read and write {', '.join(closed)}.", cure)
 
 
 def _select_tables(connection: psycopg.Connection, condition: str, what: str) -> list[str]:
@@ -274,17 +276,17 @@ def _examine_jobs(connection: psycopg.Connection) -> list[Finding]:
     if len(there) < len(JOBS):
         summary = f"procrastinate lacks {len(JOBS) - len(there)} of its {len(JOBS)} tables: the agent cannot work."
         if there or stored is None:
-            return [broken("jobs", summary, "Restore a backup of the database.")]
+            return [report_broken("jobs", summary, "Restore a backup of the database.")]
         cure = "Run in the database: DELETE FROM meta WHERE name = 'procrastinate'; the next start creates the tables."
-        return [broken("jobs", summary, cure)]
+        return [report_broken("jobs", summary, cure)]
     if stored is None:
         cure = "Give askback its own database, or use the same version of procrastinate in both programs."
-        return [warning("jobs", "askback shares procrastinate's tables with another program.", cure)]
+        return [report_warning("jobs", "askback shares procrastinate's tables with another program.", cure)]
     newest = max(path.name for path in Path(SchemaManager.get_migrations_path()).glob("*.sql"))
     if str(stored) < newest:
         cure = "Restart the bot: it upgrades them."
-        return [warning("jobs", "procrastinate's tables are older than the installed procrastinate.", cure)]
-    return [good("jobs", "procrastinate's tables exist.")]
+        return [report_warning("jobs", "procrastinate's tables are older than the installed procrastinate.", cure)]
+    return [report_good("jobs", "procrastinate's tables exist.")]
 
 
 def _examine_commit(connection: psycopg.Connection) -> Finding:
@@ -296,8 +298,8 @@ def _examine_commit(connection: psycopg.Connection) -> Finding:
         )
     except psycopg.Error as error:
         to_do = find_remedy(error) or "see the server's log"
-        return broken("commit", f"A commit failed: {format_message(error)}.", f"{to_do[0].upper()}{to_do[1:]}.")
-    return good("commit", "A test commit succeeded.")
+        return report_broken("commit", f"A commit failed: {format_message(error)}.", f"{to_do[0].upper()}{to_do[1:]}.")
+    return report_good("commit", "A test commit succeeded.")
 
 
 # The processes
@@ -306,19 +308,19 @@ def _examine_commit(connection: psycopg.Connection) -> Finding:
 def _examine_processes(connection: psycopg.Connection) -> list[Finding]:
     tables = ("procrastinate_workers", "meta")
     if any(_fetch_value(connection, f"SELECT to_regclass('{name}')") is None for name in tables):
-        return [good("processes", "No bot is using the database now.")]
+        return [report_good("processes", "No bot is using the database now.")]
     if not all(_fetch_value(connection, f"SELECT has_table_privilege('{name}', 'SELECT')") for name in tables):
         return []  # another finding reports the missing rights
     known = int(str(_fetch_value(connection, "SELECT count(*) FROM procrastinate_workers")))
     there = [decode_platforms(one) for (one,) in connection.execute(SERVING.encode())]
     if not there:
-        return [good("processes", "No bot is using the database now.")]
+        return [report_good("processes", "No bot is using the database now.")]
     running = "1 process is" if len(there) == 1 else f"{len(there)} processes are"
     platforms = sorted({platform for one in there if one is not None for platform in one})
     serving = f", for {' and '.join(platforms)}" if platforms else ""
     gone = known - len(there)
     ended = f"; {gone} died, and the others take over their work" if gone else ""
-    return [good("processes", f"{running} using the database now{serving}{ended}.")]
+    return [report_good("processes", f"{running} using the database now{serving}{ended}.")]
 
 
 def _fetch_value(connection: psycopg.Connection, statement: str) -> object:

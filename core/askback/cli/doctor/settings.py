@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from askback.errors import OperatorError
-from askback.ports.findings import Finding, findings_from_error, good, warning
+from askback.ports.findings import Finding, report_error, report_good, report_warning
 from askback.settings.core import Settings
 from askback.settings.env_file import VARIABLE
 from askback.settings.environment import describe_unknown_variables
@@ -27,7 +27,7 @@ def examine_file() -> list[Finding]:
     try:
         read_file(path)
     except OperatorError as error:
-        return findings_from_error("settings", error, f"Fix {path}. Then run askback doctor again for everything else.")
+        return report_error("settings", error, f"Fix {path}. Then run askback doctor again for everything else.")
     return []
 
 
@@ -36,18 +36,18 @@ def examine_settings() -> tuple[Settings | None, list[Finding]]:
     path = find_file()
     named = "the environment" if path is None else str(path)
     unknown = OperatorError("\n".join(describe_unknown_variables()))
-    found = findings_from_error("settings", unknown, "Unset it.")
+    found = report_error("settings", unknown, "Unset it.")
     found += parse_warning("settings", describe_unread_file("askback doctor"))
     settings: Settings | None = None
     try:
         settings = load(Settings)
     except OperatorError as error:
-        found += findings_from_error("settings", error, f"Fix it in {named}.")
+        found += report_error("settings", error, f"Fix it in {named}.")
     else:
         try:
             load_tools(settings.tools, settings.folder, settings.approval_tools)
         except OperatorError as error:
-            found += findings_from_error("tools", error, f"Fix it in {named}.")
+            found += report_error("tools", error, f"Fix it in {named}.")
     for file in filter(None, (path, os.environ.get(VARIABLE))):
         found += _open_to_others(Path(file))
     if settings is not None:
@@ -55,7 +55,7 @@ def examine_settings() -> tuple[Settings | None, list[Finding]]:
     if settings is not None and not found:
         both = path is not None and path.exists()
         sources = f"{path} and the environment" if both else "the environment"
-        found.append(good("settings", f"All settings from {sources} are valid."))
+        found.append(report_good("settings", f"All settings from {sources} are valid."))
     return settings, found
 
 
@@ -64,7 +64,7 @@ def parse_warning(what: str, sentence: str | None) -> list[Finding]:
     if sentence is None:
         return []
     summary, _, cure = sentence.partition(" If it is yours, ")
-    return [warning(what, summary, f"If it is yours, {cure}")]
+    return [report_warning(what, summary, f"If it is yours, {cure}")]
 
 
 def _open_to_others(path: Path) -> list[Finding]:
@@ -77,7 +77,7 @@ def _open_to_others(path: Path) -> list[Finding]:
     cure = f"Run: chmod 600 {quote(str(path))}"
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
         summary = f"Other users of this machine can change {path}, which decides whom the bot trusts."
-        return [warning("settings", summary, cure)]
+        return [report_warning("settings", summary, cure)]
     if mode & (stat.S_IRWXG | stat.S_IRWXO) and any(word in text for word in SECRET):
-        return [warning("settings", f"Other users of this machine can read the secrets in {path}.", cure)]
+        return [report_warning("settings", f"Other users of this machine can read the secrets in {path}.", cure)]
     return []

@@ -17,7 +17,7 @@ from askback.cli.init.terminal import confirm, read_secret, say
 from askback.errors import OperatorError
 from askback.internal.extras import import_extra
 from askback.ports.bot import BotSetup
-from askback.ports.findings import Finding, findings_from_error
+from askback.ports.findings import Finding, report_error
 from askback.ports.setup_guide import Credential, SetupGuide
 from askback.settings.core import Settings
 from askback.settings.credentials import build_credential, examine_form
@@ -122,7 +122,7 @@ class CredentialReader:
         try:
             found = asyncio.run(examine())
         except OperatorError as error:
-            found = findings_from_error("settings", error, "Fix the setting there.")
+            found = report_error("settings", error, "Fix the setting there.")
         for finding in found:
             print_finding(finding, self._console)
         return all(finding.grade != "broken" for finding in found)

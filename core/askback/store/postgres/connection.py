@@ -35,7 +35,7 @@ _DEFAULTS = {
     "keepalives_count": "3",
     "tcp_user_timeout": "8000",
 }
-# Set after the connection is established, because poolers refuse startup parameters that they do not know.
+# Set after the connection is established, because poolers reject startup parameters that they do not know.
 _SETTINGS = {
     "statement_timeout": "10s",
     "lock_timeout": "2s",
@@ -149,7 +149,7 @@ class ReconnectingConnection:
         assert transaction is not None
         transaction.commit()
 
-    def accepts_commits(self) -> bool:
+    def can_commit(self) -> bool:
         """Ask the server if it accepts commits. Return False also if it does not answer.
 
         Call `drop` afterwards, since the connection no longer has the settings of a transaction.

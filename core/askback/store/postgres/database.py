@@ -27,7 +27,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from askback.errors import OperatorError
 from askback.store.connection_thread import ConnectionThread
-from askback.store.error_mapping import closed_error, timeout_error
+from askback.store.error_mapping import build_closed_error, build_timeout_error
 from askback.store.errors import StoreBusy
 from askback.store.outage_log import Outage
 from askback.store.postgres.address import PostgresAddress
@@ -35,13 +35,13 @@ from askback.store.postgres.connection import ReconnectingConnection, create_sha
 from askback.store.postgres.error_mapping import (
     NotPrimary,
     format_reason,
+    is_conflict,
     is_lost,
     is_of_the_database,
     is_silent,
     is_unread,
     may_be_standby,
     to_store_error,
-    wants_another_try,
 )
 from askback.store.postgres.job_queue import JobQueue
 from askback.store.postgres.prepare import prepare as prepare_database
@@ -103,7 +103,7 @@ class PostgresDatabase:
 
         Raises the errors of `work`. Otherwise this raises a `StoreError`:
 
-        - `StoreUnavailable`: the server refused, or cannot be reached. `in_doubt` is True only if the connection was
+        - `StoreUnavailable`: the server rejected, or cannot be reached. `in_doubt` is True only if the connection was
           lost during the COMMIT.
         - `StoreBusy`: the commit took longer than `within` seconds. `in_doubt` is False if the COMMIT had not begun,
           and then it never will.
@@ -117,7 +117,7 @@ class PostgresDatabase:
         return await self._submit(Job(work, asyncio.get_running_loop(), reads=True), None)
 
     async def close(self) -> None:
-        """Refuse new works, finish the queued ones and close the connections."""
+        """Reject new works, finish the queued ones and close the connections."""
         with self._lock:
             closing, self._closed = not self._closed, True
         if closing:
@@ -144,7 +144,7 @@ class PostgresDatabase:
         try:
             with self._lock:
                 if self._closed:
-                    raise closed_error()
+                    raise build_closed_error()
                 self._jobs.put(job)
             return await job.future
         except asyncio.CancelledError:
@@ -162,7 +162,7 @@ class PostgresDatabase:
             if state in (JobState.WAITING, JobState.RUNNING):
                 job.state = JobState.OVER
         if state is not JobState.OVER and not job.future.done():
-            job.future.set_exception(timeout_error(in_doubt=state is JobState.COMMITTING))
+            job.future.set_exception(build_timeout_error(in_doubt=state is JobState.COMMITTING))
 
     # The threads.
 
@@ -198,10 +198,10 @@ class PostgresDatabase:
                     settle([job])
         finally:
             link.close()
-            self._refuse_rest()
+            self._reject_rest()
 
     def _perform(self, link: ReconnectingConnection, job: AnyJob) -> None:
-        """Run a work until it is committed or refused, or until its caller no longer waits."""
+        """Run a work until it is committed or rejected, or until its caller no longer waits."""
         until = job.deadline
         pause, tries, losses = PAUSE_SECONDS, 1, 0
         while not self._attempt(link, job):
@@ -239,10 +239,10 @@ class PostgresDatabase:
         call(job, connection)
         error = job.error
         if error is not None:
-            if may_be_standby(error) and not job.reads and not link.accepts_commits():
+            if may_be_standby(error) and not job.reads and not link.can_commit():
                 error, job.error = NotPrimary(), NotPrimary()
             link.roll_back()
-            if is_lost(error) or wants_another_try(error):
+            if is_lost(error) or is_conflict(error):
                 return False
             if is_of_the_database(error):
                 return self._give_up(link, job, error)
@@ -258,7 +258,7 @@ class PostgresDatabase:
             late = job.deadline is not None and job.deadline <= time.monotonic()
             if job.state is JobState.RUNNING and late:
                 # The caller's time limit has passed, but its timer has not fired, because its event loop is blocked.
-                job.error = timeout_error(in_doubt=False)
+                job.error = build_timeout_error(in_doubt=False)
             elif job.state is JobState.RUNNING:
                 job.state = JobState.COMMITTING
         if job.state is not JobState.COMMITTING:
@@ -271,7 +271,7 @@ class PostgresDatabase:
             lost, unread = is_lost(error), is_unread(error)
             if not lost:
                 link.roll_back()
-            if job.deadline is None and (unread or wants_another_try(error)):
+            if job.deadline is None and (unread or is_conflict(error)):
                 return False
             job.error = to_store_error(error, in_doubt=lost and not unread)
             link.drop()
@@ -291,7 +291,7 @@ class PostgresDatabase:
         return True
 
     def _log_failure(self, error: BaseException) -> None:
-        """Log that the database refused. Repeated refusals are logged as one outage."""
+        """Log that the database rejected. Repeated rejections are logged as one outage."""
         if not isinstance(to_store_error(error), StoreBusy):
             self._outage.record_failure(format_reason(error))
             return
@@ -299,14 +299,14 @@ class PostgresDatabase:
             "Could not commit a transaction: %s", format_reason(error), extra={"action": "commit_failed", "works": 1}
         )
 
-    def _refuse_rest(self) -> None:
-        """Refuse the works that still wait when the last thread has ended. After `close` there are none."""
+    def _reject_rest(self) -> None:
+        """Reject the works that still wait when the last thread has ended. After `close` there are none."""
         with self._lock:
             if not self._closed:
                 return
         for job in self._jobs.clear():
             if job.state is JobState.WAITING:
-                job.state, job.error = JobState.OVER, closed_error()
+                job.state, job.error = JobState.OVER, build_closed_error()
                 settle([job])
 
 

@@ -9,13 +9,13 @@ __all__ = [
     "format_message",
     "format_reason",
     "get_sqlstate",
+    "is_conflict",
     "is_lost",
     "is_of_the_database",
     "is_silent",
     "is_unread",
     "may_be_standby",
     "to_store_error",
-    "wants_another_try",
 ]  # fmt: skip
 
 import re
@@ -23,7 +23,7 @@ import re
 import psycopg
 from sqlalchemy.exc import DBAPIError
 
-from askback.store.error_mapping import not_committed_error
+from askback.store.error_mapping import build_not_committed_error
 from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 
 # Remedies by SQLSTATE or its class: https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -123,7 +123,7 @@ def may_be_standby(error: BaseException) -> bool:
     return get_sqlstate(error) in _BY_STANDBY
 
 
-def wants_another_try(error: BaseException) -> bool:
+def is_conflict(error: BaseException) -> bool:
     """Return True if a retry may succeed at once, because the transaction only conflicted with another one."""
     return get_sqlstate(error) in _AGAIN
 
@@ -161,4 +161,4 @@ def _parse_state(words: str) -> str:
 
 def to_store_error(error: BaseException, *, in_doubt: bool = False) -> StoreError:
     error_type = StoreBusy if get_sqlstate(error) in _BUSY else StoreUnavailable
-    return not_committed_error(error_type, f": {format_reason(error)}", error, in_doubt=in_doubt)
+    return build_not_committed_error(error_type, f": {format_reason(error)}", error, in_doubt=in_doubt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["SignallingDatabase", "WorkerProcesses", "list_processes", "look"]
+__all__ = ["SignallingDatabase", "WorkerProcesses", "list_processes", "run_read_only"]
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -52,7 +52,7 @@ class WorkerProcesses(Value):
         return self.serve(platform) or None in self.serving
 
 
-def look(address: PostgresAddress, work: Callable[[Connection], T]) -> T:
+def run_read_only(address: PostgresAddress, work: Callable[[Connection], T]) -> T:
     """Run `work` in a read-only transaction. Raises `OperatorError`."""
     link = ReconnectingConnection(create_shared_engine(address))
     try:

@@ -5,7 +5,7 @@ A job's `lock` is its conversation. Procrastinate never runs two jobs with the s
 
 from __future__ import annotations
 
-__all__ = ["TURN", "defer_turn", "give_back", "has_heartbeat", "list_held_jobs", "queue_of", "sweep"]
+__all__ = ["TURN", "defer_turn", "get_queue_name", "has_heartbeat", "list_held_jobs", "release_jobs", "sweep"]
 
 import json
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _QUEUE = "askback_turns"
 # Free the jobs of processes without a recent heartbeat, and delete the rows of processes that died long ago. This is
 # one statement, so that concurrent sweeps take different jobs and never free a job that was taken again. The sweeping
 # process is alive, so its own jobs stay, however late its heartbeat is.
-_GIVE_BACK = text(
+_RELEASE = text(
     """
     WITH dead AS (
         SELECT job.id FROM procrastinate_jobs job LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
@@ -34,12 +34,12 @@ _GIVE_BACK = text(
             AND worker.id IS DISTINCT FROM CAST(:own AS bigint)
           ))
         FOR UPDATE OF job SKIP LOCKED
-    ), given_back AS (
+    ), released AS (
         SELECT procrastinate_retry_job_v2(dead.id, NULL, NULL, NULL, NULL) FROM dead
     ), pruned AS (
         SELECT procrastinate_prune_stalled_workers_v1(:seconds * 10)
     )
-    SELECT (SELECT count(*) FROM given_back) + 0 * (SELECT count(*) FROM pruned)
+    SELECT (SELECT count(*) FROM released) + 0 * (SELECT count(*) FROM pruned)
     """
 )
 # An earlier release used one queue for all platforms.
@@ -80,7 +80,7 @@ _RETRY = text(
 )
 
 
-def queue_of(platform: str) -> str:
+def get_queue_name(platform: str) -> str:
     """Return the name of the queue that holds the turns of a platform."""
     return f"{_QUEUE}:{to_key_prefix(platform)}"
 
@@ -89,7 +89,9 @@ def defer_turn(connection: Connection, conversation_id: str, platform: str) -> N
     """Queue a job for a process of this platform to advance the conversation after this commit."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, psycopg.Connection)
-    job = _open_for_deferring().configure_task(TURN, queue=queue_of(platform), lock=conversation_id, connection=raw)
+    job = _open_for_deferring().configure_task(
+        TURN, queue=get_queue_name(platform), lock=conversation_id, connection=raw
+    )
     try:
         job.defer(conversation_id=conversation_id)
     except ConnectorException as error:
@@ -104,12 +106,12 @@ def sweep(connection: Connection, served: frozenset[str], own: int | None) -> in
     number of jobs that were freed.
     """
     keys = [to_key_prefix(name) for name in sorted(served)]
-    queues = [_QUEUE, *map(queue_of, sorted(served))]
-    given_back = connection.execute(_GIVE_BACK, {"queues": queues, "seconds": STALLED_SECONDS, "own": own}).scalar_one()
+    queues = [_QUEUE, *map(get_queue_name, sorted(served))]
+    released = connection.execute(_RELEASE, {"queues": queues, "seconds": STALLED_SECONDS, "own": own}).scalar_one()
     connection.execute(_ADOPT, {"keys": keys})
     for row in connection.execute(_MISSING, {"keys": keys}).all():
         defer_turn(connection, row.id, parse_platform(row.place_key))
-    return int(given_back)
+    return int(released)
 
 
 def has_heartbeat(connection: Connection, worker_id: int) -> bool | None:
@@ -126,7 +128,7 @@ def list_held_jobs(connection: Connection, worker_id: int) -> dict[int, str]:
     return {row.id: row.lock for row in connection.execute(_HELD, {"worker": worker_id})}
 
 
-def give_back(connection: Connection, worker_ids: Iterable[int], job_ids: Iterable[int]) -> int:
+def release_jobs(connection: Connection, worker_ids: Iterable[int], job_ids: Iterable[int]) -> int:
     """Release those of these jobs that these workers still hold. Return the number of released jobs."""
     return int(connection.execute(_RETRY, {"workers": list(worker_ids), "jobs": list(job_ids)}).scalar_one())
 

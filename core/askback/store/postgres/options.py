@@ -1,4 +1,4 @@
-"""Check the connection options that libpq itself refuses only on connecting, with errors that look like the
+"""Check the connection options that libpq itself rejects only on connecting, with errors that look like the
 server's."""
 
 from __future__ import annotations

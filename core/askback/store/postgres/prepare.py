@@ -24,7 +24,7 @@ IDLE_SECONDS = 60
 
 
 def prepare(connection: Connection) -> None:
-    """Bring the schema up to date in the caller's transaction. Raises `OperatorError`."""
+    """Upgrade the schema in the caller's transaction. Raises `OperatorError`."""
     connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
     connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
     # A migration computes between its statements, which takes seconds on a busy machine.

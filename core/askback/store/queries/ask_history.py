@@ -34,4 +34,4 @@ def iterate(connection: Connection, wanted: AskFilter, left: SkippedRows) -> Ite
         stored = {"answered" if state == "refused" else state for state in wanted.states}
         query = query.where(asks.c.status.in_(stored))
     rows = connection.execution_options(yield_per=ROWS).execute(query).mappings()
-    return (ask for ask in read_asks(rows, left) if wanted.includes(ask))
+    return (ask for ask in read_asks(rows, left) if wanted.matches(ask))

@@ -64,21 +64,21 @@ _IS_READ = asks.c.id.not_in(bindparam("left", expanding=True))
 
 # A click does not change these, and most were read before, when the card was posted. Equal texts give equal values, and
 # values are immutable.
-REMEMBERED = 256
+CACHE_SIZE = 256
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _parse_form(text: str) -> Form:
     return Form.model_validate_json(text)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _parse_policy(text: str) -> Policy:
     return Policy.model_validate_json(text)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _place(text: str) -> Place:
+@lru_cache(maxsize=CACHE_SIZE)
+def _parse_place(text: str) -> Place:
     return Place.model_validate_json(text)
 
 
@@ -112,7 +112,7 @@ def save(connection: Connection, before: Ask, after: Ask) -> frozenset[str]:
 
 
 def get(connection: Connection, ask_id: str) -> Ask | None:
-    rows = _GET.rows(connection, ask=ask_id)
+    rows = _GET.fetch_rows(connection, ask=ask_id)
     return _ask(rows[0]) if rows else None
 
 
@@ -224,7 +224,7 @@ def list_due(
 ) -> tuple[str, ...]:
     """Return the ids of open asks on these platforms that are due. Unreadable ones are skipped and added to `left`."""
     left = left or SkippedRows()
-    given = {"now": get_now_parameter(connection), "left": left.ids("ask", str), "at_most": at_most}
+    given = {"now": get_now_parameter(connection), "left": left.get_ids("ask", str), "at_most": at_most}
     rows = connection.execute(_select_due(served), given).mappings()
     return tuple(ask.id for ask in read_asks(rows, left))
 
@@ -257,7 +257,7 @@ def get_time_until_due(
     """
     given = {
         "now": get_now_parameter(connection),
-        "left": (left or SkippedRows()).ids("ask", str),
+        "left": (left or SkippedRows()).get_ids("ask", str),
         "within": within // timedelta(microseconds=1),
     }
     nearest = connection.execute(_select_time_until_due(served), given).scalar_one()
@@ -341,7 +341,7 @@ def _read(row: Row | RowMapping) -> Ask:
         id=row["id"],
         key=row["key"],
         conversation_id=row["conversation_id"],
-        place=_place(row["place"]),
+        place=_parse_place(row["place"]),
         policy=_parse_policy(row["policy"]),
         interview=interview,
         asked_by=None if row["asked_by"] is None else Actor.model_validate_json(row["asked_by"]),

@@ -42,7 +42,7 @@ _NOTE = Statement(insert(card_messages))
 
 def add(connection: Connection, ask_id: str, messages: Iterable[MessageRef]) -> None:
     """Record that the card of an ask uses these messages."""
-    known = {(row["channel"], row["message"]) for row in _KNOWN.rows(connection, of=ask_id)}
+    known = {(row["channel"], row["message"]) for row in _KNOWN.fetch_rows(connection, of=ask_id)}
     for message in messages:
         if (message.channel, message.id) not in known:
             _NOTE.change(connection, ask_id=ask_id, channel=message.channel, message=message.id)
@@ -53,7 +53,7 @@ def add_deleted(connection: Connection, ask_id: str, messages: Iterable[MessageR
 
     They do not count as deletions of the card until `confirm` says so.
     """
-    known = {(row["channel"], row["message"]) for row in _KNOWN.rows(connection, of=ask_id)}
+    known = {(row["channel"], row["message"]) for row in _KNOWN.fetch_rows(connection, of=ask_id)}
     for message in messages:
         if (message.channel, message.id) not in known:
             values = {"ask_id": ask_id, "channel": message.channel, "message": message.id, "gone_at": to_micros(now)}
@@ -96,7 +96,9 @@ def mark_deleted(connection: Connection, ask_id: str, messages: Iterable[Message
 
 def list_deleted(connection: Connection, ask_id: str) -> frozenset[MessageRef]:
     """Return the deleted messages of an ask."""
-    return frozenset(MessageRef(channel=row["channel"], id=row["message"]) for row in _GONE.rows(connection, of=ask_id))
+    return frozenset(
+        MessageRef(channel=row["channel"], id=row["message"]) for row in _GONE.fetch_rows(connection, of=ask_id)
+    )
 
 
 def get_newest_deletion(connection: Connection, ask_id: str) -> datetime | None:

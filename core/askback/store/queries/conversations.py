@@ -13,6 +13,7 @@ __all__ = [
     "get_unreported_stop",
     "list_recent",
     "list_runnable",
+    "needs_turn",
     "postpone_turn",
     "record_stop",
     "set_last_text",
@@ -22,7 +23,6 @@ __all__ = [
     "set_wants_turn",
     "start",
     "take_unshown_texts",
-    "wants_turn",
 ]
 
 import secrets
@@ -76,7 +76,7 @@ def find(connection: Connection, place: Place) -> Conversation | None:
 
 
 def get(connection: Connection, conversation_id: str) -> Conversation | None:
-    rows = _GET.rows(connection, of=conversation_id)
+    rows = _GET.fetch_rows(connection, of=conversation_id)
     return _to_conversation(rows[0]) if rows else None
 
 
@@ -115,8 +115,8 @@ def set_wants_turn(connection: Connection, conversation_id: str, wants: bool) ->
     _CHANGE.change(connection, of=conversation_id, wants_turn=wants, turn_after=None, updated_at=now())
 
 
-def wants_turn(connection: Connection, conversation_id: str) -> bool:
-    return any(row["wants_turn"] for row in _GET.rows(connection, of=conversation_id))
+def needs_turn(connection: Connection, conversation_id: str) -> bool:
+    return any(row["wants_turn"] for row in _GET.fetch_rows(connection, of=conversation_id))
 
 
 def list_runnable(connection: Connection, at: datetime, served: ServedPlatforms = None) -> tuple[str, ...]:

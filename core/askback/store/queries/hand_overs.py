@@ -89,17 +89,17 @@ _DELETE_ASKED = Statement(
 
 
 def get(connection: Connection, call: CallId) -> HandOver | None:
-    return next(map(_read, _GET.rows(connection, **_name(call))), None)
+    return next(map(_read, _GET.fetch_rows(connection, **_name(call))), None)
 
 
 def list_of_run(connection: Connection, framework: str, run: str) -> tuple[HandOver, ...]:
     """Return all hand-overs of one run."""
-    return tuple(map(_read, _LIST.rows(connection, of=framework, within=run)))
+    return tuple(map(_read, _LIST.fetch_rows(connection, of=framework, within=run)))
 
 
 def list_of_holder(connection: Connection, holder: str) -> tuple[HandOver, ...]:
     """Return the hand-overs of one claim."""
-    return tuple(map(_read, _LIST_OF_HOLDER.rows(connection, by=holder)))
+    return tuple(map(_read, _LIST_OF_HOLDER.fetch_rows(connection, by=holder)))
 
 
 def list_answered_runs(connection: Connection, framework: str) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ def acknowledge(connection: Connection, holder: str) -> bool:
 def expire(connection: Connection, framework: str, run: str) -> tuple[HandOver, ...]:
     """Mark the lost claims of a run as unknown, and return them."""
     given = {"of": framework, "within": run, "now": get_now_parameter(connection)}
-    lost = tuple(map(_read, _LIST_EXPIRED.rows(connection, **given)))
+    lost = tuple(map(_read, _LIST_EXPIRED.fetch_rows(connection, **given)))
     return tuple(one for one in lost if mark_unknown(connection, one))
 
 

@@ -9,7 +9,7 @@ __all__ = [
     "is_before_all",
     "is_received",
     "list_authors_by_seq",
-    "take",
+    "take_unread",
 ]
 
 import json
@@ -81,17 +81,17 @@ def add(
 
 def has_unread(connection: Connection, conversation_id: str) -> bool:
     """Return True if people wrote something that no turn has read."""
-    return bool(_HAS_UNTAKEN.rows(connection, of=conversation_id))
+    return bool(_HAS_UNTAKEN.fetch_rows(connection, of=conversation_id))
 
 
 def is_before_all(connection: Connection, conversation_id: str, at: datetime) -> bool:
     """Return True if everything that is stored of the conversation was written after that time."""
-    return not _WRITTEN_BY.rows(connection, of=conversation_id, at=to_micros(at))
+    return not _WRITTEN_BY.fetch_rows(connection, of=conversation_id, at=to_micros(at))
 
 
-def take(connection: Connection, conversation_id: str, seq: int) -> tuple[InboxMessage, ...]:
+def take_unread(connection: Connection, conversation_id: str, seq: int) -> tuple[InboxMessage, ...]:
     """Return the unread messages of people, unchanged, and assign them to transcript row `seq`."""
-    rows = _SELECT_UNTAKEN.rows(connection, of=conversation_id)
+    rows = _SELECT_UNTAKEN.fetch_rows(connection, of=conversation_id)
     _TAKE.change(connection, of=conversation_id, taken_seq=seq)
     with mark_unreadable(f"A message in the conversation {conversation_id}"):
         return tuple(

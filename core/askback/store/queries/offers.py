@@ -139,7 +139,7 @@ def _remove(connection: Connection, offered: StoredOffer) -> None:
 
 def _list_open(connection: Connection, ask_id: str) -> tuple[StoredOffer, ...]:
     """Return the open offers about an ask, oldest first."""
-    return tuple(_to_stored_offer(row) for row in _OPEN.rows(connection, ask=ask_id))
+    return tuple(_to_stored_offer(row) for row in _OPEN.fetch_rows(connection, ask=ask_id))
 
 
 def _to_stored_offer(row: Row | RowMapping) -> StoredOffer:

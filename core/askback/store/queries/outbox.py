@@ -127,7 +127,7 @@ def enqueue_message(
     `tried` means that a part of it may be posted already. A `lease` implies that, since the caller is about to post it.
     """
     tried = tried or lease is not None
-    if not _QUEUED_ROW.rows(connection, of=outgoing.target):
+    if not _QUEUED_ROW.fetch_rows(connection, of=outgoing.target):
         _INSERT.change(
             connection,
             target=outgoing.target,
@@ -164,7 +164,7 @@ def _to_times(
 def has_earlier_text(connection: Connection, conversation_id: str, before: str) -> bool:
     """Return True if another text of a conversation must be posted before the named one, even if that is not queued
     yet."""
-    return bool(_EARLIER_TEXT.rows(connection, of=conversation_id, own=before))
+    return bool(_EARLIER_TEXT.fetch_rows(connection, of=conversation_id, own=before))
 
 
 def list_asks_being_posted(connection: Connection) -> tuple[str, ...]:

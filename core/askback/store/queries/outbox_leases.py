@@ -109,7 +109,7 @@ _IS_READ = outbox.c.id.not_in(bindparam("left", expanding=True))
 """SQL condition that is true unless this process must leave the row to a newer release."""
 
 
-def _overtakes() -> ColumnElement[bool]:
+def _build_overtaking_condition() -> ColumnElement[bool]:
     """Return an SQL condition that is true if something else in the same conversation must be shown before this row.
 
     That is a text that was queued earlier. It is also the card of an open ask that no one has seen, if the card is due
@@ -132,7 +132,7 @@ def _overtakes() -> ColumnElement[bool]:
     )
 
 
-def _belongs_to(served: ServedPlatforms) -> ColumnElement[bool]:
+def _build_platform_condition(served: ServedPlatforms) -> ColumnElement[bool]:
     """Return an SQL condition that is true if a row belongs to one of these platforms.
 
     A row whose ask and conversation no longer exist matches too, so that any process may delete it.
@@ -151,7 +151,7 @@ def _select_due(served: ServedPlatforms) -> Select[*tuple[Any, ...]]:
     return (
         select(outbox)
         .where(outbox.c.due_at <= NOW, or_(outbox.c.leased_until.is_(None), outbox.c.leased_until <= NOW))
-        .where(~_overtakes(), _belongs_to(served), _IS_READ)
+        .where(~_build_overtaking_condition(), _build_platform_condition(served), _IS_READ)
         .order_by(outbox.c.due_at, outbox.c.id)
         .limit(bindparam("at_most"))
         # Skip rows that another process is taking now.
@@ -164,13 +164,20 @@ def _select_next_due(served: ServedPlatforms) -> tuple[Select[int], Select[int]]
     """Return the queries for the time until the next row is due, one for free rows and one for leased rows."""
     unheld = (
         select(outbox.c.due_at - NOW)
-        .where(outbox.c.leased_until.is_(None), ~_overtakes(), _belongs_to(served), _IS_READ)
+        .where(
+            outbox.c.leased_until.is_(None), ~_build_overtaking_condition(), _build_platform_condition(served), _IS_READ
+        )
         .order_by(outbox.c.leased_until, outbox.c.due_at)
         .limit(1)
     )
     held = (
         select(case((outbox.c.due_at < _FREE_AT, _FREE_AT), else_=outbox.c.due_at) - NOW)
-        .where(outbox.c.leased_until.is_not(None), ~_overtakes(), _belongs_to(served), _IS_READ)
+        .where(
+            outbox.c.leased_until.is_not(None),
+            ~_build_overtaking_condition(),
+            _build_platform_condition(served),
+            _IS_READ,
+        )
         .order_by(outbox.c.leased_until)
         .limit(1)
     )
@@ -190,7 +197,7 @@ def lease(
     earlier text or an unseen card.
     """
     now, left = get_now_parameter(connection), left or SkippedRows()
-    given = {"now": now, "at_most": at_most, "left": left.ids("outbox", int)}
+    given = {"now": now, "at_most": at_most, "left": left.get_ids("outbox", int)}
     rows = connection.execute(_select_due(served), given).mappings().all()
     items = _read_items(rows, left)
     if items:
@@ -287,7 +294,7 @@ def retry_failed_now(connection: Connection, served: ServedPlatforms) -> None:
     """Make failed rows of these platforms due, except those for which the platform itself asked for a longer wait."""
     failed = and_(outbox.c.first_failed_at.is_not(None), outbox.c.leased_until.is_(None), outbox.c.due_at > NOW)
     connection.execute(
-        update(outbox).where(failed, _IS_SOON, _belongs_to(served)).values(due_at=NOW, noted_at=NOW),
+        update(outbox).where(failed, _IS_SOON, _build_platform_condition(served)).values(due_at=NOW, noted_at=NOW),
         {"now": get_now_parameter(connection)},
     )
     record_event(WorkEnqueued())
@@ -300,7 +307,7 @@ def get_time_until_due(
 
     Rows that only a newer release can read do not count.
     """
-    given = {"now": get_now_parameter(connection), "left": (left or SkippedRows()).ids("outbox", int)}
+    given = {"now": get_now_parameter(connection), "left": (left or SkippedRows()).get_ids("outbox", int)}
     found = [connection.execute(query, given).scalar_one_or_none() for query in _select_next_due(served)]
     nearest = min((one for one in found if one is not None), default=None)
     return None if nearest is None else nearest * MICROSECOND

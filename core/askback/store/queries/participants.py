@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["list_participants", "with_participants"]
+__all__ = ["list_participants", "load_participants"]
 
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, bindparam, func, select
@@ -35,16 +35,20 @@ def list_participants(connection: Connection, conversation_id: str) -> tuple[Act
     A person whose name has changed appears once per name.
     """
     written = [
-        *(Actor.model_validate_json(row["starter"]) for row in _STARTER.rows(connection, of=conversation_id)),
-        *(Actor.model_validate_json(row["author"]) for row in _WROTE.rows(connection, of=conversation_id)),
-        *(one for row in _READ.rows(connection, of=conversation_id) for one in _PEOPLE.validate_json(row["authors"])),
+        *(Actor.model_validate_json(row["starter"]) for row in _STARTER.fetch_rows(connection, of=conversation_id)),
+        *(Actor.model_validate_json(row["author"]) for row in _WROTE.fetch_rows(connection, of=conversation_id)),
+        *(
+            one
+            for row in _READ.fetch_rows(connection, of=conversation_id)
+            for one in _PEOPLE.validate_json(row["authors"])
+        ),
     ]
     # The stored groups date from the time of writing. The person who acts now has current ones.
     people = (one.evolve(groups=()) for one in written if not one.is_program)
     return tuple(dict.fromkeys(people))
 
 
-def with_participants(connection: Connection, ask: Ask) -> Ask:
+def load_participants(connection: Connection, ask: Ask) -> Ask:
     """Return the ask with the participants of its conversation, if its policy needs them."""
     if ask.conversation_id is None or not ask.policy.is_for_participants:
         return ask

@@ -63,7 +63,7 @@ def list_of_message(connection: Connection, conversation_id: str, seq: int) -> t
                 started=row["started_at"] is not None,
                 blocks=() if row["blocks"] is None else _BLOCKS.validate_json(row["blocks"]),
             )
-            for row in _OF_MESSAGE.rows(connection, of=conversation_id, row=seq)
+            for row in _OF_MESSAGE.fetch_rows(connection, of=conversation_id, row=seq)
         )
 
 

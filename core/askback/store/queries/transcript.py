@@ -66,19 +66,19 @@ def list_authors(connection: Connection, conversation_id: str) -> tuple[Actor, .
 
 
 def get_last(connection: Connection, conversation_id: str) -> Message | None:
-    rows = _LAST.rows(connection, of=conversation_id)
+    rows = _LAST.fetch_rows(connection, of=conversation_id)
     return _to_message(rows[0]) if rows else None
 
 
 def get(connection: Connection, conversation_id: str, seq: int) -> Message | None:
     """Return one message, by its position in the conversation."""
-    rows = _AT.rows(connection, of=conversation_id, at=seq)
+    rows = _AT.fetch_rows(connection, of=conversation_id, at=seq)
     return _to_message(rows[0]) if rows else None
 
 
 def list_visible(connection: Connection, conversation_id: str) -> tuple[Message, ...]:
     """Return the messages that are sent to the model, oldest first. Hidden ones are left out."""
-    return tuple(_to_message(row) for row in _VISIBLE.rows(connection, of=conversation_id))
+    return tuple(_to_message(row) for row in _VISIBLE.fetch_rows(connection, of=conversation_id))
 
 
 def add(connection: Connection, conversation_id: str, message: Message) -> None:

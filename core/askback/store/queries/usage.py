@@ -19,7 +19,7 @@ from askback.store.statement import Row, Statement
 CALL_SECONDS = 600.0
 """Maximum seconds for which other calls wait for the reservation of a running one.
 
-If the running call takes longer, the waiting ones are refused.
+If the running call takes longer, the waiting ones are rejected.
 """
 _DAY = 86_400_000_000
 
@@ -96,4 +96,4 @@ def settle(connection: Connection, reservation: str, tokens: int) -> None:
 
 
 def _find_reservation(connection: Connection, reservation: str) -> Row | None:
-    return next(iter(_RESERVED.rows(connection, of=reservation)), None)
+    return next(iter(_RESERVED.fetch_rows(connection, of=reservation)), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["GuardedConnection", "checkpoint", "create_file_engine", "get_raw", "mend", "roll_back"]
+__all__ = ["GuardedConnection", "checkpoint", "create_file_engine", "get_raw", "reset_transaction", "roll_back"]
 
 import contextlib
 import sqlite3
@@ -13,7 +13,7 @@ from sqlalchemy.pool import NullPool
 
 
 class GuardedConnection(sqlite3.Connection):
-    """A connection that refuses `commit` and `rollback`, because a work shares its transaction with others."""
+    """A connection that rejects `commit` and `rollback`, because a work shares its transaction with others."""
 
     def commit(self) -> None:
         if self.in_transaction:
@@ -42,12 +42,12 @@ def get_raw(connection: Connection) -> GuardedConnection:
     return raw
 
 
-def mend(connection: Connection) -> None:
+def reset_transaction(connection: Connection) -> None:
     """Reset SQLAlchemy's own view of the transaction after a work raised."""
     while nested := connection.get_nested_transaction():
         nested.rollback()
     if (root := connection.get_transaction()) and not root.is_active:
-        # The work called `commit` or `rollback`, which was refused.
+        # The work called `commit` or `rollback`, which was rejected.
         root.close()
 
 

@@ -37,14 +37,21 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from askback.errors import OperatorError
 from askback.store import migrate
 from askback.store.connection_thread import ConnectionThread
-from askback.store.error_mapping import closed_error, timeout_error
+from askback.store.error_mapping import build_closed_error, build_timeout_error
 from askback.store.queued_transaction import AnyJob, Job, JobState, Queue, call, settle
-from askback.store.sqlite.connections import GuardedConnection, checkpoint, create_file_engine, get_raw, mend, roll_back
+from askback.store.sqlite.connections import (
+    GuardedConnection,
+    checkpoint,
+    create_file_engine,
+    get_raw,
+    reset_transaction,
+    roll_back,
+)
 from askback.store.sqlite.error_mapping import (
+    build_swallowed_commit_error,
     format_reason,
     get_code,
     is_of_the_database,
-    swallowed_commit_error,
     to_store_error,
 )
 from askback.store.sqlite.files import create_private
@@ -56,7 +63,7 @@ log = logging.getLogger("askback.store")
 BATCH_JOBS = 64
 BATCH_SECONDS = 0.01
 LOCK_SECONDS = 5.0
-"""Seconds for which another process may keep the write lock before all waiting works are refused."""
+"""Seconds for which another process may keep the write lock before all waiting works are rejected."""
 
 
 class SqliteDatabase:
@@ -100,7 +107,7 @@ class SqliteDatabase:
 
         Errors of `work` are raised here, and `work` changed nothing then. Otherwise this raises a `StoreError`:
 
-        - `StoreUnavailable`: the database refused. `in_doubt` is True only if the COMMIT ended with an I/O error.
+        - `StoreUnavailable`: the database rejected. `in_doubt` is True only if the COMMIT ended with an I/O error.
           Readers see it as rolled back, but a crash before the next commit might apply it.
         - `StoreBusy`: the commit took longer than `within` seconds. `in_doubt` is False if the COMMIT had not begun,
           and then it never will for this work. A waiting work is dropped. If it had run already, its batch is rolled
@@ -142,7 +149,7 @@ class SqliteDatabase:
         return f"{' and '.join(dead)} ended" if dead and not self._is_closing else None
 
     async def close(self) -> None:
-        """Refuse new works, finish the queued ones, write the WAL back into the file and end the threads."""
+        """Reject new works, finish the queued ones, write the WAL back into the file and end the threads."""
         with self._lock:
             # A thread that crashed has closed the queues, but the other one still runs.
             closing = not self._is_closing
@@ -158,7 +165,7 @@ class SqliteDatabase:
     def _submit(self, queue: Queue, job: AnyJob) -> None:
         with self._lock:
             if self._closed:
-                raise closed_error()
+                raise build_closed_error()
             queue.put(job)
 
     def _drop(self, job: AnyJob) -> None:
@@ -172,7 +179,7 @@ class SqliteDatabase:
             if state in (JobState.WAITING, JobState.RUNNING):
                 job.state = JobState.OVER
         if state is not JobState.OVER and not job.future.done():
-            job.future.set_exception(timeout_error(in_doubt=state is JobState.COMMITTING))
+            job.future.set_exception(build_timeout_error(in_doubt=state is JobState.COMMITTING))
 
     # The writer thread.
 
@@ -188,7 +195,7 @@ class SqliteDatabase:
                         break
                 checkpoint(raw)
         finally:
-            self._refuse_rest(self._writes)
+            self._reject_rest(self._writes)
             engine.dispose()
 
     def _prepare(self, raw: GuardedConnection, connection: Connection, prepare: Callable[[Connection], None]) -> None:
@@ -222,7 +229,7 @@ class SqliteDatabase:
             raw.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
             roll_back(raw)
-            return self._refuse_waiting(first, error)
+            return self._reject_waiting(first, error)
         until = time.monotonic() + self._batch_seconds
         try:
             while job is not None:
@@ -257,10 +264,10 @@ class SqliteDatabase:
         if not raw.in_transaction:
             # After some errors (full disk, I/O, no memory) SQLite rolls back the whole transaction automatically.
             if job.error is None:
-                job.result, job.error = None, swallowed_commit_error()
+                job.result, job.error = None, build_swallowed_commit_error()
             return False
         if job.error is not None:
-            mend(connection)
+            reset_transaction(connection)
             raw.execute("ROLLBACK TO job")
         raw.execute("RELEASE job")
         return True
@@ -275,7 +282,7 @@ class SqliteDatabase:
                 raw.execute("ROLLBACK")
             batch[:] = [job for job in batch if job not in without]
             self._end_jobs(without)
-            mend(connection)
+            reset_transaction(connection)
             raw.execute("BEGIN IMMEDIATE")
             without = []
             for job in batch:
@@ -304,7 +311,7 @@ class SqliteDatabase:
                 elif job.deadline is not None and job.deadline <= now:
                     # Its timer has not fired yet, because its event loop is blocked.
                     job.state = JobState.OVER
-                    job.error = timeout_error(in_doubt=False)
+                    job.error = build_timeout_error(in_doubt=False)
                     late.append(job)
             if not late:
                 for job in batch:
@@ -332,34 +339,34 @@ class SqliteDatabase:
             job.result, job.error = None, to_store_error(error, in_doubt=in_doubt)
         self._end_jobs(batch)
 
-    def _refuse_waiting(self, first: AnyJob, error: sqlite3.Error) -> bool:
-        """Refuse all waiting works, because no transaction can begin. One by one, each would wait as long again."""
-        refused: list[AnyJob] = []
+    def _reject_waiting(self, first: AnyJob, error: sqlite3.Error) -> bool:
+        """Reject all waiting works, because no transaction can begin. One by one, each would wait as long again."""
+        rejected: list[AnyJob] = []
         job: AnyJob | None = first
         with contextlib.suppress(Empty):
             while job is not None:
                 if self._begin(job):
                     job.error = to_store_error(error)
-                    refused.append(job)
+                    rejected.append(job)
                 job = self._writes.get_nowait()
         log.error(
             "Could not begin %d transactions: %s",
-            len(refused),
+            len(rejected),
             format_reason(error),
-            extra={"action": "begin_failed", "works": len(refused)},
+            extra={"action": "begin_failed", "works": len(rejected)},
         )
-        self._end_jobs(refused)
+        self._end_jobs(rejected)
         return job is None
 
-    def _refuse_rest(self, queue: Queue) -> None:
-        """Refuse the works that are left in the queue when its thread has ended. After `close` there are none."""
+    def _reject_rest(self, queue: Queue) -> None:
+        """Reject the works that are left in the queue when its thread has ended. After `close` there are none."""
         with self._lock:
             self._closed = True
         rest: list[AnyJob] = []
         with contextlib.suppress(Empty):
             while True:
                 if (job := queue.get_nowait()) and self._begin(job):
-                    job.error = closed_error()
+                    job.error = build_closed_error()
                     rest.append(job)
         self._end_jobs(rest)
 
@@ -378,7 +385,7 @@ class SqliteDatabase:
                         self._read_once(raw, connection, job)
                         self._end_jobs([job])
         finally:
-            self._refuse_rest(self._reads)
+            self._reject_rest(self._reads)
             engine.dispose()
 
     def _read_once(self, raw: GuardedConnection, connection: Connection, job: AnyJob) -> None:
@@ -387,7 +394,7 @@ class SqliteDatabase:
             call(job, connection)
             _translate(job)
             if job.error is not None:
-                mend(connection)
+                reset_transaction(connection)
         except (sqlite3.Error, SQLAlchemyError) as error:
             job.result, job.error = None, to_store_error(error)
         roll_back(raw)

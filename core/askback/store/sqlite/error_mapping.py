@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["format_reason", "get_code", "is_of_the_database", "swallowed_commit_error", "to_store_error"]
+__all__ = ["build_swallowed_commit_error", "format_reason", "get_code", "is_of_the_database", "to_store_error"]
 
 import sqlite3
 
 from sqlalchemy.exc import DBAPIError
 
-from askback.store.error_mapping import not_committed_error
+from askback.store.error_mapping import build_not_committed_error
 from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 
 # Result codes for which the database is at fault and not the statement, each with a remedy.
@@ -47,10 +47,10 @@ def format_reason(error: BaseException) -> str:
 
 def to_store_error(error: BaseException, *, in_doubt: bool = False) -> StoreError:
     error_type = StoreBusy if get_code(error) in _BUSY else StoreUnavailable
-    return not_committed_error(error_type, f": {format_reason(error)}", error, in_doubt=in_doubt)
+    return build_not_committed_error(error_type, f": {format_reason(error)}", error, in_doubt=in_doubt)
 
 
-def swallowed_commit_error() -> StoreUnavailable:
+def build_swallowed_commit_error() -> StoreUnavailable:
     return StoreUnavailable(
         "A work caught an error with which SQLite had ended its transaction. Its later changes may or may not be "
         "saved.",

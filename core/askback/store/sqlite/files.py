@@ -25,7 +25,7 @@ def create_private(path: Path) -> None:
 
     The umask has no effect. SQLite gives its -wal and -shm files the mode of the database. An existing file keeps its
     mode, with a warning if other users can access it. Raises `OperatorError`, also for everything that `check_files`
-    refuses.
+    rejects.
     """
     try:
         mode = check_files(path)
@@ -64,7 +64,7 @@ def check_files(path: Path) -> int | None:
 def open_beside(path: Path, flags: int) -> int:
     """Open a file that askback keeps next to the database, and return its descriptor.
 
-    Raises `OperatorError` for everything that `check_files` refuses, and `OSError`.
+    Raises `OperatorError` for everything that `check_files` rejects, and `OSError`.
     """
     try:
         # O_NONBLOCK, because opening a named pipe would block.

@@ -16,7 +16,7 @@ from discord.gateway import KeepAliveHandler
 
 from askback.domain.ask_limits import Limits
 from askback.ports.installed_bots import get_bot
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback.settings.core import Settings
 from askback.settings.loader import load
 from askback.store import transactions
@@ -156,6 +156,6 @@ class DiscordDesk(People, Faults):
     @asynccontextmanager
     async def bot(self, connections: int = 1) -> AsyncGenerator[None]:
         """Run the bot until the block ends, like one process."""
-        async with running([get_bot("discord")] * connections, load(Settings), limits=self._limits) as self.host:
+        async with open_host([get_bot("discord")] * connections, load(Settings), limits=self._limits) as self.host:
             await until(lambda: self.gateway.connections == connections, "it is connected")
             yield

@@ -13,7 +13,7 @@ import pytest
 from askback.domain.ask_limits import Limits
 from askback.ports.bot import BotOptions
 from askback.ports.installed_bots import get_bot
-from askback.runtime.app import running
+from askback.runtime.app import open_host
 from askback.settings.core import Settings
 from askback.settings.loader import load
 from askback.store import transactions
@@ -111,7 +111,7 @@ class SlackDesk(People, Faults):
         bots = [get_bot("slack")] * connections
         if isinstance(self._delivery, SlackHttp):
             bots = [get_bot("slack", BotOptions(http="127.0.0.1:0"))]
-        async with running(bots, load(Settings), limits=self._limits) as self.host:
+        async with open_host(bots, load(Settings), limits=self._limits) as self.host:
             if isinstance(self._delivery, SlackHttp):
                 address = await until(lambda: self.host.connections["slack"].address, "the bot listens")
                 assert await self._delivery.send_to(f"http://{address}"), self._delivery.sent

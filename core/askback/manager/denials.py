@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NOTICE_SECONDS", "UNCERTAIN", "RefusalThrottle", "describe_failure", "describe_unread"]
+__all__ = ["NOTICE_SECONDS", "UNCERTAIN", "DenialThrottle", "describe_failure", "describe_unread"]
 
 from askback.domain import late_answers as late
 from askback.domain.actions import Action
@@ -26,9 +26,9 @@ UNCERTAIN = (
     "I am not certain that this was saved. Please check the card in a moment, and try again if it did not change."
 )
 MEMBERS_ONLY: frozenset[Denied] = frozenset({"not_asked", "not_admitted", "not_taking_part"})
-"""Refusals that may change once the members of a group are known."""
+"""Denials that may change once the members of a group are known."""
 
-_Refusal = tuple[str, str, str, Denied]
+_Denial = tuple[str, str, str, Denied]
 """Ask, platform, person, and reason."""
 
 
@@ -39,42 +39,42 @@ def describe_failure(error: Exception) -> str:
 
 def describe_unread(sender: Resolved) -> str | None:
     """Return the notice to a person who may be a member of a group that could not be read. None if all were read."""
-    if sender.refused:
-        return " ".join((UNREADABLE_GROUPS, *sender.refused))
+    if sender.unreadable:
+        return " ".join((UNREADABLE_GROUPS, *sender.unreadable))
     return UNREAD_GROUPS if sender.unread else None
 
 
-class RefusalThrottle:
-    """Remembers lately given refusals. It never changes a decision."""
+class DenialThrottle:
+    """Remembers lately given denials. It never changes a decision."""
 
     def __init__(self, interval: float = NOTICE_SECONDS) -> None:
-        self._notices: Throttle[_Refusal] = Throttle(interval)
-        self._audited: Throttle[_Refusal] = Throttle(AUDITED_AGAIN_SECONDS)
+        self._notices: Throttle[_Denial] = Throttle(interval)
+        self._audited: Throttle[_Denial] = Throttle(AUDITED_AGAIN_SECONDS)
 
     def is_audited(self, action: Action, response: Response) -> bool:
-        """Return True if the audit records the response. It records a refusal once an hour."""
-        refusal = _to_refusal(action, response)
-        return refusal is None or not self._audited.is_recent(refusal)
+        """Return True if the audit records the response. It records a denial once an hour."""
+        denial = _to_denial(action, response)
+        return denial is None or not self._audited.is_recent(denial)
 
     def limit(self, action: Action, response: Response, *, unread: str | None) -> Response:
-        """Return the response, marked if this person has received the same refusal lately.
+        """Return the response, marked if this person has received the same denial lately.
 
         If a group could not be read, a person who may be a member does not read that the question is for others, but
         the text `unread`.
         """
-        refusal = _to_refusal(action, response)
-        if refusal is None or not isinstance(response, Notice):
+        denial = _to_denial(action, response)
+        if denial is None or not isinstance(response, Notice):
             return response
-        self._audited.try_allow(refusal)
+        self._audited.try_allow(denial)
         # A person gets their own text back each time.
-        if not self._notices.try_allow(refusal) and not late.get_text(action):
+        if not self._notices.try_allow(denial) and not late.get_text(action):
             response = response.evolve(is_repeated=True)
         if unread is not None and response.denied in MEMBERS_ONLY:
             response = response.evolve(text=unread)
         return response
 
 
-def _to_refusal(action: Action, response: Response) -> _Refusal | None:
+def _to_denial(action: Action, response: Response) -> _Denial | None:
     if not isinstance(response, Notice) or response.denied is None:
         return None
     return action.ask_id, action.actor.platform, action.actor.id, response.denied
