@@ -91,7 +91,7 @@ class AskInput(_Input):
     def build_request(self) -> AskRequest:
         """Return the question with options, or for a written answer."""
         labels = tuple(option.label for option in self.options)
-        return AskRequest(question=self.question, to="", options=labels, details=none_if_blank(self.details))
+        return AskRequest(question=self.question, to="", options=labels, details=drop_blank(self.details))
 
 
 class WaitInput(_Input):

@@ -282,6 +282,11 @@ class AskTool(QuestionTool[AskInput]):
             data["message"] = describe_unanswered(outcome)
         return ToolResult(text=json.dumps(data, ensure_ascii=False), data=data)
 
+    def summarize(self, parsed: AskInput) -> str:
+        questions = parsed.questions
+        names = ", ".join(question.header or question.question for question in questions)
+        return f"{len(questions)} question{'s' if len(questions) != 1 else ''} · {names}"
+
 
 def _build_question(given: QuestionInput, by_id: dict[str, QuestionInput]) -> dict[str, object]:
     """Return the fields of a question of a form."""

@@ -140,6 +140,9 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
         data["timestamp"] = to_timestamp_ms(outcome)
         return ToolResult(text=json.dumps(data, ensure_ascii=False), data=data)
 
+    def summarize(self, parsed: AskQuestionInput) -> str:
+        return f"{len(parsed.options)} options · {parsed.question}"
+
 
 def _make_unique(labels: list[str]) -> list[str]:
     """Return a value for each label. Equal labels get a number, so that each value is unique."""

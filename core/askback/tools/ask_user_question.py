@@ -191,6 +191,11 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
         )
         return ToolResult(text=text, data=data)
 
+    def summarize(self, parsed: AskUserQuestionInput) -> str:
+        questions = parsed.questions
+        names = ", ".join(question.header or question.question for question in questions)
+        return f"{len(questions)} question{'s' if len(questions) > 1 else ''} · {names}"
+
 
 def _make_unique(question: str, taken: dict[str, JsonValue]) -> str:
     """Return the question's text. A repeated text gets a number, so that no answer hides another."""

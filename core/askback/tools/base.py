@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["QuestionTool", "ToolResult", "describe_unanswered", "to_timestamp_ms"]
+__all__ = ["QuestionTool", "ToolResult", "describe_unanswered", "shorten", "to_timestamp_ms"]
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,12 +98,49 @@ class QuestionTool(ABC, Generic[Input]):
     def render_result(self, parsed: Input, outcome: Outcome) -> ToolResult:
         """Return the outcome for the model."""
 
+    @abstractmethod
+    def summarize(self, parsed: Input) -> str:
+        """Return the questions in a few words."""
+
+    def summarize_call(self, data: object) -> str:
+        """Return one line about the call, for logs and transcripts. Never raises."""
+        try:
+            return shorten(f"{self.name} · {self.summarize(self.parse_input(data))}", 200)
+        except ModelError:
+            return f"{self.name} · invalid input"
+
+    def summarize_result(self, outcome: Outcome) -> str:
+        """Return one line about the result, for logs and transcripts."""
+        match outcome.status:
+            case "answered":
+                answers = "; ".join(
+                    f"{answer.question_id}: {', '.join(map(_quote, answer.labels))}" for answer in outcome.answers
+                )
+                return shorten(f"Answered · {answers}", 200)
+            case "cancelled" | "declined":
+                ended = "To be discussed" if outcome.discuss else outcome.status.capitalize()
+                return shorten(f"{ended}{f' · {outcome.reason}' if outcome.reason else ''}", 200)
+            case "timed_out":
+                return "Nobody answered in time"
+            case "undeliverable":
+                return shorten(f"Could not be delivered · {outcome.reason or 'no reason given'}", 200)
+
 
 A = TypeVar("A")
 B = TypeVar("B")
 
 MAX_PROBLEMS = 50
 """Maximum number of problems that one error lists. A longer list would not help the model."""
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def shorten(text: str, longest: int) -> str:
+    """Return one line of at most `longest` characters, for logs; never use it for people's answers."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def to_timestamp_ms(outcome: Outcome) -> int:

@@ -188,6 +188,11 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
             data |= {"reason": outcome.status, "message": describe_unanswered(outcome)}
         return ToolResult(text=_dump_json(data), data=data)
 
+    def summarize(self, parsed: QuestionsInput) -> str:
+        questions = parsed.questions
+        names = ", ".join(question.label or f"Q{number}" for number, question in enumerate(questions, 1))
+        return f"{len(questions)} question{'s' if len(questions) != 1 else ''}" + (f" · {names}" if names else "")
+
 
 def _assign_ids(questions: list[QuestionInput]) -> list[str]:
     """Return the ids of the questions. A question without one gets its number, with underscores if that is taken."""

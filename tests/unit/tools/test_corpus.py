@@ -79,6 +79,14 @@ def test_every_option_comes_back_by_its_exact_label(inputs: list[dict[str, Any]]
     assert checked > 600
 
 
+def test_every_call_is_summed_up_in_one_line(inputs: list[dict[str, Any]]):
+    for sent in inputs:
+        summary = TOOL.summarize_call(sent)
+        assert len(summary.splitlines()) == 1
+        assert summary.startswith("AskUserQuestion · ")
+        assert len(summary) <= 200
+
+
 def choice(question: Question, index: int) -> Answer:
     option = question.options[index]
     return Answer(question_id=question.id, choices=(Choice(index=index, value=option.value, label=option.label),))

@@ -236,3 +236,4 @@ def test_half_characters_are_mended_at_the_entrance(half: str):
             assert asked.questions[0].options[0].label == mended
             outcome = answered(chose(asked.questions[0].id, (0, mended)))
             tool.build_result(sent, outcome).text.encode()
+            tool.summarize_call(sent).encode()

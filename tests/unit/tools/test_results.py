@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from askback.domain.outcome import Answer, Choice, Outcome, OutcomeStatus
 from askback.tools import QuestionTool
-from askback.tools.base import describe_unanswered
+from askback.tools.base import describe_unanswered, shorten
 from support.cases import NOON, ended
 from support.tool_calls import (
     ANY,
@@ -24,10 +24,14 @@ from support.tool_calls import (
     LANGUAGE,
     MANY,
     ONE,
+    PROCEED,
+    SIX,
     STATUSES,
     USER,
     answered,
     chose,
+    entry,
+    one_line,
     outcomes,
     wrote,
 )
@@ -211,6 +215,7 @@ def test_a_result_never_fails_and_its_index_and_answer_agree(
     result.text.encode()
     json.loads(json.dumps(result.data))
     assert not result.is_error
+    assert one_line(tool.summarize_result(outcome))
     if outcome.status != "answered":
         return
     if tool is ONE:
@@ -236,3 +241,52 @@ def test_a_result_never_fails_and_its_index_and_answer_agree(
         assert list(result.data) == [question["question"] for question in sent["questions"]]
         for question, told in zip(sent["questions"], result.data.values(), strict=True):
             assert isinstance(told, list) == question["multiSelect"]
+
+
+# Summaries
+
+
+@pytest.mark.parametrize(
+    ("tool", "data", "summary"),
+    [
+        (USER, AUTH, "AskUserQuestion · 1 question · Auth Method"),
+        (USER, FEATURES, "AskUserQuestion · 2 questions · Features, Database"),
+        (USER, entry(header=""), "AskUserQuestion · 1 question · Q?"),
+        (MANY, DATABASES, "question · 2 questions · Database, Q2"),
+        (MANY, {}, "question · 0 questions"),
+        (ANY, json.loads(ANY.example), "ask · 2 questions · Where do we deploy?, On which day?"),
+        (ONE, PROCEED, "askQuestion · 2 options · Do you want to proceed with this action?"),
+        (USER, SIX, "AskUserQuestion · invalid input"),
+        (ONE, None, "askQuestion · invalid input"),
+    ],
+)
+def test_a_call_is_summed_up_in_one_line(tool: QuestionTool[Any], data: Any, summary: str):
+    assert tool.summarize_call(data) == summary
+
+
+@pytest.mark.parametrize(
+    ("outcome", "summary"),
+    [
+        (answered(chose("q1", (0, "A"), (1, "B")), wrote("q2", "x\ny")), 'Answered · q1: "A", "B"; q2: "x\\ny"'),
+        (ended("cancelled"), "Cancelled"),
+        (ended("declined"), "Declined"),
+        (ended("declined", reason="Too\nearly"), "Declined · Too early"),
+        (ended("timed_out"), "Nobody answered in time"),
+        (ended("undeliverable"), "Could not be delivered · no reason given"),
+        (ended("undeliverable", reason="not_in_channel"), "Could not be delivered · not_in_channel"),
+    ],
+)
+def test_a_result_is_summed_up_in_one_line(outcome: Outcome, summary: str):
+    for tool in (USER, MANY, ONE, ANY):
+        assert tool.summarize_result(outcome) == summary
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\r\n\x85\u2028\u2029\x0b\x0c\x1c\x1eb", "x" * 500])
+def test_a_summary_stays_one_line_whatever_was_written(text: str):
+    assert one_line(shorten(text, 200))
+    assert one_line(USER.summarize_call(entry(header=None, question=text)))
+    assert one_line(MANY.summarize_call({"questions": [{"prompt": "P?", "label": text[:200]}]}))
+    assert one_line(ONE.summarize_call({"question": text, "options": ["A", "B"]}))
+    for status in STATUSES:
+        outcome = answered(wrote("q1", text)) if status == "answered" else ended(status, reason=text)
+        assert one_line(USER.summarize_result(outcome))

@@ -29,6 +29,7 @@ from support.tool_calls import (
     SIX,
     USER,
     entry,
+    one_line,
     outcomes,
 )
 
@@ -308,6 +309,7 @@ input_like = (
 def test_anything_is_understood_or_refused_with_an_example(tool: QuestionTool[Any], sent: Any, data: st.DataObject):
     if data.draw(st.booleans()):
         sent = json.dumps(sent)
+    assert one_line(tool.summarize_call(sent))
     try:
         asked = tool.parse(sent)
     except ModelError as error:
@@ -352,3 +354,4 @@ def test_deep_and_huge_inputs_are_answered_in_a_short_text(tool: QuestionTool[An
     except ModelError as error:
         said = str(error)
     assert len(said) < 10_000
+    assert one_line(tool.summarize_call(sent))
