@@ -172,7 +172,7 @@ def test_without_an_import_path_nothing_is_added_to_the_path(tmp_path: Path) -> 
         (
             "from anthropic import beta_tool\n@beta_tool(input_schema={'type': 'array'})\ndef deploy() -> str: ...",
             "ours:deploy",
-            'has an input_schema that the model\'s service refuses. Its "type" must be "object".',
+            'has an input_schema that the model\'s service rejects. Its "type" must be "object".',
         ),
         (
             WITH_BOTH,
