@@ -10,9 +10,9 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from askback.domain.ask_policy import Who
 from askback.domain.identity import Place
 from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.who import Who
 from askback.text.literal import count_utf16_units
 from askback_discord import limits
 from askback_discord.components import Component, format_time, mention_person, mention_role

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from askback.domain import vote_summary
-from askback.domain.ask_policy import Who
 from askback.domain.card import LONGEST_NAMED, Card, Ending
 from askback.domain.outcome import Vote
 from askback.domain.voting import VoteCount
+from askback.domain.who import Who
 from askback.text.literal import fit_line
 from askback_discord.card_parts import Text, Unit, mention_everybody, plain, quote_answers, strong
 from askback_discord.components import format_time

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from askback.domain.ask_policy import Who
 from askback.domain.identity import Actor
 from askback.domain.vote_summary import OPEN_TO
+from askback.domain.who import Who
 from askback_slack.blocks import Block, quote, section, split_runs, text, user, usergroup
 from askback_slack.id_patterns import PLATFORM
 

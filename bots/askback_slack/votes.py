@@ -7,11 +7,11 @@ __all__ = ["build_requesters", "build_votes", "end", "open_decision"]
 from collections.abc import Iterator
 
 from askback.domain import vote_summary
-from askback.domain.ask_policy import Who
 from askback.domain.card import LONGEST_NAMED, Card
 from askback.domain.identity import Actor
 from askback.domain.outcome import Vote
 from askback.domain.voting import VoteCount
+from askback.domain.who import Who
 from askback.text.literal import fit_line
 from askback_slack.blocks import Block, bold, section, split_runs, text, usergroup
 from askback_slack.card_parts import Part, Unit, list_addressees, mention_person, paragraph, quote_answer

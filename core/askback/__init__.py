@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from askback.client.ask_and_wait import Progress, UnknownKey
     from askback.client.result import AskOutcome, AskVote
     from askback.domain.ask import Ask
-    from askback.domain.ask_limits import Limits
-    from askback.domain.ask_policy import Approval, Escalation, Policy, Who
+    from askback.domain.ask_policy import Approval, Escalation, Policy
     from askback.domain.form import Condition, Form, Option, Question, TextRules
     from askback.domain.identity import Actor, MessageRef, Place
+    from askback.domain.open_ask_limits import Limits
     from askback.domain.outcome import Answer, Choice, Outcome
+    from askback.domain.who import Who
     from askback.errors import AskbackError, CallerError, InvalidValue, ModelError, OperatorError, PersonError
     from askback.manager import QuestionManager
     from askback.ports.bot import Bot, BotOptions, BotSetup
@@ -99,10 +100,11 @@ _HOMES = {
     "manager": ("QuestionManager",),
     "user_tools.decorator": ("ToolContext", "tool"),
     "ports.platform": ("RetryableError", "DeliveryError"),
-    "domain.ask_limits": ("Limits",),
-    "domain.ask_policy": ("Approval", "Escalation", "Policy", "Who"),
+    "domain.open_ask_limits": ("Limits",),
+    "domain.ask_policy": ("Approval", "Escalation", "Policy"),
     "domain.form": ("Condition", "Form", "Option", "Question", "TextRules"),
     "domain.outcome": ("Answer", "Choice", "Outcome"),
+    "domain.who": ("Who",),
     "settings.core": ("Settings",),
     "store.errors": ("StoreBusy", "StoreError", "StoreUnavailable"),
     "tools": ("QuestionTool", "ToolResult", "get_tool"),

@@ -8,10 +8,11 @@ from sqlalchemy import Connection, insert, select
 
 from askback.domain.actions import Action, Choose
 from askback.domain.ask import Ask, create_ask_id
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import start_interview
+from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback.store import schema
 from askback.store.queries import asks

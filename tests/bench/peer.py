@@ -36,7 +36,7 @@ def serve(once: Callable[[], Span], facts: Callable[[], str]) -> None:
 
 
 def askback(folder: Path) -> None:
-    from askback.domain.ask_policy import Who
+    from askback.domain.who import Who
     from askback.manager import QuestionManager
     from askback.store.sqlite.database import SqliteDatabase
     from askback.store.store import Store

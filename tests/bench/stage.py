@@ -15,10 +15,11 @@ from typing import Any
 
 import aiohttp
 
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.card import build_card
 from askback.domain.identity import Actor
 from askback.domain.interview import start_interview
+from askback.domain.who import Who
 from askback.ports.installed_bots import get_bot
 from askback_sandbox.discord.clicks import Delivery
 from askback_sandbox.discord.clicks import Target as DiscordTarget

@@ -10,7 +10,7 @@ import sys
 import time
 import uuid
 
-from askback.domain.ask_policy import Who
+from askback.domain.who import Who
 from askback.manager import QuestionManager
 from askback.runtime.backend import open_backend
 from askback.store.notifications import Signal

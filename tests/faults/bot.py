@@ -20,7 +20,7 @@ import kill_points
 import mutations
 
 from askback.cli import main as cli
-from askback.domain import ask_limits
+from askback.domain import open_ask_limits
 from askback.internal import clock
 from askback.runtime import app as host
 from askback.runtime import maintenance
@@ -60,8 +60,8 @@ def main() -> None:
         # Outages come every few seconds here, so a call must not wait half a minute for an answer that never comes.
         app.CALL_SECONDS, api_calls.CALL_SECONDS = CALL_SECONDS, float(CALL_SECONDS)
     if order["pace"] is not None:
-        ask_limits.Limits.model_fields["seconds_between_asks"].default = order["pace"]
-        ask_limits.Limits.model_rebuild(force=True)
+        open_ask_limits.Limits.model_fields["seconds_between_asks"].default = order["pace"]
+        open_ask_limits.Limits.model_rebuild(force=True)
     if order["spoil"] is not None:
         mutations.spoil(order["spoil"])
     if order["point"] is not None:

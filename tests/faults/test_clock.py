@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from askback.domain.actions import Choose
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
+from askback.domain.open_ask_limits import Limits
 from askback.domain.outcome import Outcome
+from askback.domain.who import Who
 from askback.internal import clock
 from askback.ports.platform import RetryableError
 from askback.runtime import maintenance

@@ -20,6 +20,11 @@ MODULES: dict[str, tuple[str, ...]] = {
         "unit/domain/test_approval.py",
         "unit/domain/test_voting.py",
     ),
+    "askback.domain.who": (
+        "unit/domain/test_ask_policy.py",
+        "unit/domain/test_approval.py",
+        "unit/domain/test_voting.py",
+    ),
     "askback.domain.requesters": ("contract/engine/test_requesters.py", "contract/engine/test_requesters_property.py"),
     "askback.domain.group": (
         "unit/domain/test_group.py",

@@ -9,8 +9,8 @@ from askback import tool
 from askback.agent.approvals import ApprovalRules
 from askback.domain.actions import Choose
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Who
 from askback.domain.identity import Actor
+from askback.domain.who import Who
 from askback_sandbox.model.script import call
 from askback_sandbox.services import Services
 from support.engine import ANN, BEN, Board, Engine, last_request, results

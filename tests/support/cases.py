@@ -7,12 +7,13 @@ from typing import Any
 
 from askback.domain.actions import Action, Operation, Select
 from askback.domain.apply_action import apply_action
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.card import Card, build_card
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, start_interview
 from askback.domain.outcome import Outcome, OutcomeStatus
+from askback.domain.who import Who
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ANN = Actor(platform="local", tenant="T1", id="U1", name="Ann")

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from askback.domain.actions import Action, Choose, GoTo, Operation, Review, Select, Submit, SubmitText
 from askback.domain.apply_action import apply_action
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.card import Card, build_card
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, start_interview
+from askback.domain.who import Who
 from askback_discord import control_ids, limits
 from askback_sandbox.discord.bodies import read_wording
 from askback_sandbox.discord.modal_rules import check_modal as accept_modal

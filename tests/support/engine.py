@@ -23,12 +23,12 @@ from askback.agent.settings import AgentSettings
 from askback.agent.tool_runner import ToolRunner
 from askback.domain.actions import Action, Operation
 from askback.domain.ask import Ask
-from askback.domain.ask_limits import Limits
 from askback.domain.bot_access import Access
 from askback.domain.click_response import Notice
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import HistoryMessage, IncomingMessage
+from askback.domain.open_ask_limits import Limits
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.card_recovery import CardRecovery

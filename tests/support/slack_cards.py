@@ -13,11 +13,12 @@ from slack_sdk.models.views import View
 
 from askback.domain.actions import Action, Choose, GoTo, Operation, Review, Select, Submit, SubmitText
 from askback.domain.apply_action import apply_action
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.card import Card, build_card
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, start_interview
+from askback.domain.who import Who
 from askback_sandbox.slack.blocks import check_message_blocks, check_options
 from askback_sandbox.slack.blocks import check_view as accept_view
 from askback_slack import limits

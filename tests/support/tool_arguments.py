@@ -10,11 +10,12 @@ from pydantic import JsonValue
 from askback.domain.actions import Action, Choose
 from askback.domain.approval import DENY, build_form
 from askback.domain.arguments import Arguments
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.card import Card, build_card
 from askback.domain.identity import Actor
 from askback.domain.interview import start_interview
 from askback.domain.voting import apply_vote
+from askback.domain.who import Who
 
 ASK = "a-request-for-approval"
 NOW = datetime(2026, 11, 24, 9, tzinfo=UTC)

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from askback.agent import approver_shortage
 from askback.domain import approval
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Policy, Reasons, Who
+from askback.domain.ask_policy import Approval, Policy, Reasons
 from askback.domain.conversation import Conversation
 from askback.domain.identity import Actor, deduplicate_accounts
 from askback.domain.turn import ApprovalContext, ToolCall
+from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.manager import build_ask, build_policy
 

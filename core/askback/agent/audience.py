@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.conversation import Conversation
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor
+from askback.domain.who import Who
 from askback.errors import ModelError
 from askback.internal.values import Value
 

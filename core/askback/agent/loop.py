@@ -13,8 +13,8 @@ import logging
 from collections.abc import Mapping
 from datetime import timedelta
 
-from askback.agent.anthropic_client import Client
 from askback.agent.cancellation import CancellableRunner
+from askback.agent.client_loader import Client
 from askback.agent.concurrency_slots import Slot
 from askback.agent.history_reader import fetch_thread_history
 from askback.agent.messages_api import ModelRequest, stream_response

@@ -20,7 +20,7 @@ from askback.observability import telemetry
 from askback.observability.telemetry import ModelCallSpan
 from askback.store.errors import StoreError
 
-# Importing it is the slowest part of a start (`askback.agent.anthropic_client`). A client exists only after the import.
+# Importing it is the slowest part of a start (`askback.agent.client_loader`). A client exists only after the import.
 if TYPE_CHECKING:
     import anthropic
     from anthropic import AsyncAnthropic

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from askback.agent.budget import CHARACTERS_PER_TOKEN
 
-# Importing it is the slowest part of a start (`askback.agent.anthropic_client`).
+# Importing it is the slowest part of a start (`askback.agent.client_loader`).
 if TYPE_CHECKING:
     from anthropic import APIRequest, AsyncAPIResponse, AsyncCallNext
 

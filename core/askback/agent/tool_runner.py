@@ -30,10 +30,10 @@ from askback.agent.tool_execution import (
     check_input_in_thread,
 )
 from askback.domain import approval
-from askback.domain.ask_policy import Who
 from askback.domain.conversation import Conversation
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, CallsToRun, ToolCall
+from askback.domain.who import Who
 from askback.store.store import Store
 from askback.user_tools import event_loops
 from askback.user_tools.decorator import ToolContext

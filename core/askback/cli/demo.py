@@ -16,7 +16,7 @@ from typing import Protocol, cast
 
 from rich.console import Console
 
-from askback.domain.ask_limits import Limits
+from askback.domain.open_ask_limits import Limits
 from askback.errors import OperatorError
 from askback.observability.logs import configure_logging
 from askback.ports.bot import Bot

@@ -13,10 +13,11 @@ from pydantic import JsonValue
 
 from askback.domain.actions import Action, Next
 from askback.domain.apply_action import apply_action
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.card import build_card
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, start_interview
+from askback.domain.who import Who
 from askback.errors import ModelError
 from askback.ports.bot import Bot
 from askback.ports.installed_bots import get_bot

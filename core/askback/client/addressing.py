@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from askback.client.parameter_names import PYTHON, Terms
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.identity import Actor
+from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.ports.directory import ANYONE, Directory, Found, Named, normalize_name
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError

@@ -8,8 +8,9 @@ from askback.client.parameter_names import Terms
 from askback.client.request import Prepared
 from askback.client.summary import format_people, format_place
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Who
+from askback.domain.ask_policy import Approval
 from askback.domain.form import Form, Option
+from askback.domain.who import Who
 from askback.errors import CallerError
 
 OWN_KEY = "Give the new question another key. To wait for the earlier one, give only its key."

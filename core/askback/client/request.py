@@ -14,9 +14,10 @@ from askback.client.addressing import add_name_to_errors, build_who, check_possi
 from askback.client.parameter_names import PYTHON, Terms
 from askback.client.result import QUESTION_ID
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Reasons, Who
+from askback.domain.ask_policy import Approval, Reasons
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
+from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.values import Value
 from askback.ports.directory import Directory, Found, Named, normalize_name

@@ -23,10 +23,10 @@ from pydantic import JsonValue
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Who
 from askback.domain.identity import Actor
 from askback.domain.vote_summary import OPEN_TO
 from askback.domain.voting import VoteCount, count_votes
+from askback.domain.who import Who
 from askback.errors import OperatorError
 from askback.store.queries import asks, audit
 from askback.text.literal import fit_line

@@ -10,21 +10,19 @@ __all__ = [
     "Approval",
     "Denied",
     "Escalation",
-    "OpenTo",
     "PersonalReminder",
     "Policy",
     "Reasons",
-    "Who",
 ]
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import AwareDatetime, Field, model_validator
+from pydantic import AwareDatetime, Field
 
 from askback.domain.form import Form, Option
-from askback.domain.identity import Actor, Id, deduplicate_accounts
+from askback.domain.identity import Actor, is_account_among
+from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.values import PersonText, Value
 
@@ -33,8 +31,6 @@ Reasons = Literal["none", "no", "yes", "both"]
 
 LONGEST_WAIT = 10 * 366 * 86_400.0
 """Longest timeout, reminder or escalation delay, in seconds: ten years."""
-OpenTo = Literal["participants", "allowed"]
-"""Further people who may answer: everyone who has written in the thread, or everyone who may talk to the bot."""
 Denied = Literal["not_asked", "not_admitted", "not_taking_part", "own_request", "not_to_cancel", "unknown"]
 """The reason why a person may not act on an ask."""
 
@@ -49,82 +45,6 @@ OWN_CALL = (
     "“approval_own”."
 )
 """The denial about a tool call, which settings are about."""
-
-
-class Who(Value):
-    """The people who are asked: people by name, members of groups, or explicitly anyone."""
-
-    people: tuple[Actor, ...] = ()
-    groups: tuple[Id, ...] = ()
-    """Ids of user groups or roles."""
-    anyone: bool = False
-    # Excluded if None, because an older process rejects a field that it does not know.
-    open_to: OpenTo | None = Field(default=None, exclude_if=lambda value: value is None)
-    """Further people who may answer. The bot's access rules then apply to everyone, including `people`."""
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if not (self.people or self.groups or self.anyone or self.open_to):
-            raise ValueError("is empty: give people or groups, or set anyone=True to let everybody answer")
-        return self
-
-    @classmethod
-    def from_people(cls, *people: Actor) -> Self:
-        """Return a value with only these people."""
-        return cls(people=people)
-
-    def contains(self, actor: Actor, participants: Iterable[Actor] = (), *, admitted: bool = False) -> bool:
-        """Return True if this person is among them. A group counts only if `actor.groups` contains it.
-
-        `participants` are all who have written in the thread. `admitted` says that the access rules let this person
-        talk to the bot.
-        """
-        if self.anyone:
-            return True
-        if self.open_to is not None and not admitted:
-            return False
-        if self.open_to == "allowed" or (self.open_to == "participants" and _is_among(actor, tuple(participants))):
-            return True
-        return self.is_asked(actor)
-
-    def is_asked(self, actor: Actor) -> bool:
-        """Return True if this person is asked by name, through a group, or as anyone; `open_to` does not count."""
-        if self.anyone:
-            return True
-        if any(person.is_same_person(actor) for person in self.people):
-            return True
-        return bool(set(self.groups) & set(actor.groups))
-
-    @property
-    def distinct(self) -> tuple[Actor, ...]:
-        """The named people, each account once."""
-        return deduplicate_accounts(self.people)
-
-    def merge(self, others: Who) -> Who:
-        """Return these people and the others together."""
-        return Who(
-            people=(*self.people, *(person for person in others.people if not _is_among(person, self.people))),
-            groups=tuple(dict.fromkeys((*self.groups, *others.groups))),
-            anyone=self.anyone or others.anyone,
-            open_to=_get_wider(self.open_to, others.open_to),
-        )
-
-    def remove_accounts(self, people: tuple[Actor, ...]) -> Who | None:
-        """Return these without some accounts; groups stay whole. None if that leaves nothing."""
-        left = tuple(person for person in self.people if not _is_account_among(person, people))
-        if not (left or self.groups or self.anyone or self.open_to):
-            return None
-        return self.evolve(people=left)
-
-    def subtract(self, others: Who) -> Who | None:
-        """Return these without the people and groups that `others` names too. None if that leaves nothing."""
-        people = tuple(person for person in self.people if not _is_among(person, others.people))
-        groups = tuple(group for group in self.groups if group not in others.groups)
-        anyone = self.anyone and not others.anyone
-        open_to = None if self.open_to == others.open_to else self.open_to
-        if not (people or groups or anyone or open_to):
-            return None
-        return Who(people=people, groups=groups, anyone=anyone, open_to=open_to)
 
 
 class Approval(Value):
@@ -269,9 +189,7 @@ class Policy(Value):
         return self.who.remove_accounts(self.approval.requesters) or self.who
 
     def _is_own(self, actor: Actor) -> bool:
-        return (
-            self.approval is not None and not self.approval.own and _is_account_among(actor, self.approval.requesters)
-        )
+        return self.approval is not None and not self.approval.own and is_account_among(actor, self.approval.requesters)
 
     @property
     def everybody(self) -> Who:
@@ -379,18 +297,6 @@ class Policy(Value):
                 raise CallerError(
                     f"{number} people {what}, but only {count} are asked{own}: ask more, or lower the number."
                 )
-
-
-def _is_among(actor: Actor, people: tuple[Actor, ...]) -> bool:
-    return any(person.is_same_person(actor) for person in people)
-
-
-def _is_account_among(actor: Actor, people: tuple[Actor, ...]) -> bool:
-    return any(person.is_same_account(actor) for person in people)
-
-
-def _get_wider(one: OpenTo | None, other: OpenTo | None) -> OpenTo | None:
-    return "allowed" if "allowed" in (one, other) else one or other
 
 
 def _format_only(who: Who) -> str:

@@ -31,13 +31,14 @@ from typing import Final, Literal
 from pydantic import AwareDatetime
 
 from askback.domain.arguments import Arguments, parse_arguments
-from askback.domain.ask_policy import PersonalReminder, Policy, Who
+from askback.domain.ask_policy import PersonalReminder, Policy
 from askback.domain.form import Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview
 from askback.domain.outcome import OutcomeStatus
 from askback.domain.reserved_options import NO_ANSWER
 from askback.domain.voting import VoteCount, count_votes
+from askback.domain.who import Who
 from askback.internal.values import Value
 from askback.text.literal import fit_line, to_single_line
 

@@ -13,8 +13,8 @@ from typing import Final, Literal
 from pydantic import AwareDatetime, Field
 
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Who
 from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.who import Who
 from askback.internal.values import Value
 
 HandOverState = Literal["asked", "claimed", "acknowledged", "unknown"]

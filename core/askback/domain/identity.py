@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Actor", "Id", "MessageRef", "Place", "deduplicate_accounts"]
+__all__ = ["Actor", "Id", "MessageRef", "Place", "deduplicate_accounts", "is_account_among"]
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -97,3 +97,8 @@ def deduplicate_accounts(people: Iterable[Actor]) -> tuple[Actor, ...]:
     for person in people:
         found.setdefault((person.platform, person.id), person)
     return tuple(found.values())
+
+
+def is_account_among(actor: Actor, people: Iterable[Actor]) -> bool:
+    """Return True if one of these people acts with the same account."""
+    return any(person.is_same_account(actor) for person in people)

@@ -20,8 +20,8 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from askback.domain.ask_policy import Who
 from askback.domain.identity import Actor, MessageRef
+from askback.domain.who import Who
 from askback.internal.values import Value
 
 OFFER = "offer:"

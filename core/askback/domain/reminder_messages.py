@@ -7,10 +7,11 @@ __all__ = ["ASKED_FOR", "ESCALATED", "REMINDED", "build_personal_reminder", "bui
 from collections.abc import Mapping
 
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import PersonalReminder, Policy, Who
+from askback.domain.ask_policy import PersonalReminder, Policy
 from askback.domain.identity import Actor
 from askback.domain.outgoing_message import REMINDER, OutgoingMessage
 from askback.domain.voting import find_missing_voters, list_done
+from askback.domain.who import Who
 from askback.text.literal import quote_line
 
 CALLED = 10

@@ -28,10 +28,10 @@ __all__ = [
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
-from askback.domain.ask_policy import OpenTo, Who
 from askback.domain.card import LONGEST_NAMED, Card
 from askback.domain.identity import Actor
 from askback.domain.voting import VoteCount
+from askback.domain.who import OpenTo, Who
 from askback.text.literal import quote_line
 
 Verdict = Literal["approved", "refused", "decided"]

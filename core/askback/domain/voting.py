@@ -10,11 +10,12 @@ __all__ = ["ReasonRequired", "VoteCount", "apply_vote", "count_votes", "find_mis
 
 from askback.domain.actions import Action, Cancel, Choose, ShowDetails, UndoVote
 from askback.domain.apply_action import REASON_RULES, Closed, NotPossible, Stale, is_click_recorded, record_click
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle
 from askback.domain.outcome import Answer, Choice, Outcome, Vote
+from askback.domain.who import Who
 from askback.internal.values import Value
 from askback.text.literal import to_literal
 

@@ -23,10 +23,10 @@ from pydantic import JsonValue
 
 from askback.client.session import AskSession
 from askback.domain.ask import Ask
-from askback.domain.ask_limits import AGENT_PACE
 from askback.domain.ask_policy import Policy
 from askback.domain.form import Form
 from askback.domain.identity import Place
+from askback.domain.open_ask_limits import AGENT_PACE
 from askback.doors.results import CallKind
 from askback.doors.shared_session import SharedSession
 from askback.errors import AskbackError, OperatorError

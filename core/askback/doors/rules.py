@@ -21,8 +21,9 @@ from askback.client.addressing import (
 )
 from askback.client.parameter_names import SHELL
 from askback.domain.approval import APPROVE, DENY
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.identity import Actor
+from askback.domain.who import Who
 from askback.errors import CallerError, OperatorError
 from askback.manager import build_policy
 from askback.ports.bot import Bot

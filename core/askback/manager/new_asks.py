@@ -9,10 +9,11 @@ from datetime import timedelta
 from operator import itemgetter
 
 from askback.domain.ask import Ask, check_key, create_ask_id
-from askback.domain.ask_policy import LONGEST_WAIT, Approval, Escalation, Policy, Who
+from askback.domain.ask_policy import LONGEST_WAIT, Approval, Escalation, Policy
 from askback.domain.form import Form
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import start_interview
+from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
 from askback.observability import telemetry

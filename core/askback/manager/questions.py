@@ -13,14 +13,15 @@ from enum import Enum, auto
 from askback.domain import late_answers as late
 from askback.domain.actions import Action, Cancel, OpenDecline
 from askback.domain.ask import Ask
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Approval, Who
+from askback.domain.ask_policy import Approval
 from askback.domain.click_response import Notice, Response
 from askback.domain.decision import decide
 from askback.domain.form import Form
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle
+from askback.domain.open_ask_limits import Limits
 from askback.domain.outcome import Outcome
+from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback.manager.access_control import AccessControl
 from askback.manager.callers import Callers

@@ -14,15 +14,15 @@ from datetime import timedelta
 from functools import partial
 from typing import cast
 
-from askback.agent.anthropic_client import ModelClient, require_agent
 from askback.agent.budget import Budget
+from askback.agent.client_loader import ModelClient, require_agent
 from askback.agent.loop import Agent
 from askback.agent.settings import AgentSettings
 from askback.agent.tool_runner import ToolRunner
-from askback.domain.ask_limits import Limits
 from askback.domain.conversation import RECENT, RecentConversation, StopDenial
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import IncomingMessage, MessageResult
+from askback.domain.open_ask_limits import Limits
 from askback.domain.outgoing_message import OfferChoice, OfferResult
 from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.card_replies import CardTextAnswers

@@ -7,7 +7,7 @@ __all__ = ["serve"]
 import logging
 from collections.abc import Sequence
 
-from askback.agent.anthropic_client import require_agent
+from askback.agent.client_loader import require_agent
 from askback.errors import OperatorError
 from askback.observability.logs import configure_logging
 from askback.ports.bot import Bot

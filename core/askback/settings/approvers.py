@@ -12,8 +12,8 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from askback.domain.ask_policy import Who
 from askback.domain.identity import Actor
+from askback.domain.who import Who
 
 _PERSON: Final = re.compile(r"[UW][A-Z0-9]{2,}|[0-9]{5,20}")
 _GROUP: Final = re.compile(r"S[A-Z0-9]{2,}|@&[0-9]{5,20}")

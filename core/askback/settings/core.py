@@ -15,8 +15,8 @@ from askback.agent.audience import ANSWERER_KINDS, Answerers
 from askback.agent.budget import MAX_ROUNDS
 from askback.agent.compaction import COMPACT_AT, LEAST
 from askback.agent.prompt import SYSTEM_PROMPT
-from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import LONGEST_WAIT, Reasons
+from askback.domain.open_ask_limits import Limits
 from askback.errors import OperatorError
 from askback.inbound.answer_parser import TypedReplies
 from askback.ports.installed_bots import list_bot_names

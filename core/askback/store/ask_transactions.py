@@ -14,9 +14,9 @@ from sqlalchemy import Connection
 
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
-from askback.domain.ask_limits import Limits
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import IncomingMessage
+from askback.domain.open_ask_limits import Limits
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.errors import CallerError
 from askback.internal.clock import from_micros

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
-from askback.domain.ask_limits import Limits
 from askback.domain.conversation import Conversation
 from askback.domain.identity import Actor, MessageRef, deduplicate_accounts
 from askback.domain.incoming_message import HistoryMessage
+from askback.domain.open_ask_limits import Limits
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, Message, Turn, TurnEnd, TurnInput, get_text
 from askback.internal.clock import from_micros

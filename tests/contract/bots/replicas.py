@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from askback.domain.ask_limits import Limits
+from askback.domain.open_ask_limits import Limits
 from askback_sandbox.discord.guild import Guild
 from askback_sandbox.services import Services
 from askback_sandbox.slack.http import SlackHttp

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.domain.ask_policy import Who
+from askback.domain.who import Who
 from askback.errors import OperatorError
 from askback.settings.loader import load
 from askback_discord.settings import DiscordSettings

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import OWN_REQUEST, Approval, Who
+from askback.domain.ask_policy import OWN_REQUEST, Approval
 from askback.domain.card import EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW
 from askback.domain.decision import NOT_TO_CANCEL
 from askback.domain.form import Form
+from askback.domain.who import Who
 from askback.internal import clock
 from askback.manager.denials import UNREAD_GROUPS
 from askback_sandbox.model.script import turn

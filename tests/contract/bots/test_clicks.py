@@ -14,8 +14,8 @@ from typing import Literal
 import pytest
 from sqlalchemy import Connection
 
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
+from askback.domain.who import Who
 from askback.manager.denials import DenialThrottle
 from askback.store import transactions
 from askback.store.queries import audit

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from askback.domain.ask_policy import Approval, Who
+from askback.domain.ask_policy import Approval
 from askback.domain.card import EVERYTHING
 from askback.domain.form import Form
+from askback.domain.who import Who
 from askback_discord.clicks import NOT_WHOLE
 from askback_discord.details_modal import FILE
 from askback_sandbox.discord.clicks import Delivery

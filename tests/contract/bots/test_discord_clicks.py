@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from askback.domain.ask_policy import Who
 from askback.domain.card import SHOW_QUESTION
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Place
+from askback.domain.who import Who
 from askback_discord.clicks import TAKEN
 from askback_discord.interaction_response import LATER, MESSAGE, MODAL, UPDATE
 from askback_sandbox.discord import limits as discord_limits

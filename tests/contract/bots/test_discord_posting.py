@@ -14,11 +14,11 @@ import aiohttp
 import pytest
 
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Who
 from askback.domain.card import SHOW_QUESTION
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import MessageRef
 from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.who import Who
 from askback.ports.platform import Messages
 from askback_discord import limits
 from askback_discord.posting import DiscordPlatform

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from askback.cli.admin.cancel import cancel_from_outside
-from askback.domain.ask_policy import Who
+from askback.domain.who import Who
 from askback.manager import QuestionManager
 from askback.runtime.wakeup import wake_worker
 from askback.store.external_access import find_worker_pid

@@ -14,7 +14,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from askback.domain.ask_limits import Limits
+from askback.domain.open_ask_limits import Limits
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from askback_sandbox.slack.http import JSON, SlackHttp

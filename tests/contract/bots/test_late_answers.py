@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.domain.ask_policy import Who
+from askback.domain.who import Who
 from askback.internal import clock
 from askback_sandbox.model.script import turn
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from askback.agent.thread_history import MAX_MESSAGES
-from askback.domain.ask_policy import Who
+from askback.domain.who import Who
 from askback_sandbox.discord.values import Intent, Permission
 from askback_sandbox.model.script import turn
 

@@ -13,9 +13,9 @@ from aiohttp import web
 
 from askback.agent.turn_end import MAX_FAILED_TURNS, MAX_PAUSES
 from askback.domain.actions import Cancel, Choose
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Question
+from askback.domain.open_ask_limits import Limits
+from askback.domain.who import Who
 from askback.ports.platform import DeliveryError
 from askback_sandbox.model.script import Fault, ToolCall, Turn, call, turn
 from askback_sandbox.services import Services

@@ -9,13 +9,13 @@ import pytest
 
 from askback.agent.budget import Budget
 from askback.domain.actions import Choose
-from askback.domain.ask_policy import Who
 from askback.domain.bot_access import Access
 from askback.domain.form import Form, Question
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import EditedMessage, HistoryMessage, IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Message, ToolCall, TurnEnd
+from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback.manager import build_ask, build_policy
 from askback_sandbox.model.script import Fault, turn

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Connection, Executable, update
 
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Question
 from askback.domain.identity import Actor, Place
+from askback.domain.who import Who
 from askback.internal.clock import to_micros, utc_now
 from askback.manager import build_ask, build_policy
 from askback.store.database import Database

@@ -13,11 +13,11 @@ from sqlalchemy import Connection, text
 
 from askback.domain.actions import Choose
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Who
 from askback.domain.bot_access import Access
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.incoming_message import DeletedMessages, EditedMessage, IncomingMessage, MessageResult
+from askback.domain.who import Who
 from askback.inbound.card_recovery import CardRecovery
 from askback.internal.clock import utc_now
 from askback.ports.platform import Messages

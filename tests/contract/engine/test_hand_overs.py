@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.hand_over import CallId
+from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback.store.database import Database
 from askback.store.external_access import open_for_writing

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Question
 from askback.domain.schedule import NOT_POSTED
+from askback.domain.who import Who
 from askback.manager.new_asks import build_ask, build_policy
 from askback.runtime.delivery import Delivery
 from askback.store.queries import outbox_leases

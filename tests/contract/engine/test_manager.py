@@ -13,13 +13,13 @@ import pytest
 
 from askback.domain.actions import Cancel, Choose, OpenTextField, Select, Submit, SubmitText
 from askback.domain.ask import Ask
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Who
 from askback.domain.bot_access import Access
 from askback.domain.click_response import AskText, FieldErrors, Notice, Redraw
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.open_ask_limits import Limits
 from askback.domain.outcome import Outcome
+from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
 from askback.store.errors import StoreBusy

@@ -14,12 +14,13 @@ from sqlalchemy import select, update
 
 from askback.domain.actions import Action, Cancel, Choose, Decline, OpenDecline, Remind, ShowDetails, SubmitText
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import OWN_REQUEST, Approval, Policy, Who
+from askback.domain.ask_policy import OWN_REQUEST, Approval, Policy
 from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Redraw
 from askback.domain.decision import NOT_TO_CANCEL
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import MessageRef
 from askback.domain.outcome import Outcome
+from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
 from askback.manager import build_ask, build_policy

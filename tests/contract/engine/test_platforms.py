@@ -11,9 +11,9 @@ import pytest
 
 from askback.domain.actions import Choose
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
+from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.manager import build_ask, build_policy, questions
 from askback.runtime import maintenance

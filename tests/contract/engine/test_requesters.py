@@ -14,13 +14,14 @@ from askback.agent.approver_shortage import find_shortage as shortage_of
 from askback.domain import approval
 from askback.domain.actions import Back, Choose, Submit, SubmitText
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Escalation, Policy, Who
+from askback.domain.ask_policy import Approval, Escalation, Policy
 from askback.domain.form import Form, Option, Question
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor
 from askback.domain.interview import settle, start_interview
 from askback.domain.outcome import Answer, Choice, Outcome, Vote
 from askback.domain.requesters import PastCall, ReadMessage, find_authors, find_requesters
+from askback.domain.who import Who
 from askback.manager import build_ask, build_policy
 from askback.store.queries import asks, transcript
 from askback.store.schema import transcript as transcript_table

@@ -22,10 +22,10 @@ from askback.agent.approvals import ApprovalRules
 from askback.domain import approval
 from askback.domain.actions import Cancel, Choose, Decline, SubmitText
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Who
 from askback.domain.click_response import Notice
 from askback.domain.identity import Actor
 from askback.domain.incoming_message import HistoryMessage, IncomingMessage
+from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback_sandbox.model.request import ReceivedRequest
 from askback_sandbox.model.script import Turn, call, turn

@@ -10,9 +10,10 @@ from askback import tool
 from askback.agent.approvals import ApprovalRules
 from askback.domain.actions import SubmitText
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import OWN_CALL, Who
+from askback.domain.ask_policy import OWN_CALL
 from askback.domain.click_response import Notice
 from askback.domain.identity import Actor
+from askback.domain.who import Who
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from support.approvals import APPROVE, CID, DENY, TEAM, Deploying, to, told

@@ -13,8 +13,8 @@ import pytest
 from opentelemetry.trace import StatusCode
 
 from askback.domain.actions import Choose
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
+from askback.domain.who import Who
 from askback.observability import telemetry
 from askback.store.errors import StoreUnavailable
 from askback_sandbox.model.script import Fault, turn

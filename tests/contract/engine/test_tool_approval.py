@@ -9,8 +9,8 @@ import pytest
 
 from askback.agent.approvals import ApprovalRules
 from askback.domain.actions import Cancel, Choose
-from askback.domain.ask_policy import Who
 from askback.domain.click_response import AskText, Notice
+from askback.domain.who import Who
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from support.approvals import (

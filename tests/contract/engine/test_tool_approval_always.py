@@ -8,8 +8,8 @@ import pytest
 
 from askback import tool
 from askback.agent.approvals import ApprovalRules
-from askback.domain.ask_policy import Who
 from askback.domain.click_response import Notice
+from askback.domain.who import Who
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
 from support.approvals import (

@@ -13,8 +13,8 @@ from sqlalchemy import update
 from askback import tool
 from askback.domain.actions import Choose
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Who
 from askback.domain.turn import Call, NextStep
+from askback.domain.who import Who
 from askback.store.database import Database
 from askback.store.queries import approvals
 from askback.store.schema import calls

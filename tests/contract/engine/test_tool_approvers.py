@@ -14,10 +14,11 @@ from askback import tool
 from askback.agent import tool_runner
 from askback.agent.approvals import ApprovalRules
 from askback.domain import approval
-from askback.domain.ask_policy import OWN_CALL, Who
+from askback.domain.ask_policy import OWN_CALL
 from askback.domain.click_response import Notice
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
+from askback.domain.who import Who
 from askback.ports.membership import Resolved
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services

@@ -10,8 +10,7 @@ from pydantic import JsonValue
 
 from askback.domain.actions import Action, Choose
 from askback.domain.ask import Ask, create_ask_id
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.conversation import Conversation
 from askback.domain.decision import decide
 from askback.domain.identity import Actor, MessageRef, Place
@@ -23,8 +22,10 @@ from askback.domain.incoming_message import (
     IncomingMessage,
 )
 from askback.domain.interview import start_interview
+from askback.domain.open_ask_limits import Limits
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, Message, ToolCall, Turn, TurnEnd, TurnInput
+from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback.store.errors import TurnTakenOver
 from askback.store.queries.outbox_leases import LEASE_SECONDS

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import text
 
 from askback.domain.actions import Choose
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.who import Who
 from askback.internal.clock import now
 from askback.store.errors import StoreError
 from askback_sandbox.model.script import turn

@@ -15,12 +15,12 @@ from sqlalchemy import Connection, func, select, update
 from askback.agent.concurrency_slots import Slot
 from askback.domain.actions import Action, Choose, Select
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.incoming_message import IncomingMessage
 from askback.domain.outcome import Outcome
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Message
+from askback.domain.who import Who
 from askback.internal.clock import to_micros, utc_now
 from askback.manager import build_ask, build_policy
 from askback.ports.platform import DeliveryError, RetryableError

@@ -10,14 +10,15 @@ from sqlalchemy import func, select, text, update
 
 from askback.domain.actions import Action, Choose
 from askback.domain.ask import Ask, create_ask_id
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.click_response import Notice
 from askback.domain.decision import decide
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.interview import start_interview
+from askback.domain.open_ask_limits import Limits
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import ToolCall, TurnEnd
+from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback.store.schema import asks, calls, conversations, inbox, outbox, transcript
 from askback.store.store import Store

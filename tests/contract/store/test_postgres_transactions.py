@@ -13,9 +13,10 @@ import pytest
 from sqlalchemy import Connection, func, insert, select, text, update
 
 from askback.domain.ask import Ask, create_ask_id
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.interview import start_interview
+from askback.domain.open_ask_limits import Limits
+from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback.store.errors import StoreBusy, StoreUnavailable
 from askback.store.postgres.connection import ReconnectingConnection

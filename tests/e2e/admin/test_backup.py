@@ -21,9 +21,9 @@ from typer.testing import CliRunner, Result
 
 from askback.cli.main import app
 from askback.domain.actions import Choose
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
+from askback.domain.open_ask_limits import Limits
+from askback.domain.who import Who
 from askback.errors import AskbackError
 from askback.store.errors import StoreBusy
 from askback.store.migrate import NEWEST

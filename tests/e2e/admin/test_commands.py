@@ -19,10 +19,11 @@ from askback.cli.admin.post import post
 from askback.cli.main import app
 from askback.domain.actions import Action, Cancel, Choose, Decline, Remind, Submit, SubmitText
 from askback.domain.ask import Ask
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Approval, Escalation, Policy, Who
+from askback.domain.ask_policy import Approval, Escalation, Policy
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.open_ask_limits import Limits
+from askback.domain.who import Who
 from askback.errors import AskbackError
 from askback.internal.clock import utc_now
 from askback.manager import QuestionManager, build_ask, build_policy

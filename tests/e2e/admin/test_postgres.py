@@ -19,10 +19,10 @@ from typer.testing import CliRunner, Result
 
 from askback.cli.main import app
 from askback.domain.ask import Ask
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place
+from askback.domain.open_ask_limits import Limits
+from askback.domain.who import Who
 from askback.errors import AskbackError
 from askback.manager import build_ask, build_policy
 from askback.store.postgres.address import PostgresAddress

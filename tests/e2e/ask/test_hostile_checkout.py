@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from askback.domain.ask import Ask
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Approval, Who
+from askback.domain.ask_policy import Approval
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle, start_interview
+from askback.domain.open_ask_limits import Limits
 from askback.domain.outcome import Answer, Choice, Outcome
+from askback.domain.who import Who
 from askback.manager import QuestionManager, build_ask, build_policy
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from askback.domain.ask_limits import Limits
+from askback.domain.open_ask_limits import Limits
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import open_host
 from askback.tools import TOOLS

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from askback.domain.approval import DENY, build_form
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Approval, Who
+from askback.domain.ask_policy import Approval
 from askback.domain.card import EVERYTHING
 from askback.domain.form import Form
 from askback.domain.identity import Actor, Place
+from askback.domain.open_ask_limits import Limits
+from askback.domain.who import Who
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import open_host
 from askback_sandbox.services import Services

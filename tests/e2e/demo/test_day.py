@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from askback.domain.ask_limits import Limits
+from askback.domain.open_ask_limits import Limits
 from askback.internal.clock import utc_now
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import open_host

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from askback.domain.ask_limits import Limits
+from askback.domain.open_ask_limits import Limits
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import open_host
 from askback_sandbox.services import Services

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from askback.cli.doctor.examination import examine
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place
+from askback.domain.who import Who
 from askback.errors import InvalidValue, OperatorError
 from askback.manager import QuestionManager, build_ask, build_policy
 from askback.ports.findings import Finding

@@ -17,10 +17,10 @@ from typing import Any
 
 from askback.domain.actions import Choose
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Who
 from askback.domain.click_response import Notice
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import MessageRef, Place
+from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal import clock
 from askback.store.errors import StoreError

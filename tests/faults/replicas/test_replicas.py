@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from askback.domain.ask import Ask, create_ask_id
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Form, Option, Question
 from askback.domain.interview import start_interview
+from askback.domain.open_ask_limits import Limits
+from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback.store.store import Store
 from askback_sandbox.model.script import Fault, turn

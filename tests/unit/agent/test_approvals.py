@@ -10,13 +10,14 @@ import pytest
 from askback.agent.approvals import ApprovalRules, list_standing_approvers, request_approval
 from askback.domain import approval
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.conversation import Conversation
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle, start_interview
 from askback.domain.outcome import Answer, Choice, Outcome, Vote
 from askback.domain.turn import ApprovalContext, ToolCall
+from askback.domain.who import Who
 from askback.errors import CallerError
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

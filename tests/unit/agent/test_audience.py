@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.agent.audience import Answerers, find_people, resolve_addressees
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.conversation import Conversation
 from askback.domain.identity import Actor, Place
+from askback.domain.who import Who
 from askback.errors import InvalidValue, ModelError
 
 PLACE = Place(platform="local", tenant="T1", channel="C1", thread="1")

@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start_interview
 from askback.domain.outcome import Outcome
+from askback.domain.who import Who
 from askback.errors import ModelError
 from askback.text.literal import replace_controls, to_literal
 from askback.tools import TOOLS

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from askback.domain.actions import Action, Cancel, Choose
 from askback.domain.apply_action import REASON_RULES
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.card import WITHDRAW
 from askback.domain.click_response import Details
 from askback.domain.form import Option
@@ -21,6 +21,7 @@ from askback.domain.outcome import Outcome
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.text_field import build_vote_field
 from askback.domain.voting import apply_vote
+from askback.domain.who import Who
 from askback.text.literal import replace_controls
 from askback_discord import bot_sentences, control_ids, limits, render, text_modal
 from askback_discord.details_modal import FILE, build_notice

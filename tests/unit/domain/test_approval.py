@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from askback.domain.approval import ALWAYS, APPROVE, DENY, SHOWN, build_form, compute_digest, describe_unapproved
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Question
 from askback.domain.identity import Actor
 from askback.domain.outcome import Answer, Choice, Outcome, Vote
+from askback.domain.who import Who
 from askback.errors import CallerError
 
 ADA = Actor(platform="board", id="U1", name="Ada")

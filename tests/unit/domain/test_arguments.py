@@ -24,10 +24,11 @@ from askback.domain.arguments import (
     Arguments,
     parse_arguments,
 )
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.card import Card, build_card
 from askback.domain.form import Form, Option, Question
 from askback.domain.interview import start_interview
+from askback.domain.who import Who
 from support.cases import ANN, BEN, HOSTILE
 from support.tool_arguments import ARGUMENTS, HOSTILE_TEXT
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askback.domain.ask_limits import Limits
 from askback.domain.ask_policy import (
     LONGEST_WAIT,
     NOT_ADMITTED,
@@ -20,12 +19,12 @@ from askback.domain.ask_policy import (
     Approval,
     Denied,
     Escalation,
-    OpenTo,
     Policy,
-    Who,
 )
 from askback.domain.form import Form
 from askback.domain.identity import Actor
+from askback.domain.open_ask_limits import Limits
+from askback.domain.who import OpenTo, Who
 from askback.errors import CallerError, InvalidValue
 from support.cases import ANN, BEN, NOON, form, question
 

@@ -22,13 +22,14 @@ from askback.domain.actions import (
 )
 from askback.domain.apply_action import apply_action
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Redraw, Response
 from askback.domain.decision import NOT_TO_CANCEL, UNKNOWN
 from askback.domain.form import TextRules
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import settle, start_interview
 from askback.domain.text_field import build_reason_field, build_text_field, build_vote_field
+from askback.domain.who import Who
 from support.cases import ANN, BEN, NOON, ended, form, question
 
 CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")

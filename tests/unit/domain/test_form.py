@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from askback.domain.actions import Action, Choose, Decline, OpenTextField, Select, SubmitText
-from askback.domain.ask_limits import Limits
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.form import Condition, Form, Option, Question, TextRules
 from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.open_ask_limits import Limits
 from askback.domain.outcome import Answer, Choice, Outcome
+from askback.domain.who import Who
 from askback.errors import AskbackError, CallerError, InvalidValue
 from askback.internal.values import Value
 from support.cases import ANN, HOSTILE, NOON, form, question

@@ -10,7 +10,7 @@ import pytest
 
 from askback.domain.actions import Action, Cancel, Decline, OpenDecline, Operation, Remind
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, PersonalReminder, Policy, Who
+from askback.domain.ask_policy import Approval, PersonalReminder, Policy
 from askback.domain.click_response import AskText, Notice, Redraw, Response
 from askback.domain.decision import decide
 from askback.domain.identity import Actor, MessageRef, Place
@@ -25,6 +25,7 @@ from askback.domain.not_now import (
 )
 from askback.domain.outcome import Outcome
 from askback.domain.schedule import apply_due
+from askback.domain.who import Who
 from support.cases import ANN, BEN, NOON, form, question
 
 CARD = MessageRef(channel="C1", id="1")

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from askback.domain.actions import Action, Back, Choose, Next, Operation, Review, Select, SubmitText
 from askback.domain.apply_action import apply_action
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Escalation, Policy, Who
+from askback.domain.ask_policy import Approval, Escalation, Policy
 from askback.domain.form import Form
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import settle, start_interview
 from askback.domain.outcome import Choice, Outcome, Vote
 from askback.domain.schedule import apply_due, find_groups_to_resolve
+from askback.domain.who import Who
 from askback.errors import PersonError
 from askback.tools import TOOLS
 from support.cases import ANN, BEN, HOSTILE, NOON, ended, form, question

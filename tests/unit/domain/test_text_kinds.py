@@ -9,12 +9,13 @@ import pytest
 
 from askback.domain.actions import Action, Next, Review, Select, Submit
 from askback.domain.apply_action import Incomplete, apply_action
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.card import build_card
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import start_interview
 from askback.domain.text_rules import TextRules
+from askback.domain.who import Who
 from askback.errors import InvalidValue
 from askback.inbound.answer_parser import parse_answer
 from askback.internal.clock import utc_now

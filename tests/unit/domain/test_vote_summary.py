@@ -9,13 +9,14 @@ import pytest
 
 from askback.domain import vote_summary
 from askback.domain.actions import Action, Choose
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.card import Card, build_card
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start_interview
 from askback.domain.outcome import Outcome
 from askback.domain.voting import VoteCount, apply_vote
+from askback.domain.who import Who
 
 NOW = datetime(2026, 11, 20, 15, 2, tzinfo=UTC)
 PEOPLE = tuple(Actor(platform="slack", id=f"U{n}", name=f"p{n}") for n in range(4))

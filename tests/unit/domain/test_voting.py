@@ -25,11 +25,12 @@ from askback.domain.actions import (
     UndoVote,
 )
 from askback.domain.apply_action import REASON_RULES, Closed, NotPossible, Stale
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, start_interview
 from askback.domain.outcome import Outcome
 from askback.domain.voting import ReasonRequired, apply_vote, count_votes
+from askback.domain.who import Who
 from askback.errors import PersonError
 from support.cases import ANN, BEN, HOSTILE, NOON, form, question
 

@@ -9,10 +9,11 @@ from typing import Any, get_args
 import pytest
 
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle, start_interview
 from askback.domain.outcome import Answer, Choice, Outcome, OutcomeStatus, Vote
+from askback.domain.who import Who
 from askback.doors.call_question import CallQuestion, Unanswered
 from askback.doors.interrupts import PendingInterrupt, read_interrupt
 from askback.errors import CallerError

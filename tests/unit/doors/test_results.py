@@ -10,12 +10,13 @@ import pytest
 
 from askback.domain.approval import build_form, compute_digest
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Form
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import settle, start_interview
 from askback.domain.outcome import Answer, Choice, Outcome, Vote
 from askback.domain.schedule import apply_due
+from askback.domain.who import Who
 from askback.doors import permission
 from askback.doors.results import describe_open, to_result
 from askback.doors.tool_inputs import AskInput, PermitInput, build_question, check_secrets, parse_input, repair_texts

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from askback.domain.actions import Choose, Decline, Next, Operation, Select, Submit, SubmitText
 from askback.domain.apply_action import apply_action
 from askback.domain.ask import Ask, create_ask_id
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.form import Form, Option, Question, TextRules
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import IncomingMessage
 from askback.domain.interview import Interview, start_interview
 from askback.domain.outgoing_message import OfferChoice
+from askback.domain.who import Who
 from askback.errors import PersonError
 from askback.inbound import answer_parser
 from askback.inbound.text_answers import classify_text, decide_offer

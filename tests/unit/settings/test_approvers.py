@@ -11,8 +11,8 @@ import pytest
 
 from askback import tool
 from askback.agent.approvals import ApprovalRules
-from askback.domain.ask_policy import Who
 from askback.domain.identity import Actor
+from askback.domain.who import Who
 from askback.errors import OperatorError
 from askback.settings.core import Settings
 from askback.settings.loader import load

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from askback.domain.ask_policy import Who
 from askback.domain.identity import MessageRef
+from askback.domain.who import Who
 from askback_slack.click_payloads import read_click
 from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, read_actor
 from askback_slack.message_events import read_deletion, read_edit, read_message

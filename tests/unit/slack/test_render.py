@@ -12,11 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
-from askback.domain.ask_policy import Policy, Who
+from askback.domain.ask_policy import Policy
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start_interview
 from askback.domain.outcome import Outcome
+from askback.domain.who import Who
 from askback.errors import ModelError
 from askback.tools import TOOLS
 from askback_slack import control_ids, limits, render

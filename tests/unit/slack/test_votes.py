@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from askback.domain.actions import Action, Choose
 from askback.domain.apply_action import REASON_RULES
-from askback.domain.ask_policy import Approval, Policy, Who
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.card import EVERYTHING, WITHDRAW, Card
 from askback.domain.click_response import Details
 from askback.domain.form import Option
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview
 from askback.domain.voting import apply_vote
+from askback.domain.who import Who
 from askback_slack import control_ids, details_modal, render, text_modal
 from support.slack_cards import (
     ADA,

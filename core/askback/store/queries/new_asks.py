@@ -9,7 +9,7 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
-from askback.domain.ask_limits import Limits
+from askback.domain.open_ask_limits import Limits
 from askback.errors import CallerError
 from askback.internal.clock import from_micros, utc_now
 from askback.store.database_clock import read_now

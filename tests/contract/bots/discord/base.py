@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from askback.domain.ask_limits import Limits
+from askback.domain.open_ask_limits import Limits
 from askback.runtime.app import Host
 from askback_sandbox.discord.values import Done, Member, Post
 from askback_sandbox.discord.values import Place as Room

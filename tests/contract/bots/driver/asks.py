@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.outcome import Outcome
+from askback.domain.who import Who
 from askback_sandbox.model.script import ToolCall, call
 
 from .desk import Desk

@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol
 
 import pytest
 
-from askback.domain.ask_limits import Limits
 from askback.domain.identity import Actor, Place
+from askback.domain.open_ask_limits import Limits
 from askback.runtime.app import Host
 from askback_sandbox.model.model import Model
 

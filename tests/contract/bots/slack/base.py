@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from askback.domain.ask_limits import Limits
+from askback.domain.open_ask_limits import Limits
 from askback.runtime.app import Host
 from askback_sandbox.json_values import JsonObject
 from askback_sandbox.model.model import Model
