@@ -34,8 +34,8 @@ TOGETHER = (
 )
 """Cases that share a fixture which takes half a minute and every processor; two of these must never run at once."""
 
-SITE = "tests/e2e/demo/test_site.py::"
-"""Cases that share the built site, so one process builds it for all of them."""
+SHARED = ("tests/e2e/demo/test_site.py::", "tests/contract/bots/test_rolling_upgrade.py::")
+"""Modules whose cases share something that takes long to build, so one process runs all of them."""
 
 # The examples are the same each time, at any speed of the machine, so that a result depends only on the code. `pytest
 # --hypothesis-profile explore` tries new examples. `unshrunk` is for runs that only ask if a test fails.
@@ -73,8 +73,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
     class OneByOne(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            if nodeid.startswith(SITE):
-                return SITE
+            if shared := next((module for module in SHARED if nodeid.startswith(module)), None):
+                return shared
             return "together" if nodeid.startswith(TOGETHER) else nodeid
 
     return OneByOne(config, log)
