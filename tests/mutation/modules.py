@@ -45,7 +45,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "contract/engine/test_tool_approval_always.py",
     ),
     "askback.agent.approver_shortage": ("contract/engine/test_requesters.py",),
-    "askback.agent.names": ("contract/engine/test_names.py",),
+    "askback.agent.display_names": ("contract/engine/test_names.py",),
     "askback.text.bodies": ("contract/engine/test_names.py",),
     "askback.agent.budget": ("unit/agent/test_budget.py",),
     "askback.agent.concurrency_slots": ("unit/agent/test_concurrency_slots.py",),

@@ -32,7 +32,7 @@ from askback.domain.open_ask_limits import Limits
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.card_recovery import CardRecovery
-from askback.inbound.edits import EditRouter
+from askback.inbound.message_edits import EditRouter
 from askback.inbound.message_router import MessageRouter
 from askback.internal.clock import utc_now
 from askback.manager import QuestionManager

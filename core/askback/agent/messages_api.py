@@ -12,8 +12,8 @@ from pydantic import Field, JsonValue
 
 from askback.agent.budget import CHARACTERS_PER_TOKEN
 from askback.agent.compaction import BETA, build_context_management, count_characters, is_wanted
-from askback.agent.meter import TokenMeter
 from askback.agent.model_response import ResponseAccumulator
+from askback.agent.token_meter import TokenMeter
 from askback.domain.turn import get_text
 from askback.internal.values import Value
 from askback.observability import telemetry

@@ -9,7 +9,7 @@ import secrets
 
 from askback.agent.budget import Budget, Grant
 from askback.agent.messages_api import ModelRequest
-from askback.agent.meter import TokenMeter
+from askback.agent.token_meter import TokenMeter
 from askback.domain.turn import TokenUsage
 from askback.store.errors import StoreError
 from askback.store.store import Store

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from askback.agent.approvals import ApprovalRules, request_approval
 from askback.agent.audience import Addressees
-from askback.agent.names import NameFormatter
+from askback.agent.display_names import NameFormatter
 from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation

@@ -25,8 +25,8 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from askback.agent.display_names import NameFormatter
 from askback.agent.messages_api import ModelResponse
-from askback.agent.names import NameFormatter
 from askback.agent.thread_history import ThreadHistory
 from askback.domain.conversation import StopRecord, UnshownText
 from askback.domain.incoming_message import HistoryMessage, InboxMessage

@@ -6,7 +6,7 @@ __all__ = ["build_omission_notice", "compose_message"]
 
 from pydantic import JsonValue
 
-from askback.agent.names import NameFormatter
+from askback.agent.display_names import NameFormatter
 from askback.agent.thread_history import ThreadHistory
 from askback.agent.tool_calls import ToolCallHandler
 from askback.agent.transcript import render_history, render_message, render_stop_note, render_unshown_note

@@ -19,7 +19,7 @@ from askback.settings.config_option import Config, report_unread
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from askback.cli.server_asking import ServerAsking
+    from askback.cli.server_ask import ServerAsk
     from askback.client.progress_output import TerminalProgress
     from askback.client.result import AskOutcome
     from askback.domain.form import Form
@@ -151,7 +151,7 @@ def ask(
 
     Trusts only the environment, the settings file (--config or ASKBACK_CONFIG; by default the one in your configuration folder), and the database that these name (by default the one in your state folder). It reads nothing in the working directory: no askback.toml, askback.db, .env or module.
     """  # noqa: E501 - typer keeps line breaks
-    from askback.cli.server_asking import ServerAsking, build_question, read_server, refuse_options
+    from askback.cli.server_ask import ServerAsk, build_question, read_server, refuse_options
     from askback.client.api import ask_async
     from askback.client.progress_output import TerminalProgress
     from askback.observability.logs import configure_logging
@@ -189,7 +189,7 @@ def ask(
                 details=None if details is None else _read_details(details),
                 wait=wait,
             )
-            through = ServerAsking(read_server(server, token_file, settings), asked, key, _write_line)
+            through = ServerAsk(read_server(server, token_file, settings), asked, key, _write_line)
             raise typer.Exit(run_to_end(_report_outcome(through.ask(), through), terminated_code=TERMINATED))
         if token_file is not None:
             raise CallerError("--token-file needs --server URL: add it, or leave --token-file out.")
@@ -221,9 +221,7 @@ def ask(
     raise typer.Exit(code)
 
 
-async def _report_outcome(
-    asking: Coroutine[object, object, AskOutcome], progress: TerminalProgress | ServerAsking
-) -> int:
+async def _report_outcome(asking: Coroutine[object, object, AskOutcome], progress: TerminalProgress | ServerAsk) -> int:
     import asyncio
 
     from askback.client.result import exit_code, format_sentence

@@ -22,7 +22,7 @@ from askback.cli.init.cli import commands as setting_up
 from askback.cli.mcp import commands as serving_mcp
 from askback.cli.serve import commands as serving_http
 from askback.errors import AskbackError, CallerError, OperatorError
-from askback.internal.collector import pause_collector
+from askback.internal.garbage_collector import pause_collector
 from askback.ports.installed_bots import list_bot_names
 from askback.runtime.process import end_quietly_on_interrupt, run_to_end
 from askback.settings.config_option import Config, report_unread

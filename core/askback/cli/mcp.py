@@ -178,7 +178,7 @@ async def _serve(
     from askback.doors.caller_asks import CallerAsks
     from askback.doors.door import Door
     from askback.doors.mcp_door import McpDoor
-    from askback.internal.collector import resume_collector
+    from askback.internal.garbage_collector import resume_collector
     from askback.store.url import parse_database_url
 
     asks = CallerAsks(settings, parse_database_url(settings.database_url), "mcp")

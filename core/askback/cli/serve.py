@@ -80,7 +80,7 @@ async def _serve(settings: Settings, address: Address, file: Path) -> int:
     from askback.doors.caller_asks import CallerAsks
     from askback.doors.caller_file import CallerFile
     from askback.doors.http_server import serve
-    from askback.internal.collector import resume_collector
+    from askback.internal.garbage_collector import resume_collector
     from askback.store.url import parse_database_url
 
     callers = CallerFile(file, settings.approvals)

@@ -26,11 +26,11 @@ from askback.domain.open_ask_limits import Limits
 from askback.domain.outgoing_message import OfferChoice, OfferResult
 from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.card_replies import CardTextAnswers
-from askback.inbound.edits import EditRouter
+from askback.inbound.message_edits import EditRouter
 from askback.inbound.message_router import NOT_HERE, MessageRouter
 from askback.inbound.text_answers import UNKNOWN
 from askback.internal.clock import utc_now
-from askback.internal.collector import resume_collector
+from askback.internal.garbage_collector import resume_collector
 from askback.manager import QuestionManager
 from askback.network.http_server import serve_http as serving
 from askback.observability import telemetry

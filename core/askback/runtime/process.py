@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from types import FrameType
 
 from askback.errors import AskbackError
-from askback.internal.collector import resume_collector
+from askback.internal.garbage_collector import resume_collector
 
 LOADED_SECONDS = 10.0
 """Seconds after which the garbage collector resumes in a command that loads nothing."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from askback.agent.approvals import ApprovalRules
-from askback.agent.names import NameFormatter
+from askback.agent.display_names import NameFormatter
 from askback.domain.actions import Decline
 from askback.domain.identity import Actor
 from askback.text.bodies import indent_body

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from askback.agent.budget import MAX_ROUNDS, MIN_OUTPUT_TOKENS, Budget, Grant
 from askback.agent.messages_api import ModelRequest, stream_response
-from askback.agent.meter import TokenMeter
+from askback.agent.token_meter import TokenMeter
 from askback.domain.turn import TokenUsage
 from askback.errors import InvalidValue
 

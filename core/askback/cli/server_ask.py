@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ServerAsking", "build_question", "read_server", "refuse_options"]
+__all__ = ["ServerAsk", "build_question", "read_server", "refuse_options"]
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -92,7 +92,7 @@ def build_question(
     )
 
 
-class ServerAsking:
+class ServerAsk:
     """One question to a server, with reports for a person at a terminal."""
 
     def __init__(self, server: Server, question: ServerQuestion, key: str | None, write: Callable[[str], None]) -> None:
