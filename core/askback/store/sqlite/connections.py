@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-__all__ = ["GuardedConnection", "checkpoint", "create_file_engine", "get_raw", "reset_transaction", "roll_back"]
+__all__ = [
+    "GuardedConnection",
+    "checkpoint",
+    "create_file_engine",
+    "get_raw",
+    "prepare_writer",
+    "reset_transaction",
+    "roll_back",
+]
 
 import contextlib
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.pool import NullPool
+
+from askback.errors import OperatorError
 
 
 class GuardedConnection(sqlite3.Connection):
@@ -40,6 +51,38 @@ def get_raw(connection: Connection) -> GuardedConnection:
     raw = connection.connection.driver_connection
     assert isinstance(raw, GuardedConnection)
     return raw
+
+
+def prepare_writer(
+    raw: GuardedConnection,
+    connection: Connection,
+    prepare: Callable[[Connection], None],
+    *,
+    path: Path,
+    lock_seconds: float,
+) -> None:
+    """Set up the connection that writes, and run `prepare` in a transaction.
+
+    Raises `OperatorError` if the file system does not support SQLite's write-ahead log.
+    """
+    raw.execute(f"PRAGMA busy_timeout = {round(lock_seconds * 1000)}")
+    mode = raw.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise OperatorError(
+            f"The database {path} does not support SQLite's write-ahead log (it stays in mode {mode}): "
+            "set ASKBACK_DATABASE_URL to a file on a local disk."
+        )
+    raw.execute("PRAGMA synchronous = FULL")
+    raw.execute("PRAGMA temp_store = MEMORY")
+    raw.execute("BEGIN IMMEDIATE")
+    try:
+        prepare(connection)
+        raw.execute("COMMIT")
+    except BaseException:
+        roll_back(raw)
+        raise
+    # Set this only after `prepare`, because migrations copy tables. Inside a transaction, it has no effect.
+    raw.execute("PRAGMA foreign_keys = ON")
 
 
 def reset_transaction(connection: Connection) -> None:

@@ -44,6 +44,7 @@ from askback.store.sqlite.connections import (
     checkpoint,
     create_file_engine,
     get_raw,
+    prepare_writer,
     reset_transaction,
     roll_back,
 )
@@ -188,7 +189,7 @@ class SqliteDatabase:
         try:
             with engine.connect() as connection:
                 raw = get_raw(connection)
-                self._prepare(raw, connection, prepare)
+                prepare_writer(raw, connection, prepare, path=self.path, lock_seconds=self._lock_seconds)
                 opened()
                 while job := self._writes.get():
                     if self._run_batch(raw, connection, job):
@@ -197,26 +198,6 @@ class SqliteDatabase:
         finally:
             self._reject_rest(self._writes)
             engine.dispose()
-
-    def _prepare(self, raw: GuardedConnection, connection: Connection, prepare: Callable[[Connection], None]) -> None:
-        raw.execute(f"PRAGMA busy_timeout = {round(self._lock_seconds * 1000)}")
-        mode = raw.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        if mode != "wal":
-            raise OperatorError(
-                f"The database {self.path} does not support SQLite's write-ahead log (it stays in mode {mode}): "
-                "set ASKBACK_DATABASE_URL to a file on a local disk."
-            )
-        raw.execute("PRAGMA synchronous = FULL")
-        raw.execute("PRAGMA temp_store = MEMORY")
-        raw.execute("BEGIN IMMEDIATE")
-        try:
-            prepare(connection)
-            raw.execute("COMMIT")
-        except BaseException:
-            roll_back(raw)
-            raise
-        # Set this only after `prepare`, because migrations copy tables. Inside a transaction, it has no effect.
-        raw.execute("PRAGMA foreign_keys = ON")
 
     def _run_batch(self, raw: GuardedConnection, connection: Connection, first: AnyJob) -> bool:
         """Commit one batch, which begins with `first`. Return True if the queue has ended."""
