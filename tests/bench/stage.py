@@ -217,7 +217,7 @@ class SlackStage(Stage):
         settled = self.workspace.messages[card.channel, card.ts]
         last = next(reversed(self.workspace.messages.values()))
         said = last.bot and last.root == card.root and not last.streaming and last.ts != card.ts
-        return said and not slack_controls([*settled.blocks])
+        return said and _button(slack_controls([*settled.blocks])) is None
 
     def said_at(self) -> float:
         for done in reversed(self.workspace.log):
@@ -274,7 +274,7 @@ class DiscordStage(Stage):
         settled = self.guild.posts[card.id]
         last = next(reversed(self.guild.posts.values()))
         said = last.author == self.guild.bot.id and last.channel == card.channel and last.content == self.model.thanks
-        return said and not discord_controls(settled.components)
+        return said and _button(discord_controls(settled.components)) is None
 
     def said_at(self) -> float:
         for done in reversed(self.guild.log):

@@ -45,6 +45,11 @@ def test_a_benchmark_prints_lines_of_json_with_all_that_a_figure_needs(tmp_path:
     assert "journal mode wal, synchronous full" in bench("--table", str(kept))
 
 
+def test_a_bot_is_measured_from_the_click_to_the_settled_card(tmp_path: Path) -> None:
+    lines = bench("--quick", "--only", "prose", "--folder", str(tmp_path))
+    assert {json.loads(line)["bench"] for line in lines.splitlines()} == {"prose"}
+
+
 def rounds(**medians: tuple[float, ...]) -> list[str]:
     """Return the output of each round: a line for each figure, with its median in that round."""
     units = {"rate": "per s"}
