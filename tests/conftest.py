@@ -28,14 +28,16 @@ compiled_statements.share()
 
 LAUNCHER_FOLDER = pytest.StashKey[TemporaryDirectory[str]]()
 
-TOGETHER = (
-    "tests/e2e/demo/test_demo.py::test_an_unseen_scenario_plays",
-    "tests/e2e/demo/test_demo.py::test_what_goes_wrong_between_bot_and_services_ends_it_with_1",
+GROUPS: tuple[tuple[str, ...], ...] = (
+    # Two of these must never run at once: their fixture takes half a minute, and every processor.
+    (
+        "tests/e2e/demo/test_demo.py::test_an_unseen_scenario_plays",
+        "tests/e2e/demo/test_demo.py::test_what_goes_wrong_between_bot_and_services_ends_it_with_1",
+    ),
+    ("tests/e2e/demo/test_site.py::",),  # the built site
+    ("tests/contract/bots/test_rolling_upgrade.py::",),  # the compiled code of the last release
 )
-"""Cases that share a fixture which takes half a minute and every processor; two of these must never run at once."""
-
-SHARED = ("tests/e2e/demo/test_site.py::", "tests/contract/bots/test_rolling_upgrade.py::")
-"""Modules whose cases share something that takes long to build, so one process runs all of them."""
+"""Beginnings of the ids of cases that one process runs, because they share something that takes long to build."""
 
 # The examples are the same each time, at any speed of the machine, so that a result depends only on the code. `pytest
 # --hypothesis-profile explore` tries new examples. `unshrunk` is for runs that only ask if a test fails.
@@ -55,7 +57,8 @@ settings.load_profile("askback")
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[XSpec]) -> None:
     """Fork the test processes from one that has imported the tests: each would take ten seconds to import them."""
-    folder = Path(config.stash.setdefault(LAUNCHER_FOLDER, TemporaryDirectory()).name)
+    config.stash[LAUNCHER_FOLDER] = TemporaryDirectory()
+    folder = Path(config.stash[LAUNCHER_FOLDER].name)
     for spec in specs:
         if spec.popen and not spec.python:
             spec.python = xdist_worker.build_command(folder / "launcher", config.args)
@@ -73,9 +76,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
     class OneByOne(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            if shared := next((module for module in SHARED if nodeid.startswith(module)), None):
-                return shared
-            return "together" if nodeid.startswith(TOGETHER) else nodeid
+            return next((group[0] for group in GROUPS if nodeid.startswith(group)), nodeid)
 
     return OneByOne(config, log)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.group import GroupMembers
-from askback.domain.identity import Actor, deduplicate_accounts
+from askback.domain.identity import Actor, deduplicate_accounts, is_account_among
 from askback.internal.values import Value
 
 NAMED = 5
@@ -93,7 +93,7 @@ def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, GroupMem
     left = len(_exclude_accounts(known, requesters)) + unnamed
     for needed, verb in ((approval.quorum, "agree"), (approval.refusals, "refuse")):
         if needed > left:
-            concerned = tuple(one for one in requesters if any(one.is_same_account(person) for person in known))
+            concerned = tuple(one for one in requesters if is_account_among(one, known))
             others = tuple(one for one in concerned if not one.is_same_account(starter))
             afresh = len(_exclude_accounts(known, _exclude_accounts(requesters, others))) + unnamed
             return Shortage(
@@ -113,7 +113,7 @@ def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, GroupMem
 
 
 def _exclude_accounts(people: tuple[Actor, ...], others: tuple[Actor, ...]) -> tuple[Actor, ...]:
-    return tuple(person for person in people if not any(person.is_same_account(other) for other in others))
+    return tuple(person for person in people if not is_account_among(person, others))
 
 
 def _format_names(people: tuple[Actor, ...]) -> str:

@@ -9,7 +9,7 @@ from askback.domain.actions import Action, Cancel, OpenDecline, OpenTextField, R
 from askback.domain.apply_action import Closed, apply_action
 from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Redraw, Response
-from askback.domain.identity import Actor, MessageRef
+from askback.domain.identity import Actor, MessageRef, is_person_among
 from askback.domain.not_now import add_reminder
 from askback.domain.question_text import describe_questions
 from askback.domain.text_field import build_reason_field, build_text_field, build_vote_field
@@ -27,7 +27,9 @@ UNKNOWN = (
 def decide(
     ask: Ask | None, action: Action, *, is_admitted: AdmissionCheck, ends_any: bool = False
 ) -> tuple[Ask | None, Response]:
-    """Return the ask to store and the response to the person. The ask is None if it is unknown or the action rejected.
+    """Return the ask to store and the response to the person.
+
+    The ask is None if it is unknown, or if the action is rejected.
 
     No I/O; runs inside the commit, on the newest state. `is_admitted` returns True for people who may talk to the bot.
     `ends_any` is True for an administrator. Administrators and requesters may cancel without being asked.
@@ -107,7 +109,7 @@ def _has_compact_card(ask: Ask) -> bool:
 def _is_asker(ask: Ask, actor: Actor) -> bool:
     approval = ask.policy.approval
     askers = (*(() if ask.asked_by is None else (ask.asked_by,)), *(() if approval is None else approval.requesters))
-    return any(one.is_same_person(actor) for one in askers)
+    return is_person_among(actor, askers)
 
 
 def _build_details(ask: Ask, actor: Actor, is_admitted: AdmissionCheck) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Actor", "Id", "MessageRef", "Place", "deduplicate_accounts", "is_account_among"]
+__all__ = ["Actor", "Id", "MessageRef", "Place", "deduplicate_accounts", "is_account_among", "is_person_among"]
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -102,3 +102,8 @@ def deduplicate_accounts(people: Iterable[Actor]) -> tuple[Actor, ...]:
 def is_account_among(actor: Actor, people: Iterable[Actor]) -> bool:
     """Return True if one of these people acts with the same account."""
     return any(person.is_same_account(actor) for person in people)
+
+
+def is_person_among(actor: Actor, people: Iterable[Actor]) -> bool:
+    """Return True if one of these is the same person, whatever workspace they appear with."""
+    return any(person.is_same_person(actor) for person in people)

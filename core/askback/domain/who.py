@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from askback.domain.identity import Actor, Id, deduplicate_accounts, is_account_among
+from askback.domain.identity import Actor, Id, deduplicate_accounts, is_account_among, is_person_among
 from askback.internal.values import Value
 
 OpenTo = Literal["participants", "allowed"]
@@ -48,7 +48,7 @@ class Who(Value):
             return True
         if self.open_to is not None and not admitted:
             return False
-        if self.open_to == "allowed" or (self.open_to == "participants" and _is_among(actor, tuple(participants))):
+        if self.open_to == "allowed" or (self.open_to == "participants" and is_person_among(actor, participants)):
             return True
         return self.is_asked(actor)
 
@@ -56,7 +56,7 @@ class Who(Value):
         """Return True if this person is asked by name, through a group, or as anyone; `open_to` does not count."""
         if self.anyone:
             return True
-        if any(person.is_same_person(actor) for person in self.people):
+        if is_person_among(actor, self.people):
             return True
         return bool(set(self.groups) & set(actor.groups))
 
@@ -68,7 +68,7 @@ class Who(Value):
     def merge(self, others: Who) -> Who:
         """Return these people and the others together."""
         return Who(
-            people=(*self.people, *(person for person in others.people if not _is_among(person, self.people))),
+            people=(*self.people, *(person for person in others.people if not is_person_among(person, self.people))),
             groups=tuple(dict.fromkeys((*self.groups, *others.groups))),
             anyone=self.anyone or others.anyone,
             open_to=_get_wider(self.open_to, others.open_to),
@@ -83,17 +83,13 @@ class Who(Value):
 
     def subtract(self, others: Who) -> Who | None:
         """Return these without the people and groups that `others` names too. None if that leaves nothing."""
-        people = tuple(person for person in self.people if not _is_among(person, others.people))
+        people = tuple(person for person in self.people if not is_person_among(person, others.people))
         groups = tuple(group for group in self.groups if group not in others.groups)
         anyone = self.anyone and not others.anyone
         open_to = None if self.open_to == others.open_to else self.open_to
         if not (people or groups or anyone or open_to):
             return None
         return Who(people=people, groups=groups, anyone=anyone, open_to=open_to)
-
-
-def _is_among(actor: Actor, people: tuple[Actor, ...]) -> bool:
-    return any(person.is_same_person(actor) for person in people)
 
 
 def _get_wider(one: OpenTo | None, other: OpenTo | None) -> OpenTo | None:

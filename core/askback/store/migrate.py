@@ -61,15 +61,16 @@ def prepare(connection: Connection) -> None:
 
 def _create(connection: Connection) -> None:
     """Create the newest tables in an empty database. This needs no migration, and so no alembic."""
-    for statement in _compile_schema(connection.dialect):
+    for statement in _compile_schema(type(connection.dialect)):
         connection.exec_driver_sql(statement)
     connection.execute(insert(_versions).values(version_num=NEWEST))
     log.info("Created a new database, version %s.", NEWEST, extra={"action": "database_migrated", "to_version": NEWEST})
 
 
 @cache
-def _compile_schema(dialect: Dialect) -> tuple[str, ...]:
+def _compile_schema(kind: type[Dialect]) -> tuple[str, ...]:
     """Return the statements that create the newest tables. Compiling them takes longer than running them."""
+    dialect = kind()
     statements: list[str] = []
     for table in (*metadata.sorted_tables, _versions):
         indexes = sorted(table.indexes, key=lambda index: str(index.name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from askback.domain.actions import SubmitText
 from askback.domain.text_field import TextField, build_text_field
 from askback.domain.text_rules import TextRules
-from askback_slack import limits, text_modal
+from askback.internal.clock import utc_now
+from askback_slack import limits, not_now_modal, text_modal
 from support.forms import build_field
 from support.slack_cards import ASK, accepted_view, do, interview, options, question, strings
 
@@ -74,6 +76,14 @@ def test_what_it_belongs_to_is_read_back(reference: text_modal.FieldRef) -> None
     view = text_modal.build_view(FIELD, reference)
     assert text_modal.parse_ref(view) == reference
     assert limits.count_utf16_units(str(view["private_metadata"])) < limits.PRIVATE_METADATA
+
+
+def test_processes_of_earlier_releases_read_it_and_are_read() -> None:
+    written = str(text_modal.build_view(FIELD, REF)["private_metadata"])
+    assert (json.loads(written)["turn"], "step" in written) == (REF.step, False)
+    later = str(not_now_modal.build_view(FIELD, REF, utc_now())["private_metadata"])
+    assert json.loads(later) == json.loads(written)
+    assert text_modal.parse_ref({"private_metadata": written}) == REF
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,8 @@ class PostgresDatabase:
 
         Raises the errors of `work`. Otherwise this raises a `StoreError`:
 
-        - `StoreUnavailable`: the server rejected, or cannot be reached. `in_doubt` is True only if the connection was
-          lost during the COMMIT.
+        - `StoreUnavailable`: the server rejected the transaction, or cannot be reached. `in_doubt` is True only if the
+          connection was lost during the COMMIT.
         - `StoreBusy`: the commit took longer than `within` seconds. `in_doubt` is False if the COMMIT had not begun,
           and then it never will.
 
@@ -291,7 +291,7 @@ class PostgresDatabase:
         return True
 
     def _log_failure(self, error: BaseException) -> None:
-        """Log that the database rejected. Repeated rejections are logged as one outage."""
+        """Log that the database rejected a transaction. Repeated rejections are logged as one outage."""
         if not isinstance(to_store_error(error), StoreBusy):
             self._outage.record_failure(format_reason(error))
             return

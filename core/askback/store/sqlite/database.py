@@ -108,8 +108,8 @@ class SqliteDatabase:
 
         Errors of `work` are raised here, and `work` changed nothing then. Otherwise this raises a `StoreError`:
 
-        - `StoreUnavailable`: the database rejected. `in_doubt` is True only if the COMMIT ended with an I/O error.
-          Readers see it as rolled back, but a crash before the next commit might apply it.
+        - `StoreUnavailable`: the database rejected the work. `in_doubt` is True only if the COMMIT ended with an I/O
+          error. Readers see it as rolled back, but a crash before the next commit might apply it.
         - `StoreBusy`: the commit took longer than `within` seconds. `in_doubt` is False if the COMMIT had not begun,
           and then it never will for this work. A waiting work is dropped. If it had run already, its batch is rolled
           back and the others run again. `in_doubt` is True if the disk was processing the COMMIT. It may still succeed,
