@@ -23,6 +23,8 @@ OPTIONS = tuple(
     for word in ("Green", "Blue", "Yellow", "Red")
 )
 FORM = Form(questions=(Question(id="colour", prompt="Which colour shall it have?", header="Colour", options=OPTIONS),))
+MESSAGE = MessageRef(channel="C0LOCAL", id="0.0")
+"""The message of each card. The answers click it, as people click the message that they see."""
 CHUNK = 500
 
 
@@ -36,7 +38,7 @@ def ask_in(thread: str) -> Ask:
         interview=start_interview(FORM),
         created_at=moment,
         post_after=moment,
-        messages=(MessageRef(channel="C0LOCAL", id=thread),),
+        messages=(MESSAGE,),
         drawn_revision=0,
     )
 
@@ -71,5 +73,5 @@ def answer(ask_id: str) -> Action:
         at=utc_now(),
         step=0,
         operation=Choose(index=0),
-        message=MessageRef(channel="C0LOCAL", id="0.0"),
+        message=MESSAGE,
     )

@@ -10,9 +10,10 @@ __all__ = ["CHANNEL", "LISTENING", "LISTENING_BESIDE", "Signal", "send_signal"]
 
 from typing import Literal
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, Text, bindparam, func, select
 
 from askback.internal.values import Value
+from askback.store.statement import Statement
 
 CHANNEL = "askback"
 LISTENING = f"LISTEN {CHANNEL}"
@@ -41,10 +42,10 @@ class Signal(Value):
                 return cls(kind="look")
 
 
-_TELL = select(func.pg_notify(CHANNEL, bindparam("said")))
+_TELL = Statement(select(func.pg_notify(CHANNEL, bindparam("said"), type_=Text())))
 
 
 def send_signal(connection: Connection, signal: Signal) -> None:
     """Signal the other processes once this transaction is committed."""
     if connection.dialect.name == "postgresql":
-        connection.execute(_TELL, {"said": signal.encode()})
+        _TELL.defer(connection, said=signal.encode())

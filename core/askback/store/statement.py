@@ -1,45 +1,67 @@
 """Compiled statements for the queries of each click and each turn.
 
-They are written with SQLAlchemy, once for both databases. On SQLite, they bypass SQLAlchemy at run time, because its
-overhead is several times the work of SQLite itself.
+They are written with SQLAlchemy, once for both databases. At run time they go straight to the driver, because
+SQLAlchemy's overhead is several times the work of the database itself.
 """
 
 from __future__ import annotations
 
 __all__ = ["Row", "Statement"]
 
-import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
-from sqlalchemy import Boolean, Connection, Delete, Insert, Integer, Select, Text, Update
+from sqlalchemy import Boolean, Connection, Delete, Dialect, Insert, Integer, Select, Text, Update
 from sqlalchemy.exc import DBAPIError
 
+AnyStatement: TypeAlias = Select[Any] | Insert | Update | Delete
 Row: TypeAlias = Mapping[str, Any]
 """A row as a mapping of column names to values."""
 
 
-class Statement:
-    """A statement that is compiled once per set of parameter names. Its columns are texts, integers and booleans."""
+class _Cursor(Protocol):
+    """The part of a driver's cursor that is the same in sqlite3 and psycopg."""
 
-    def __init__(self, made: Select[Any] | Insert | Update | Delete) -> None:
+    @property
+    def description(self) -> Sequence[Sequence[Any]] | None: ...
+    @property
+    def rowcount(self) -> int: ...
+    def fetchall(self) -> list[Any]: ...
+
+
+class _Driver(Protocol):
+    """The part of a driver's connection that is the same in sqlite3 and psycopg."""
+
+    def execute(self, query: str, params: Any, /) -> _Cursor: ...
+    def defer(self, query: str, parameters: Any, /) -> None: ...
+
+
+class Statement:
+    """A statement that is compiled once per database and set of parameter names.
+
+    Its columns are texts, integers and booleans.
+    """
+
+    def __init__(self, made: AnyStatement) -> None:
         columns = list(made.selected_columns) if isinstance(made, Select) else []
         strange = [column.name for column in columns if not isinstance(column.type, Integer | Text | Boolean)]
         if strange:
             raise TypeError(f"A Statement cannot convert the columns {', '.join(strange)}: run it through SQLAlchemy.")
         self._flags = [column.name for column in columns if isinstance(column.type, Boolean)]
         self._made = made
-        self._compiled: dict[tuple[str, ...], tuple[str, tuple[str, ...], dict[str, Any]]] = {}
+        self._compiled: dict[tuple[str, ...], _Compiled] = {}
 
     def fetch_rows(self, connection: Connection, **parameters: object) -> Sequence[Row]:
         """Run the statement and return the rows that it selects."""
-        raw = connection.connection.driver_connection
-        if not isinstance(raw, sqlite3.Connection):
-            found = connection.execute(self._made, parameters).mappings()
-            return [{str(name): value for name, value in row.items()} for row in found]
-        cursor = self._run(connection, raw, parameters)
-        names = [column[0] for column in cursor.description]
-        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        compiled = self._compile(connection, parameters)
+        cursor = compiled.execute(connection, parameters)
+        found = cursor.fetchall()
+        if not found:
+            return []
+        if compiled.names is None:
+            compiled.names = [column[0] for column in cursor.description or ()]
+        names = compiled.names
+        rows = [dict(zip(names, row, strict=True)) for row in found]
         for row in rows:
             for name in self._flags:
                 row[name] = None if row[name] is None else bool(row[name])
@@ -47,20 +69,58 @@ class Statement:
 
     def change(self, connection: Connection, **parameters: object) -> int:
         """Run the statement and return the number of rows that it changed."""
-        raw = connection.connection.driver_connection
-        if not isinstance(raw, sqlite3.Connection):
-            return connection.execute(self._made, parameters).rowcount
-        return self._run(connection, raw, parameters).rowcount
+        return self._compile(connection, parameters).execute(connection, parameters).rowcount
 
-    def _run(self, connection: Connection, raw: sqlite3.Connection, parameters: dict[str, object]) -> sqlite3.Cursor:
-        keys = tuple(parameters)
-        if keys not in self._compiled:
-            made = self._made.compile(dialect=connection.dialect, column_keys=keys)
-            self._compiled[keys] = str(made), tuple(made.positiontup or ()), dict(made.params)
-        text, order, constants = self._compiled[keys]
-        given = constants | parameters
+    def defer(self, connection: Connection, **parameters: object) -> None:
+        """Run the statement before the next one of this transaction, or before its commit.
+
+        An error is raised there at the latest. PostgreSQL then gets several writes in one round trip.
+        """
+        self._compile(connection, parameters).defer(connection, parameters)
+
+    def _compile(self, connection: Connection, parameters: dict[str, object]) -> _Compiled:
+        keys = (connection.dialect.name, *parameters)
+        compiled = self._compiled.get(keys)
+        if compiled is None:
+            compiled = self._compiled[keys] = _Compiled(self._made, connection.dialect, tuple(parameters))
+        return compiled
+
+
+class _Compiled:
+    """A statement as SQL of one database, with the values that are part of it."""
+
+    def __init__(self, made: AnyStatement, dialect: Dialect, keys: tuple[str, ...]) -> None:
+        compiled = made.compile(dialect=dialect, column_keys=keys)
+        self.text = str(compiled)
+        self.error: type[Exception] = dialect.loaded_dbapi.Error
+        """The base class of the driver's errors."""
+        self.names: list[str] | None = None
+        """The names of the columns. None until rows were read."""
+        self._constants = dict(compiled.params)
+        self._order = compiled.positiontup
+        """The names of the parameters in their order. None if the driver takes them by name."""
+
+    def execute(self, connection: Connection, parameters: dict[str, object]) -> _Cursor:
         try:
-            return raw.execute(text, [given[name] for name in order])
-        except sqlite3.Error as error:
-            # Raise what SQLAlchemy would raise.
-            raise DBAPIError.instance(text, None, error, sqlite3.Error, hide_parameters=True) from error
+            return _get_driver(connection).execute(self.text, self._bind(parameters))
+        except self.error as error:
+            raise self._to_sqlalchemy(error) from error
+
+    def defer(self, connection: Connection, parameters: dict[str, object]) -> None:
+        try:
+            _get_driver(connection).defer(self.text, self._bind(parameters))
+        except self.error as error:
+            raise self._to_sqlalchemy(error) from error
+
+    def _bind(self, parameters: dict[str, object]) -> list[object] | dict[str, object]:
+        """Return the parameters as the driver takes them."""
+        given = self._constants | parameters
+        return given if self._order is None else [given[name] for name in self._order]
+
+    def _to_sqlalchemy(self, error: Exception) -> BaseException:
+        """Return the error that SQLAlchemy would raise."""
+        return DBAPIError.instance(self.text, None, error, self.error, hide_parameters=True)
+
+
+def _get_driver(connection: Connection) -> _Driver:
+    return cast(_Driver, connection.connection.driver_connection)

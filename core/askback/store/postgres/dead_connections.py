@@ -41,7 +41,9 @@ PULSE_SECONDS = 2.0
 _WHO = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 _WORKS = (
     "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND backend_start = %s "
-    "AND coalesce(state, '') NOT IN ('idle', 'idle in transaction', 'idle in transaction (aborted)')"
+    "AND coalesce(state, '') NOT IN ('idle', 'idle in transaction', 'idle in transaction (aborted)') "
+    # In the middle of a pipeline, a session that waits for its client counts as active.
+    "AND wait_event IS DISTINCT FROM 'ClientRead'"
 )
 
 

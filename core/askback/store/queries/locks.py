@@ -13,61 +13,70 @@ __all__ = ["lock_ask", "lock_conversation", "lock_key", "lock_offer", "lock_plac
 
 from collections.abc import Iterable
 
-from sqlalchemy import ColumnElement, Connection, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, Text, bindparam, func, select
 
 from askback.domain.identity import Place
 from askback.store.schema import asks, conversations, offers
+from askback.store.statement import Statement
 
 
-def _build_lock(place_key: ColumnElement[str]) -> ColumnElement[None]:
+def _build_lock(name: ColumnElement[str]) -> ColumnElement[str]:
+    return func.pg_advisory_xact_lock(func.hashtextextended(name, 0), type_=Text())
+
+
+def _build_place_lock(place_key: ColumnElement[str]) -> ColumnElement[str]:
     # The key of a closed conversation is the place's key with the conversation's id appended (`conversations.close`).
-    return func.pg_advisory_xact_lock(func.hashtextextended(func.split_part(place_key, "#", 1), 0))
+    return _build_lock(func.split_part(place_key, "#", 1))
 
 
 # Compiled once, since each click needs one of these.
-_LOCK = select(func.pg_advisory_xact_lock(func.hashtextextended(bindparam("name"), 0)))
-_LOCK_ASK = select(_build_lock(asks.c.place_key)).where(asks.c.id == bindparam("of"))
-_LOCK_CONVERSATION = select(_build_lock(conversations.c.place_key)).where(conversations.c.id == bindparam("of"))
-_LOCK_OFFER = select(_build_lock(conversations.c.place_key)).where(
-    conversations.c.id == offers.c.conversation_id, offers.c.id == bindparam("of")
+_LOCK = Statement(select(_build_lock(bindparam("name"))))
+_LOCK_ASK = Statement(select(_build_place_lock(asks.c.place_key)).where(asks.c.id == bindparam("of")))
+_LOCK_CONVERSATION = Statement(
+    select(_build_place_lock(conversations.c.place_key)).where(conversations.c.id == bindparam("of"))
+)
+_LOCK_OFFER = Statement(
+    select(_build_place_lock(conversations.c.place_key)).where(
+        conversations.c.id == offers.c.conversation_id, offers.c.id == bindparam("of")
+    )
 )
 
 
 def lock_place(connection: Connection, place: Place) -> None:
     """Keep other transactions from deciding anything in this place until this one ends."""
     if _is_shared(connection):
-        connection.execute(_LOCK, {"name": place.key})
+        _LOCK.defer(connection, name=place.key)
 
 
 def lock_key(connection: Connection, key: str) -> None:
     """Keep other transactions from asking under this key until this one ends. Taken before the lock of a place."""
     if _is_shared(connection):
-        connection.execute(_LOCK, {"name": f"key {key}"})
+        _LOCK.defer(connection, name=f"key {key}")
 
 
 def lock_ask(connection: Connection, ask_id: str) -> None:
     """Take the lock of the ask's place."""
     if _is_shared(connection):
-        connection.execute(_LOCK_ASK, {"of": ask_id})
+        _LOCK_ASK.defer(connection, of=ask_id)
 
 
 def lock_conversation(connection: Connection, conversation_id: str) -> None:
     """Take the lock of the conversation's place."""
     if _is_shared(connection):
-        connection.execute(_LOCK_CONVERSATION, {"of": conversation_id})
+        _LOCK_CONVERSATION.defer(connection, of=conversation_id)
 
 
 def lock_offer(connection: Connection, offer_id: str) -> None:
     """Take the lock of the place of the conversation in which the offer was made."""
     if _is_shared(connection):
-        connection.execute(_LOCK_OFFER, {"of": offer_id})
+        _LOCK_OFFER.defer(connection, of=offer_id)
 
 
 def lock_places(connection: Connection, place_keys: Iterable[str]) -> None:
     """Take the locks of several places, in a fixed order."""
     if _is_shared(connection):
         for key in sorted({key.partition("#")[0] for key in place_keys}):
-            connection.execute(_LOCK, {"name": key})
+            _LOCK.defer(connection, name=key)
 
 
 def lock_usage(connection: Connection) -> None:
@@ -76,7 +85,7 @@ def lock_usage(connection: Connection) -> None:
     Take this after the lock of a place.
     """
     if _is_shared(connection):
-        connection.execute(_LOCK, {"name": "usage"})
+        _LOCK.defer(connection, name="usage")
 
 
 def _is_shared(connection: Connection) -> bool:

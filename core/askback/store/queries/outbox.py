@@ -28,13 +28,13 @@ from sqlalchemy import (
     bindparam,
     case,
     func,
-    insert,
     not_,
     or_,
     select,
     update,
 )
 from sqlalchemy import delete as delete_from
+from sqlalchemy.dialects.postgresql import insert
 
 from askback.domain.ask import Ask
 from askback.domain.outgoing_message import OutgoingMessage
@@ -58,23 +58,26 @@ _IS_HELD = and_(outbox.c.leased_until > NOW, outbox.c.leased_by.is_distinct_from
 """SQL condition that is true while another process delivers the row."""
 _IS_BEING_POSTED = and_(_IS_HELD, _UNPOSTED)
 """SQL condition that is true while another process may post the card. A second process would post it twice."""
-_UPDATE = Statement(
-    update(outbox)
-    .where(outbox.c.target == bindparam("of"))
-    .values(
-        revision=case((outbox.c.revision < _NEWER, _NEWER), else_=outbox.c.revision),
-        contested_until=case((and_(_IS_HELD, not_(_UNPOSTED)), outbox.c.leased_until), else_=outbox.c.contested_until),
-        leased_until=case((_IS_BEING_POSTED, outbox.c.leased_until), else_=LEASED_UNTIL),
-        leased_by=case((_IS_BEING_POSTED, outbox.c.leased_by), else_=HOLDER),
-        due_at=_DUE_AT,
-        noted_at=NOW,
-    )
-)
 _QUEUED_ROW = Statement(select(outbox.c.id).where(outbox.c.target == bindparam("of")))
 _TRIED: BindParameter[int] = bindparam("tried", type_=BigInteger())
-_INSERT = Statement(
-    insert(outbox).values(
-        leased_until=LEASED_UNTIL, leased_by=HOLDER, due_at=_DUE_AT, tried_at=NOW + _TRIED, noted_at=NOW
+_ROW = insert(outbox).values(
+    leased_until=LEASED_UNTIL, leased_by=HOLDER, due_at=_DUE_AT, tried_at=NOW + _TRIED, noted_at=NOW
+)
+_INSERT = Statement(_ROW)
+# SQLite has the same clause, and SQLAlchemy renders this one for both.
+_UPSERT_CARD = Statement(
+    _ROW.on_conflict_do_update(
+        index_elements=[outbox.c.target],
+        set_={
+            "revision": case((outbox.c.revision < _NEWER, _NEWER), else_=outbox.c.revision),
+            "contested_until": case(
+                (and_(_IS_HELD, not_(_UNPOSTED)), outbox.c.leased_until), else_=outbox.c.contested_until
+            ),
+            "leased_until": case((_IS_BEING_POSTED, outbox.c.leased_until), else_=LEASED_UNTIL),
+            "leased_by": case((_IS_BEING_POSTED, outbox.c.leased_by), else_=HOLDER),
+            "due_at": _DUE_AT,
+            "noted_at": NOW,
+        },
     )
 )
 _OWN_ID = select(outbox.c.id).where(outbox.c.target == bindparam("own")).scalar_subquery()
@@ -94,18 +97,18 @@ def enqueue_card(
     `lease` is the time during which no worker takes the row, because the caller draws the card itself. If the card
     stands nowhere and another process may be posting it, that process keeps its lease and draws it once more.
     """
-    target, revision, when = f"ask:{ask.id}", ask.interview.revision, _to_times(connection, not_before, lease)
-    if _UPDATE.change(connection, of=target, newer=revision, unposted=not ask.messages, **when) == 0:
-        _INSERT.change(
-            connection,
-            target=target,
-            kind="card",
-            conversation_id=ask.conversation_id,
-            ask_id=ask.id,
-            revision=revision,
-            tried=None,
-            **when,
-        )
+    _UPSERT_CARD.defer(
+        connection,
+        target=f"ask:{ask.id}",
+        kind="card",
+        conversation_id=ask.conversation_id,
+        ask_id=ask.id,
+        revision=ask.interview.revision,
+        newer=ask.interview.revision,
+        unposted=not ask.messages,
+        tried=None,
+        **_to_times(connection, not_before, lease),
+    )
     if lease is None:
         record_event(WorkEnqueued())
 
@@ -128,7 +131,7 @@ def enqueue_message(
     """
     tried = tried or lease is not None
     if not _QUEUED_ROW.fetch_rows(connection, of=outgoing.target):
-        _INSERT.change(
+        _INSERT.defer(
             connection,
             target=outgoing.target,
             kind=kind,

@@ -14,7 +14,7 @@ __all__ = [
 
 import contextlib
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine
@@ -25,6 +25,10 @@ from askback.errors import OperatorError
 
 class GuardedConnection(sqlite3.Connection):
     """A connection that rejects `commit` and `rollback`, because a work shares its transaction with others."""
+
+    def defer(self, query: str, parameters: Sequence[object]) -> None:
+        """Run a statement whose result no one needs. Here it runs at once; on PostgreSQL, each round trip counts."""
+        self.execute(query, parameters)
 
     def commit(self) -> None:
         if self.in_transaction:
