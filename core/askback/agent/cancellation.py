@@ -9,7 +9,7 @@ from __future__ import annotations
 __all__ = ["CancellableRunner"]
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 
 from askback.store.store import Store
@@ -31,18 +31,16 @@ class CancellableRunner:
         self._store = store
         self._running: dict[str, _Running] = {}
 
-    async def run(self, conversation_id: str, step: Callable[[str], Awaitable[bool]]) -> bool:
-        """Run a step and return its result. If a stop cancels it, return True, so that the caller checks again."""
+    async def run(self, conversation_id: str, stops: int, step: Coroutine[object, object, bool]) -> bool:
+        """Run a step and return its result. If a stop cancels it, return True, so that the caller checks again.
 
-        async def run_step() -> bool:
-            return await step(conversation_id)
-
-        before = await self._store.count_stops(conversation_id)
-        running = _Running(asyncio.create_task(run_step(), name=f"askback step {conversation_id}"))
+        `stops` is the number of the conversation's stops when the step was read.
+        """
+        running = _Running(asyncio.create_task(step, name=f"askback step {conversation_id}"))
         self._running[conversation_id] = running
         try:
             while not await self._wait_for_end(running):
-                if await self._store.count_stops(conversation_id) != before:
+                if await self._store.count_stops(conversation_id) != stops:
                     running.is_stopped = True
                     running.task.cancel()
                     await asyncio.wait({running.task})

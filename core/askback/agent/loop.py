@@ -36,7 +36,7 @@ from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation
 from askback.domain.identity import Place
 from askback.domain.outgoing_message import OutgoingMessage
-from askback.domain.turn import Call, CallsToRun, Message, Turn, TurnEnd, TurnInput
+from askback.domain.turn import Call, CallsToRun, Message, NextStep, Turn, TurnEnd, TurnInput
 from askback.manager import QuestionManager
 from askback.observability import telemetry
 from askback.ports.platform import (
@@ -105,13 +105,12 @@ class Agent:
     async def advance(self, conversation_id: str, slot: Slot | None = None) -> None:
         """Take turns until the conversation waits for people or is done. Others may use `slot` while tools run."""
         held = slot or Slot()
-
-        async def run_step(conversation_id: str) -> bool:
-            return await self._run_step(conversation_id, held)
-
         try:
-            while await self._steps.run(conversation_id, run_step):
-                pass
+            goes_on = True
+            while goes_on:
+                step = await self._store.get_next_step(conversation_id)
+                run = self._run_step(conversation_id, step, held)
+                goes_on = await self._steps.run(conversation_id, step.stops, run)
         finally:
             # The status does not change between two steps, so that it does not flicker. A stop may have arrived in
             # between.
@@ -119,9 +118,8 @@ class Agent:
             if working is not None:
                 self._set_status(working, "idle")
 
-    async def _run_step(self, conversation_id: str, slot: Slot) -> bool:
+    async def _run_step(self, conversation_id: str, step: NextStep, slot: Slot) -> bool:
         """Take one turn. Return False if there is nothing to do for now."""
-        step = await self._store.get_next_step(conversation_id)
         if step.calls is not None:
             await self._run_tools(step.calls, slot)
         await slot.acquire()

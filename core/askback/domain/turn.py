@@ -114,6 +114,8 @@ class CallsToRun(Value):
 class NextStep(Value):
     """The work that the agent finds at the beginning of a step."""
 
+    stops: int = 0
+    """Number of times that somebody has stopped the conversation."""
     calls: CallsToRun | None = None
     """The calls of tools to run first. None if there are none."""
     history_place: Place | None = None

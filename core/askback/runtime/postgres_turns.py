@@ -188,7 +188,7 @@ class JobTurnScheduler:
         self._former: set[int] = set()
         """Workers of this process whose sessions ended while the database was unreachable."""
 
-    def wake(self) -> None:
+    def wake(self, conversation_id: str | None = None) -> None:
         """Do nothing: the commit that gave the agent something to do deferred a job, which wakes a process."""
 
     async def drain_turns(self, seconds: float) -> None:

@@ -7,20 +7,24 @@ __all__ = ["Advance", "LocalTurnScheduler", "TurnRunner", "TurnScheduler"]
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
+
+from cachetools import LRUCache
 
 from askback.agent.concurrency_slots import Slot, SlotPool, SlotsClosed, get_person_key
 from askback.internal.clock import utc_now
-from askback.runtime.periodic import STORE_PAUSE, sleep
+from askback.runtime.periodic import LOOK_AGAIN, STORE_PAUSE, sleep
 from askback.store.errors import StoreError
 from askback.store.store import Store
 from askback.store.unreadable_rows import UnreadableRow
 
 log = logging.getLogger("askback.worker")
 
+STARTERS = 1000
+"""Number of conversations whose starters this process remembers."""
 LATER_SECONDS = 1.0
 """Seconds until a conversation is tried again if its starter has too many others in this process."""
 LONGEST_PAUSE = 60.0
@@ -38,8 +42,8 @@ class TurnScheduler(Protocol):
         """Work until cancelled."""
         ...
 
-    def wake(self) -> None:
-        """Note that a conversation may have something to do."""
+    def wake(self, conversation_id: str | None = None) -> None:
+        """Note that a conversation has something to do. None means that any may have."""
         ...
 
     async def drain_turns(self, seconds: float) -> None:
@@ -56,6 +60,8 @@ class TurnRunner:
         self._advance = advance
         self._most_each = most_each
         self._slots = SlotPool()
+        self._starters: LRUCache[str, str] = LRUCache[str, str](STARTERS)
+        """The key of the person who began a conversation, by conversation id. It never changes."""
         self._here: Counter[str] = Counter()
         """Number of each person's conversations that have a slot, wait for one, or run tools."""
         self._under_way: dict[str, asyncio.Event] = {}
@@ -108,8 +114,7 @@ class TurnRunner:
                 self._calm.set()
 
     async def _advance_in_slot(self, conversation_id: str) -> None:
-        starter = await self._store.get_starter(conversation_id)
-        person = "" if starter is None else get_person_key(starter)
+        person = await self._get_starter_key(conversation_id)
         if self._most_each is not None and self._here[person] >= self._most_each:
             # The number of jobs held is limited. Leave space for those of other people.
             await self._put_off(conversation_id, LATER_SECONDS)
@@ -122,6 +127,16 @@ class TurnRunner:
             self._here[person] -= 1
             if not self._here[person]:
                 del self._here[person]
+
+    async def _get_starter_key(self, conversation_id: str) -> str:
+        known = self._starters.get(conversation_id)
+        if known is not None:
+            return known
+        starter = await self._store.get_starter(conversation_id)
+        if starter is None:
+            return ""
+        self._starters[conversation_id] = get_person_key(starter)
+        return self._starters[conversation_id]
 
     async def _put_off(self, conversation_id: str, pause: float) -> None:
         try:
@@ -154,43 +169,63 @@ class LocalTurnScheduler:
         self._store = store
         self._advancing = TurnRunner(store, advance)
         self._woken = asyncio.Event()
+        self._wanted: set[str] = set()
+        """Ids of conversations that have something to do."""
+        self._is_search_due = True
+        self._started: set[str] = set()
+        """Ids of conversations that a task advances."""
 
-    def wake(self) -> None:
+    def wake(self, conversation_id: str | None = None) -> None:
+        if conversation_id is None:
+            self._is_search_due = True
+        else:
+            self._wanted.add(conversation_id)
         self._woken.set()
 
     async def drain_turns(self, seconds: float) -> None:
         await self._advancing.drain_turns(seconds)
 
     async def run(self) -> None:
-        waiting: set[str] = set()
-
-        async def advance(conversation_id: str) -> None:
-            try:
-                with suppress(SlotsClosed):
-                    await self._advancing.advance(conversation_id)
-            finally:
-                waiting.discard(conversation_id)
-                # Check now for anything that arrived while it ran.
-                self._woken.set()
-
+        until = utc_now()
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._woken.clear()
-                pause: timedelta | None = None
-                try:
-                    now = utc_now()
-                    runnable = await self._store.list_runnable(now)
-                    until = await self._store.get_next_turn_at(now)
-                    pause = None if until is None else until - now
-                except StoreError as error:
-                    log.error(
-                        "Could not look for conversations with work; trying again: %s",
-                        error,
-                        extra={"action": "store_failed"},
-                    )
-                    runnable, pause = (), timedelta(seconds=STORE_PAUSE)
-                for conversation_id in runnable:
-                    if conversation_id not in waiting and not self._advancing.is_draining:
-                        waiting.add(conversation_id)
-                        tasks.create_task(advance(conversation_id), name=f"askback turn {conversation_id}")
-                await sleep(self._woken, pause)
+                # The commit that gave a conversation something to do names it, so that no search delays its turn.
+                wanted, self._wanted = self._wanted, set()
+                self._start(wanted, tasks)
+                if self._is_search_due:
+                    self._is_search_due = False
+                    until = await self._search(tasks)
+                await sleep(self._woken, until - utc_now())
+                if not self._woken.is_set():
+                    self._is_search_due = True
+
+    async def _search(self, tasks: asyncio.TaskGroup) -> datetime:
+        """Start all that have something to do. Return the time of the next search."""
+        now = utc_now()
+        try:
+            self._start(await self._store.list_runnable(now), tasks)
+            until = await self._store.get_next_turn_at(now)
+        except StoreError as error:
+            log.error(
+                "Could not look for conversations with work; trying again: %s",
+                error,
+                extra={"action": "store_failed"},
+            )
+            return now + timedelta(seconds=STORE_PAUSE)
+        latest = now + timedelta(seconds=LOOK_AGAIN)
+        return latest if until is None else min(until, latest)
+
+    def _start(self, conversation_ids: Iterable[str], tasks: asyncio.TaskGroup) -> None:
+        for conversation_id in conversation_ids:
+            if conversation_id not in self._started and not self._advancing.is_draining:
+                self._started.add(conversation_id)
+                tasks.create_task(self._advance(conversation_id), name=f"askback turn {conversation_id}")
+
+    async def _advance(self, conversation_id: str) -> None:
+        try:
+            with suppress(SlotsClosed):
+                await self._advancing.advance(conversation_id)
+        finally:
+            self._started.discard(conversation_id)
+            self.wake()  # something may have arrived while it ran

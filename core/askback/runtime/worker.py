@@ -18,7 +18,7 @@ from askback.runtime.periodic import LOOK_AGAIN, STORE_PAUSE, repeat
 from askback.runtime.turns import TurnScheduler
 from askback.store.errors import StoreError
 from askback.store.store import Store
-from askback.store.transaction_events import CommitUncertain, Event, TurnRequested, WorkEnqueued
+from askback.store.transaction_events import CommitUncertain, DeadlineChanged, Event, TurnRequested, WorkEnqueued
 
 log = logging.getLogger("askback.worker")
 
@@ -47,6 +47,7 @@ class Worker:
         self._store = store
         self._manager = manager
         self._turns = turns
+        self._platforms = platforms  # the bots add theirs when they connect
         self._alone = alone
         self._look_again = look_again
         self._deadlines = asyncio.Event()
@@ -68,12 +69,13 @@ class Worker:
         match event:
             case WorkEnqueued():
                 self._outbox.wake()
+            case DeadlineChanged():
                 self._deadlines.set()
             case CommitUncertain():
                 self._has_doubts = True
                 self._deadlines.set()
-            case TurnRequested() if self._turns is not None:
-                self._turns.wake()
+            case TurnRequested(conversation_id, platform) if self._turns is not None and platform in self._platforms:
+                self._turns.wake(conversation_id)
             case _:
                 pass
 

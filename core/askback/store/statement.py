@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias, cast
 from sqlalchemy import Boolean, Connection, Delete, Dialect, Insert, Integer, Select, Text, Update
 from sqlalchemy.exc import DBAPIError
 
-AnyStatement: TypeAlias = Select[Any] | Insert | Update | Delete
+AnyStatement: TypeAlias = Select[*tuple[Any, ...]] | Insert | Update | Delete
 Row: TypeAlias = Mapping[str, Any]
 """A row as a mapping of column names to values."""
 

@@ -33,18 +33,17 @@ class ToolCallTransactions(Transactions):
             conversation = conversations.get(connection, conversation_id)
             if conversation is None:
                 return NextStep()
+            stops = conversation.stops
             last = transcript.get_last(connection, conversation_id)
             if last is None:
-                return NextStep(history_place=conversation.place if conversation.midway else None)
+                return NextStep(stops=stops, history_place=conversation.place if conversation.midway else None)
             if last.role != "assistant":
-                return NextStep()
+                return NextStep(stops=stops)
             calls = approvals.list_calls_with_asks(connection, conversation_id, last.seq)
             to_run = tuple(call for call, _ in calls if call.is_to_run)
-            return (
-                NextStep(calls=CallsToRun(conversation=conversation, seq=last.seq, calls=to_run))
-                if to_run
-                else NextStep()
-            )
+            if not to_run:
+                return NextStep(stops=stops)
+            return NextStep(stops=stops, calls=CallsToRun(conversation=conversation, seq=last.seq, calls=to_run))
 
         return await self._database.read(work)
 

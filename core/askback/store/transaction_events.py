@@ -11,6 +11,7 @@ __all__ = [
     "AskSettled",
     "CommitUncertain",
     "ConversationStopped",
+    "DeadlineChanged",
     "Event",
     "TurnRequested",
     "WorkEnqueued",
@@ -46,7 +47,12 @@ class AskSettled:
 
 @dataclass(frozen=True, slots=True)
 class WorkEnqueued:
-    """The outbox has a new or changed row, or the next deadline has changed."""
+    """The outbox has a new or changed row, or a row that waited for another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlineChanged:
+    """The next deadline, reminder or escalation of some ask may be another one now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,7 @@ class TurnRequested:
     """A conversation has something to do."""
 
     conversation_id: str
+    platform: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,9 @@ class CommitUncertain:
     """The asks that the transaction decided about. It may have had other effects."""
 
 
-Event: TypeAlias = AskChanged | AskSettled | CommitUncertain | ConversationStopped | TurnRequested | WorkEnqueued
+Event: TypeAlias = (
+    AskChanged | AskSettled | CommitUncertain | ConversationStopped | DeadlineChanged | TurnRequested | WorkEnqueued
+)
 
 # The transaction runs in a thread of the database, and sees the variable of that caller only.
 _events: ContextVar[list[Event] | None] = ContextVar("askback_events", default=None)

@@ -47,7 +47,7 @@ from askback.store.queries import card_messages
 from askback.store.queries.platform_claims import ServedPlatforms, is_served
 from askback.store.schema import actions, asks
 from askback.store.statement import Row, Statement
-from askback.store.transaction_events import WorkEnqueued, record_event
+from askback.store.transaction_events import DeadlineChanged, WorkEnqueued, record_event
 from askback.store.unreadable_rows import SkippedRows, UnreadableRow, mark_unreadable
 
 _MESSAGES = TypeAdapter(tuple[MessageRef, ...])
@@ -56,6 +56,12 @@ _MESSAGES = TypeAdapter(tuple[MessageRef, ...])
 _GET = Statement(select(asks).where(asks.c.id == bindparam("ask")))
 _SAVE = Statement(update(asks).where(asks.c.id == bindparam("ask")))
 _LOG = Statement(insert_into(actions))
+_TEXT_AUTHORS = Statement(
+    select(actions.c.actor)
+    .where(actions.c.ask_id == bindparam("of"), actions.c.action.startswith('{"kind":"write"'))
+    .where(actions.c.verdict != "unchanged")
+    .order_by(actions.c.id)
+)
 # Built once, since to build a statement takes longer than to run it.
 _OPEN = select(asks).where(asks.c.status == "open").order_by(asks.c.created_at, asks.c.id)
 _OPEN_IN = _OPEN.where(asks.c.place_key == bindparam("place"))
@@ -83,6 +89,7 @@ def _parse_place(text: str) -> Place:
 
 
 def insert(connection: Connection, ask: Ask) -> None:
+    record_event(DeadlineChanged())
     connection.execute(
         insert_into(asks).values(
             id=ask.id,
@@ -105,8 +112,10 @@ def save(connection: Connection, before: Ask, after: Ask) -> frozenset[str]:
     if changed:
         _SAVE.defer(connection, ask=after.id, **changed)
     if "attend_at" in changed:
-        record_event(WorkEnqueued())
+        record_event(DeadlineChanged())
     if "messages" in changed:
+        if not before.messages:
+            record_event(WorkEnqueued())  # later rows of its conversation may have waited until people see the card
         card_messages.add(connection, after.id, after.messages)
     return frozenset(changed)
 
@@ -279,14 +288,8 @@ def log_action(connection: Connection, action: Action, verdict: str, revision: i
 
 def list_text_authors(connection: Connection, ask_id: str) -> tuple[Actor, ...]:
     """Return everybody who wrote a text into the form of an ask. Texts that were replaced later count too."""
-    query = (
-        select(actions.c.actor)
-        .where(
-            actions.c.ask_id == ask_id, actions.c.action.startswith('{"kind":"write"'), actions.c.verdict != "unchanged"
-        )
-        .order_by(actions.c.id)
-    )
-    return deduplicate_accounts(Actor.model_validate_json(actor) for actor in connection.execute(query).scalars())
+    rows = _TEXT_AUTHORS.fetch_rows(connection, of=ask_id)
+    return deduplicate_accounts(Actor.model_validate_json(row["actor"]) for row in rows)
 
 
 def _list_changes(ask: Ask, before: Ask | None = None) -> dict[str, object]:

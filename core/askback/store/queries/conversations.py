@@ -67,6 +67,8 @@ FARTHEST = timedelta(minutes=10)
 # second.
 _GET = Statement(select(conversations).where(conversations.c.id == bindparam("of")))
 _CHANGE = Statement(update(conversations).where(conversations.c.id == bindparam("of")))
+_STOPPED_BY = Statement(select(conversations.c.stopped_by).where(conversations.c.id == bindparam("of")))
+_UNSHOWN_OF = Statement(select(conversations.c.unshown).where(conversations.c.id == bindparam("of")))
 _AT: BindParameter[int] = bindparam("at", type_=BigInteger())
 
 
@@ -240,12 +242,12 @@ def get_unreported_stop(connection: Connection, conversation_id: str, *, clear: 
 
     `clear` marks it as notified.
     """
-    chosen = conversations.c.id == conversation_id
-    found = connection.execute(select(conversations.c.stopped_by).where(chosen)).scalar_one_or_none()
+    rows = _STOPPED_BY.fetch_rows(connection, of=conversation_id)
+    found = rows[0]["stopped_by"] if rows else None
     if found is None:
         return None
     if clear:
-        connection.execute(update(conversations).where(chosen).values(stopped_by=None))
+        _CHANGE.defer(connection, of=conversation_id, stopped_by=None)
     return StopRecord(by=None if found == _OPERATOR else Actor.model_validate_json(found))
 
 
@@ -260,13 +262,13 @@ def take_unshown_texts(connection: Connection, conversation_id: str) -> tuple[Un
     """Return the texts that people could not see, and mark them as told."""
     texts = _read_unshown_texts(connection, conversation_id)
     if texts:
-        connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(unshown=None))
+        _CHANGE.defer(connection, of=conversation_id, unshown=None)
     return texts
 
 
 def _read_unshown_texts(connection: Connection, conversation_id: str) -> tuple[UnshownText, ...]:
-    query = select(conversations.c.unshown).where(conversations.c.id == conversation_id)
-    stored = connection.execute(query).scalar_one_or_none()
+    rows = _UNSHOWN_OF.fetch_rows(connection, of=conversation_id)
+    stored = rows[0]["unshown"] if rows else None
     with mark_unreadable(f"The conversation {conversation_id}"):
         return () if stored is None else _UNSHOWN.validate_json(stored)
 

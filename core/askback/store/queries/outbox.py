@@ -46,6 +46,8 @@ from askback.store.statement import Statement
 from askback.store.transaction_events import WorkEnqueued, record_event
 from askback.store.unreadable_rows import mark_unreadable
 
+CARD = "ask:"
+"""Beginning of the target of a card's row. The id of the ask follows."""
 MAX_ID = 2**63 - 1
 """The largest id of a row."""
 
@@ -80,6 +82,12 @@ _UPSERT_CARD = Statement(
         },
     )
 )
+_IS_DONE = and_(outbox.c.target == bindparam("of"), outbox.c.revision <= bindparam("newest", type_=BigInteger()))
+_IS_CALM = or_(outbox.c.contested_until.is_(None), outbox.c.contested_until <= NOW)
+_DELETE_DONE = Statement(delete_from(outbox).where(_IS_DONE, _IS_CALM))
+_POSTPONE_DONE = Statement(
+    update(outbox).where(_IS_DONE, ~_IS_CALM).values(leased_until=None, due_at=outbox.c.contested_until, noted_at=NOW)
+)
 _OWN_ID = select(outbox.c.id).where(outbox.c.target == bindparam("own")).scalar_subquery()
 _EARLIER_TEXT = Statement(
     select(outbox.c.id)
@@ -99,7 +107,7 @@ def enqueue_card(
     """
     _UPSERT_CARD.defer(
         connection,
-        target=f"ask:{ask.id}",
+        target=f"{CARD}{ask.id}",
         kind="card",
         conversation_id=ask.conversation_id,
         ask_id=ask.id,
@@ -187,17 +195,12 @@ def delete(connection: Connection, target: str, *, revision: int | None = None) 
     Return True if the row was deleted, or postponed: a contested card is drawn once more, since the process that drew
     an older revision may have died before it could record that.
     """
-    now = {"now": get_now_parameter(connection)}
-    done = outbox.c.target == target
-    if revision is not None:
-        done = and_(done, outbox.c.revision <= revision)
-    calm = or_(outbox.c.contested_until.is_(None), outbox.c.contested_until <= NOW)
-    if connection.execute(delete_from(outbox).where(done, calm), now).rowcount:
-        record_event(WorkEnqueued())  # later rows of its conversation may have waited for it
+    given = {"of": target, "newest": MAX_ID if revision is None else revision, "now": get_now_parameter(connection)}
+    if _DELETE_DONE.change(connection, **given):
+        if not target.startswith(CARD):
+            record_event(WorkEnqueued())  # later rows of its conversation may have waited for the text
         return True
-    put_off = update(outbox).where(done, ~calm)
-    given = put_off.values(leased_until=None, due_at=outbox.c.contested_until, noted_at=NOW)
-    return connection.execute(given, now).rowcount > 0
+    return _POSTPONE_DONE.change(connection, **given) > 0
 
 
 def withdraw_message(connection: Connection, target: str) -> None:

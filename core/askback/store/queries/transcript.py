@@ -33,6 +33,11 @@ _OF_THIS = transcript.c.conversation_id == bindparam("of")
 _AT = Statement(select(transcript).where(_OF_THIS, transcript.c.seq == bindparam("at")))
 _LAST = Statement(select(transcript).where(_OF_THIS).order_by(transcript.c.seq.desc()).limit(1))
 _VISIBLE = Statement(select(transcript).where(_OF_THIS, transcript.c.hidden.is_(False)).order_by(transcript.c.seq))
+_AUTHORS = Statement(
+    select(transcript.c.seq, transcript.c.authors)
+    .where(_OF_THIS, transcript.c.role == "user")
+    .order_by(transcript.c.seq)
+)
 _ADD = Statement(insert(transcript))
 
 
@@ -41,18 +46,14 @@ def list_read_messages(connection: Connection, conversation_id: str) -> tuple[Re
 
     Rows of earlier releases do not store them. For these, they are the authors of the messages that the row took up.
     """
-    query = (
-        select(transcript.c.seq, transcript.c.authors)
-        .where(transcript.c.conversation_id == conversation_id, transcript.c.role == "user")
-        .order_by(transcript.c.seq)
-    )
-    rows = connection.execute(query).all()
-    taken = inbox.list_authors_by_seq(connection, conversation_id) if any(row.authors is None for row in rows) else {}
+    rows = _AUTHORS.fetch_rows(connection, of=conversation_id)
+    is_complete = all(row["authors"] is not None for row in rows)
+    taken = {} if is_complete else inbox.list_authors_by_seq(connection, conversation_id)
     return tuple(
         ReadMessage(
-            seq=row.seq,
-            authors=taken.get(row.seq, ()) if row.authors is None else _PEOPLE.validate_json(row.authors),
-            complete=row.authors is not None,
+            seq=row["seq"],
+            authors=taken.get(row["seq"], ()) if row["authors"] is None else _PEOPLE.validate_json(row["authors"]),
+            complete=row["authors"] is not None,
         )
         for row in rows
     )

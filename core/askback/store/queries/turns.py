@@ -18,7 +18,7 @@ def request_turn(connection: Connection, conversation_id: str, place: Place) -> 
     row. On PostgreSQL, the same commit queues a job, which a process that serves the platform takes.
     """
     conversations.set_wants_turn(connection, conversation_id, True)
-    record_event(TurnRequested(conversation_id))
+    record_event(TurnRequested(conversation_id, place.platform))
     if connection.dialect.name == "postgresql":
         # Imported here because procrastinate may not be installed.
         from askback.store.postgres.jobs import defer_turn

@@ -9,7 +9,7 @@ __all__ = ["add_tokens", "adjust", "delete_reservations", "get_day", "get_usage"
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import BigInteger, ColumnElement, Connection, bindparam, cast, delete, func, insert, select, update
 
 from askback.domain.turn import TokenUsage
 from askback.internal.clock import to_micros
@@ -23,6 +23,22 @@ If the running call takes longer, the waiting ones are rejected.
 """
 _DAY = 86_400_000_000
 
+
+def _sum_up(tokens: ColumnElement[int], *conditions: ColumnElement[bool]) -> ColumnElement[int]:
+    # PostgreSQL sums integers to a decimal number.
+    total = cast(func.coalesce(func.sum(tokens), 0), BigInteger())
+    return select(total).where(*conditions).scalar_subquery()
+
+
+_USED = Statement(
+    select(
+        _sum_up(usage.c.tokens, usage.c.conversation_id == bindparam("of")).label("conversation"),
+        _sum_up(usage.c.tokens, usage.c.day == bindparam("on")).label("today"),
+        _sum_up(
+            reservations.c.tokens, reservations.c.day == bindparam("on"), reservations.c.until > bindparam("at")
+        ).label("reserved"),
+    )
+)
 _SPEND = Statement(
     update(usage)
     .where(usage.c.conversation_id == bindparam("of"), usage.c.day == bindparam("on"))
@@ -49,16 +65,8 @@ def add_tokens(connection: Connection, conversation_id: str, day: int, tokens: i
 
 def get_usage(connection: Connection, conversation_id: str, at: datetime) -> TokenUsage:
     """Return the tokens of a conversation, those of all conversations on that day, and the reserved ones."""
-    day = get_day(at)
-    used, reserved = func.coalesce(func.sum(usage.c.tokens), 0), func.coalesce(func.sum(reservations.c.tokens), 0)
-    running = reservations.c.day == day, reservations.c.until > to_micros(at)
-    queries = (
-        select(used).where(usage.c.conversation_id == conversation_id),
-        select(used).where(usage.c.day == day),
-        select(reserved).where(*running),
-    )
-    conversation, today, held = (int(connection.execute(query).scalar_one()) for query in queries)
-    return TokenUsage(conversation=conversation, today=today, reserved=held)
+    (row,) = _USED.fetch_rows(connection, of=conversation_id, on=get_day(at), at=to_micros(at))
+    return TokenUsage(**row)
 
 
 def reserve(connection: Connection, conversation_id: str, reservation: str, tokens: int, at: datetime) -> None:
