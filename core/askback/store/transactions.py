@@ -6,7 +6,6 @@ __all__ = ["CLICK_SECONDS", "Listener", "Transactions"]
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -55,13 +54,13 @@ class Transactions:
         """
         events: list[Event] = []
 
-        @wraps(work)
         def record_events(connection: Connection) -> T:
             with collect_events() as found:
                 result = work(connection)
             events[:] = found
             return result
 
+        record_events.__qualname__ = work.__qualname__  # for tracebacks, and for tests that stop at a certain work
         try:
             result = await self._database.run(record_events, within=within)
         except StoreError as error:
