@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from weakref import WeakValueDictionary
 
-from cachetools import TTLCache
+from cachetools import FIFOCache
 
 from askback.domain.ask import Ask
 from askback.manager.access_control import AccessControl
@@ -20,9 +20,8 @@ Paint = Callable[[Ask], Awaitable[Messages]]
 """Shows an ask to people, and returns the messages of its card."""
 
 
-MAX_ASKS: Final = 1000
-CACHE_SECONDS: Final = 2.0
-"""Seconds for which a state stays kept if its click draws nothing."""
+MAX_ASKS: Final = 250
+"""Number of states that are kept. A click draws its state within milliseconds."""
 
 
 class CardRenderer:
@@ -32,7 +31,7 @@ class CardRenderer:
         self._store = store
         self._access = access
         self._drawing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._kept: TTLCache[str, Ask] = TTLCache[str, Ask](MAX_ASKS, CACHE_SECONDS)
+        self._kept: FIFOCache[str, Ask] = FIFOCache[str, Ask](MAX_ASKS)
 
     def keep(self, ask: Ask) -> None:
         """Keep the state that a click has committed, so that its drawing need not read it again."""

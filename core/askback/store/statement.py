@@ -9,7 +9,7 @@ from __future__ import annotations
 __all__ = ["Row", "Statement"]
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias
 
 from sqlalchemy import Boolean, Connection, Delete, Dialect, Insert, Integer, Select, Text, Update
 from sqlalchemy.exc import DBAPIError
@@ -123,4 +123,5 @@ class _Compiled:
 
 
 def _get_driver(connection: Connection) -> _Driver:
-    return cast(_Driver, connection.connection.driver_connection)
+    driver: Any = connection.connection.dbapi_connection
+    return driver

@@ -13,14 +13,12 @@ __all__ = [
     "ConversationStopped",
     "DeadlineChanged",
     "Event",
+    "EventCollector",
     "TurnRequested",
     "WorkEnqueued",
-    "collect_events",
     "record_event",
 ]  # fmt: skip
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -86,15 +84,18 @@ Event: TypeAlias = (
 _events: ContextVar[list[Event] | None] = ContextVar("askback_events", default=None)
 
 
-@contextmanager
-def collect_events() -> Generator[list[Event]]:
-    """Collect the events that are recorded in this block, in order."""
-    events: list[Event] = []
-    token = _events.set(events)
-    try:
-        yield events
-    finally:
-        _events.reset(token)
+class EventCollector:
+    """Collects the events that are recorded in its block, in order."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> list[Event]:
+        events: list[Event] = []
+        self._token = _events.set(events)
+        return events
+
+    def __exit__(self, *error: object) -> None:
+        _events.reset(self._token)
 
 
 def record_event(event: Event) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from askback.store.database import Database
 from askback.store.errors import StoreError
 from askback.store.queries.platform_claims import ServedPlatforms
-from askback.store.transaction_events import AskChanged, CommitUncertain, Event, collect_events
+from askback.store.transaction_events import AskChanged, CommitUncertain, Event, EventCollector
 from askback.store.unreadable_rows import SkippedRows
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class Transactions:
         events: list[Event] = []
 
         def record_events(connection: Connection) -> T:
-            with collect_events() as found:
+            with EventCollector() as found:
                 result = work(connection)
             events[:] = found
             return result
