@@ -188,7 +188,7 @@ def preview(
 
 
 def _check_scenario(file: Path) -> None:
-    """Refuse a link to another file, since errors in a scenario quote it. Raises `CallerError`."""
+    """Reject a link to another file, since errors in a scenario quote it. Raises `CallerError`."""
     from askback.cli.input_file import UnusableFile, read_input_file
 
     try:
@@ -340,7 +340,7 @@ def _write_no_more() -> None:
 def _build_command_class(name: str) -> type[Command]:
     """Return a class of commands whose help leaves out what the platform does not have, such as its shards.
 
-    The bot's command refuses such an option in a sentence, so it stays known.
+    The bot's command rejects such an option in a sentence, so it stays known.
     """
 
     class BotCommand(Command):

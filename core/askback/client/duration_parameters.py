@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["FOREVER", "Duration", "parse_duration", "parse_durations", "parse_wait"]
+__all__ = ["Duration", "parse_duration", "parse_durations", "parse_wait"]
 
 from collections.abc import Sequence
-from typing import Final
 
 from askback.client.parameter_names import Terms
 from askback.domain.ask_policy import LONGEST_WAIT
@@ -14,8 +13,6 @@ from askback.settings import durations
 
 Duration = str | float
 """Seconds, or a text such as `2h`."""
-FOREVER: Final = frozenset({"forever", "never"})
-"""The words for a wait without a deadline."""
 
 
 def parse_wait(parameter: str, duration: Duration, terms: Terms, no_deadline: str = "forever") -> float | None:
@@ -23,7 +20,7 @@ def parse_wait(parameter: str, duration: Duration, terms: Terms, no_deadline: st
 
     `no_deadline` tells the caller how to give that.
     """
-    if isinstance(duration, str) and duration.strip().casefold() in FOREVER:
+    if durations.is_never(duration):
         return None
     return _parse(parameter, duration, terms, f", or {no_deadline}")
 

@@ -130,7 +130,9 @@ def _read(server: Server, status: int, text: bytes) -> AskResult:
             raise OperatorError(f"{server.url} does not answer as a server of askback: check --server.") from None
     detail = _read_detail(text)
     if status in AGAIN:
-        raise RetryableError(f"The server at {server.url} refused for now ({status}): {detail or 'no reason given'}")
+        raise RetryableError(
+            f"The server at {server.url} rejected the request for now ({status}): {detail or 'no reason given'}"
+        )
     if detail is None:
         raise OperatorError(
             f"{server.url} answered with {status}, and not as a server of askback: check --server, and the proxy."

@@ -26,7 +26,7 @@ _Version = tuple[int, int, int]
 
 
 class CallerFile:
-    """The callers of one file. While the file cannot be read, all requests are refused."""
+    """The callers of one file. While the file cannot be read, all requests are rejected."""
 
     def __init__(self, file: Path, approvals: ApprovalRules) -> None:
         self._file = file
@@ -61,7 +61,7 @@ class CallerFile:
                 version, callers = await asyncio.to_thread(self._read_if_changed)
             except OperatorError as error:
                 if self._callers is not None:
-                    log.error("All requests are refused until this is solved: %s", error, extra={"action": "callers"})
+                    log.error("All requests are rejected until this is solved: %s", error, extra={"action": "callers"})
                 self._version = self._callers = None
                 continue
             if callers is not None:
@@ -96,7 +96,7 @@ class CallerFile:
             raise self._build_error("it is not UTF-8 text") from None
 
     def _build_error(self, why: str | None) -> OperatorError:
-        return OperatorError(f"Could not read the callers in {self._file}: {why or 'the system refuses it'}.")
+        return OperatorError(f"Could not read the callers in {self._file}: {why or 'access is denied'}.")
 
 
 def _to_version(status: os.stat_result) -> _Version:

@@ -14,12 +14,12 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from askback.agent.approvals import ApprovalRules
-from askback.client.duration_parameters import FOREVER
+from askback.client.parameter_names import PYTHON
 from askback.domain.ask_policy import LONGEST_WAIT
 from askback.doors.rules import DoorRules
 from askback.doors.tokens import Tokens, hash_token
 from askback.errors import CallerError, OperatorError, to_problems
-from askback.settings.durations import parse_duration
+from askback.settings.durations import is_never, parse_duration
 
 Scope = Literal["ask", "cancel", "permit"]
 """A right of a caller. Every caller may also read its own questions. `permit` is for approvals of tool calls."""
@@ -60,7 +60,7 @@ def _read_seconds(value: object) -> object:
 
 
 def _read_forever(value: object) -> object:
-    return None if isinstance(value, str) and value.strip().casefold() in FOREVER else value
+    return None if is_never(value) else value
 
 
 def _read_list(value: object) -> object:
@@ -103,6 +103,7 @@ class _Entry(BaseModel):
             wait=self.wait,
             remind=self.remind,
             approvals=approvals,
+            terms=PYTHON,
         )
 
 
@@ -130,7 +131,7 @@ def read_callers(text: str, source: str, approvals: ApprovalRules) -> Callers:
         try:
             rules.check()
         except CallerError as error:
-            raise OperatorError(f"[{name}] in {source}: {_in_file(str(error))}") from None
+            raise OperatorError(f"[{name}] in {source}: {error}") from None
         callers[name] = Caller(name, digest, rules, frozenset(entry.scopes))
     return Callers(callers)
 
@@ -147,8 +148,3 @@ def _read_entry(name: str, table: object, source: str) -> _Entry:
         problems = "; ".join(f"{one.field or 'it'} {one.message}" for one in to_problems(error)[:10])
         scopes = f" Scopes are {', '.join(get_args(Scope))}." if "scopes" in problems else ""
         raise OperatorError(f"[{name}] in {source} is wrong: {problems}.{scopes}") from None
-
-
-def _in_file(sentence: str) -> str:
-    """Return a sentence about options of the command line for a file."""
-    return re.sub(r"--(to|who) (\S+?)(?=[,.]|\s|$)", r'\1 = "\2"', sentence)

@@ -166,7 +166,7 @@ class Door:
 
         def build_policy() -> Policy:
             if subject is not None:
-                return people.build_approval_policy(self.rules.approvals, subject)
+                return people.build_approval_policy(self.rules, subject)
             return people.build_policy(self.rules.limit_wait(limit), vote)
 
         policy = build_policy()

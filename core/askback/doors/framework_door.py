@@ -68,6 +68,7 @@ def build_rules(
         wait=limit,
         remind=parse_durations("remind", remind, PYTHON),
         approvals=approvals,
+        terms=PYTHON,
     )
     if not rules.answerers and rules.approvers:
         # A door that only approves calls needs nobody else.
@@ -137,7 +138,7 @@ class FrameworkDoor:
             if await self.hand_overs.forget(one):
                 await self._cancel(one.id, one.ask_id, OUTDATED)
 
-    async def refuse_unknown(self, hand_over: HandOver, advice: str) -> NoReturn:
+    async def raise_unknown(self, hand_over: HandOver, advice: str) -> NoReturn:
         """Deliver the notice about a hand-over, and raise `OutcomeUnknown`."""
         await self._deliver()
         raise OutcomeUnknown(hand_over, advice)
@@ -164,7 +165,7 @@ class FrameworkDoor:
 
     def _build_policy(self, people: Addressees, question: CallQuestion) -> Policy:
         if question.kind == "permit":
-            return people.build_approval_policy(self._rules.approvals, question.digest)
+            return people.build_approval_policy(self._rules, question.digest)
         return people.build_policy(self._rules, None)
 
 

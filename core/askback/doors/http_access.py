@@ -30,7 +30,7 @@ OPEN: Final = frozenset({"/healthz", "/openapi.json"})
 KEPT: Final = frozenset({"Allow", "Retry-After", "WWW-Authenticate"})
 """Headers of errors that an answer has, too."""
 SAY_AGAIN: Final = 60.0
-"""Seconds between two warnings about refused requests, since anyone can send such requests."""
+"""Seconds between two warnings about rejected requests, since anyone can send such requests."""
 
 
 class RequestProblem(CallerError):
@@ -94,7 +94,7 @@ class HttpAccess:
         caller = self._callers.find(token.strip()) if scheme.casefold() == "bearer" else None
         if caller is None:
             if self._warnings.try_allow(None):
-                log.warning("Refused a request without a valid token.", extra={"action": "request_refused"})
+                log.warning("Rejected a request without a valid token.", extra={"action": "request_rejected"})
             raise NotAllowed
         return caller
 

@@ -3,7 +3,7 @@
 A schema is an object of flat properties: texts, numbers, booleans, one of several values, or several of them. A
 property that is not required gets the option “(no answer)”. A default is chosen at the start.
 
-`pattern` is refused. Python's regular expressions can take exponential time, and a schema may come from a model. An
+`pattern` is rejected. Python's regular expressions can take exponential time, and a schema may come from a model. An
 engine with linear time reads other patterns than JSON Schema does, so an answer could pass here and fail there.
 """
 

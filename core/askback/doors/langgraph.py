@@ -130,7 +130,7 @@ class LangGraphDoor(ResumableDoor):
             if not pending:
                 unknown = next((one for one in known if one.state == "unknown"), None)
                 if unknown is not None and snapshot.next:
-                    await self._door.refuse_unknown(unknown, HALFWAY)
+                    await self._door.raise_unknown(unknown, HALFWAY)
                 return snapshot.values if result is None or _is_interrupted(result) else result
             asked = [(one, await self._ask(one, thread, known)) for one in pending]
             ready = next((one for one in asked if all(ask.outcome for ask in one[1].values())), None)
@@ -147,7 +147,7 @@ class LangGraphDoor(ResumableDoor):
             call = _name_call(self._door.framework, thread, f"{interrupt.id}.{position}", known)
             unknown = next((one for one in known if one.id == call and one.state == "unknown"), None)
             if unknown is not None:
-                await self._door.refuse_unknown(unknown, ADVICE)
+                await self._door.raise_unknown(unknown, ADVICE)
             asks[call] = await self._door.ask(call, question)
         return asks
 

@@ -153,8 +153,8 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
                     deps=cast("Deps", deps),
                     conversation_id=conversation,
                 )
-        except NotClaimed as refusal:
-            if refusal.result == "unknown":  # the claim of another process was lost while this one waited
+        except NotClaimed as error:
+            if error.result == "unknown":  # the claim of another process was lost while this one waited
                 await self._check(conversation, calls)
             raise
 
@@ -163,6 +163,6 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
         wanted = frozenset(calls)
         for one in await self._door.list_hand_overs(conversation):
             if one.id in wanted and one.state == "unknown":
-                await self._door.refuse_unknown(one, ADVICE)
+                await self._door.raise_unknown(one, ADVICE)
             if one.id in wanted and one.state == "acknowledged":
                 raise NotClaimed("acknowledged")

@@ -19,7 +19,7 @@ from askback.client.addressing import (
     look_up_names,
     parse_address,
 )
-from askback.client.parameter_names import SHELL
+from askback.client.parameter_names import SHELL, Terms
 from askback.domain.approval import APPROVE, DENY
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.identity import Actor
@@ -48,15 +48,19 @@ class DoorRules:
     remind: tuple[float, ...] = ()
     approvals: ApprovalRules = field(default_factory=ApprovalRules)
     """The rules for approvals. Only they apply to approvals, so `wait` and `remind` do not."""
+    terms: Terms = SHELL
+    """The operator's names for these rules, for error messages."""
 
     def check(self) -> None:
         """Raise `CallerError` if the rules name no place, an unknown platform, or nobody to ask."""
         if not self.places:
-            raise CallerError("Say where to ask: --to PLATFORM:#channel, or --to PLATFORM:@person.")
+            raise CallerError(f"Say where to ask with {self.terms.name('to')}: PLATFORM:#channel, or PLATFORM:@person.")
         for place in self.places:
-            _, name = parse_address(place, list_bot_names(), SHELL)
+            _, name = parse_address(place, list_bot_names(), self.terms)
             if not self.answerers and not name.startswith("@"):
-                raise CallerError(f"Say who may answer in {place}: --who @group, --who @person, or --who anyone.")
+                raise CallerError(
+                    f"Say who may answer in {place} with {self.terms.name('who')}: @group, @person, or anyone."
+                )
 
     def limit_wait(self, seconds: float | None) -> DoorRules:
         """Return the rules with a wait of at most this many seconds. None changes nothing."""
@@ -99,12 +103,12 @@ class Addressees:
 
     def build_policy(self, rules: DoorRules, approval: Approval | None) -> Policy:
         """Return the policy of a question. Raises `CallerError` if these people could never decide it."""
-        check_possible(self.answerers, approval, self.found, SHELL)
+        check_possible(self.answerers, approval, self.found, rules.terms)
         return build_policy(build_who(self.answerers), rules.wait, approval=approval, remind=rules.remind)
 
-    def build_approval_policy(self, rules: ApprovalRules, subject: str) -> Policy:
+    def build_approval_policy(self, door: DoorRules, subject: str) -> Policy:
         """Return the policy for a call with this digest. Raises `CallerError` if nobody could approve it."""
-        platform = self.found.place.platform
+        rules, platform = door.approvals, self.found.place.platform
         approval = Approval(
             quorum=rules.quorum,
             refusing=(DENY,),
@@ -117,7 +121,7 @@ class Addressees:
         )
         later = None if rules.escalate_after is None else rules.escalate_to.get(platform)
         policy = build_policy(
-            self._find_approvers(rules, approval),
+            self._find_approvers(door, approval),
             rules.timeout,
             approval=approval,
             remind=rules.reminder_delays,
@@ -131,20 +135,21 @@ class Addressees:
             raise CallerError(f"nobody could approve it, since {alone}")
         return policy
 
-    def _find_approvers(self, rules: ApprovalRules, approval: Approval) -> Who:
+    def _find_approvers(self, door: DoorRules, approval: Approval) -> Who:
         if self.approvers:
-            check_possible(self.approvers, approval, self.found, SHELL)
+            check_possible(self.approvers, approval, self.found, door.terms)
             return build_who(self.approvers)
+        rules = door.approvals
         listed = rules.approvers.get(self.found.place.platform)
         if listed is not None and self.approvers is None:
             return listed
         if self.found.person is None or rules.approvers or self.approvers is not None:
             raise CallerError(
-                "no approvers are set for this place. The operator names them with --approvers, or with the setting "
-                "“approvers”"
+                "no approvers are set for this place. The operator names them with "
+                f"{door.terms.name('approvers')}, or with the setting “approvers”"
             )
         person = (Named(name=self.found.name, person=self.found.person),)
-        check_possible(person, approval, self.found, SHELL)
+        check_possible(person, approval, self.found, door.terms)
         return build_who(person)
 
 
@@ -171,8 +176,9 @@ class AddressBook:
         return next((one.found.name for one in self._known.values() if one.found.place.key == place_key), None)
 
     async def _look_up(self, place: str) -> Addressees:
-        platform, name = parse_address(place, list_bot_names(), SHELL)
-        bot = _get_only_bot() if platform is None else get_bot(platform)
+        terms = self._rules.terms
+        platform, name = parse_address(place, list_bot_names(), terms)
+        bot = _get_only_bot(terms) if platform is None else get_bot(platform)
         async with bot.open_directory() as directory:
             with add_name_to_errors(name):
                 found = await directory.find_place(name)
@@ -180,12 +186,12 @@ class AddressBook:
             if not answerers and found.person is not None:
                 answerers = (Named(name=found.name, person=found.person),)
             if not answerers:
-                raise OperatorError(f"Nobody may answer in {place}: name people with --who.")
+                raise OperatorError(f"Nobody may answer in {place}: name people with {terms.name('who')}.")
             approvers = await self._look_up_names(self._rules.approvers, found, directory)
             requesters = await self._look_up_names(self._rules.requesters, found, directory)
         people = tuple(one.person for one in requesters if one is not None and one.person is not None)
         if len(people) < len(requesters):
-            raise OperatorError("--requested-by names a group: requesters must be people.")
+            raise OperatorError(f"{terms.name('requested_by')} names a group: requesters must be people.")
         return Addressees(found, answerers, approvers if self._rules.approvers else None, people)
 
     async def _look_up_names(
@@ -201,10 +207,12 @@ def _is_elsewhere(name: str, platform: str) -> bool:
     return bool(colon) and prefix != platform and prefix in list_bot_names()
 
 
-def _get_only_bot() -> Bot:
+def _get_only_bot(terms: Terms) -> Bot:
     bot = find_only_bot()
     if bot is None:
-        raise OperatorError("Not exactly one platform has a token, so name the platform: --to PLATFORM:#channel.")
+        raise OperatorError(
+            f"Not exactly one platform has a token, so name the platform in {terms.name('to')}: PLATFORM:#channel."
+        )
     return bot
 
 

@@ -22,7 +22,7 @@ from askback.inbound.answer_parser import TypedReplies
 from askback.ports.installed_bots import list_bot_names
 from askback.settings.address import check_address
 from askback.settings.approvers import parse_approver, parse_approvers
-from askback.settings.durations import parse_duration
+from askback.settings.durations import is_never, parse_duration
 from askback.settings.loader import TomlSettings, find_file
 from askback.settings.paths import find_default_database
 from askback.store.url import resolve_url
@@ -370,10 +370,10 @@ class Settings(TomlSettings):
 
 
 def _replace_never(value: object) -> object:
-    """Return None for "never" and "none". Raises `ValueError` for a bool, which pydantic would accept as a number."""
+    """Return None for "never". Raises `ValueError` for a bool, which pydantic would accept as a number."""
     if isinstance(value, bool):
         raise ValueError("is not a number")
-    return None if isinstance(value, str) and value.strip().lower() in {"never", "none"} else value
+    return None if is_never(value) else value
 
 
 def _parse_list(value: object) -> tuple[str, ...] | None:

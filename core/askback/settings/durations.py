@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["parse_duration"]
+__all__ = ["is_never", "parse_duration"]
 
 import re
 from typing import Final
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _ONE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+_NEVER: Final = frozenset({"forever", "never", "none"})
+
+
+def is_never(value: object) -> bool:
+    """Return True for a word that means no limit, such as "never"."""
+    return isinstance(value, str) and value.strip().casefold() in _NEVER
 
 
 def parse_duration(text: str) -> float:

@@ -274,8 +274,8 @@ async def test_the_agent_chooses_among_the_places_that_the_operator_names(office
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((), "Say where to ask: --to"),
-        (("--to", "slack:#agents"), "Say who may answer in slack:#agents: --who"),
+        ((), "Say where to ask with --to: PLATFORM:#channel"),
+        (("--to", "slack:#agents"), "Say who may answer in slack:#agents with --who: @group"),
         (("--to", "slack:@ada", "--wait", "soon"), "--wait soon"),
         (("--to", "slack:@ada", "--call-wait", "0s"), "--call-wait 0s is out of range"),
         (("--to", "slack:@ada", "--http", "here"), "--http here is not an address"),

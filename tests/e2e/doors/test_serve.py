@@ -162,7 +162,7 @@ async def test_a_token_can_be_revoked_while_somebody_waits(office: Office) -> No
         # The token is new, and the caller is the same.
         assert (await one.request("GET", f"/v1/asks/{asked['id']}", token="another-token-of-the-first"))[0] == 200
         file.write_text("[broken")
-        await process.said("All requests are refused until this is solved")
+        await process.said("All requests are rejected until this is solved")
         await one.problem(503, "GET", "/v1/asks", token=SECOND)
         write_callers(office)
         await process.said("Read 2 callers again", times=2)

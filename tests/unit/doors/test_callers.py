@@ -52,7 +52,7 @@ def test_each_token_leads_to_the_rules_of_its_caller() -> None:
         (f'[a]\ntoken = "{TOKEN[:19]}"\n{PLACE}', "could be guessed"),
         (f'[a]\ntoken = "{TOKEN} {TOKEN}"\n{PLACE}', "no request can carry"),
         (f'[a]\ntoken = "{TOKEN}"\n{PLACE}[b]\ntoken = "{TOKEN}"\n{PLACE}', "the token of another caller"),
-        (f'[a]\ntoken = "{TOKEN}"\nto = "slack:#deploys"\n', 'who = "@group"'),
+        (f'[a]\ntoken = "{TOKEN}"\nto = "slack:#deploys"\n', "with `who`: @group, @person, or anyone"),
         (f'[a]\ntoken = "{TOKEN}"\nto = "nowhere:#deploys"\nwho = "@release"\n', "There is no platform 'nowhere'"),
         (f'[a]\ntoken = "{TOKEN}"\nto = []\n', "to is too short"),
         (f'[a]\ntoken = "{TOKEN}"\n{PLACE}wait = "soon"\n', "wait is not a duration"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from askback.client.parameter_names import PYTHON
 from askback.doors.caller_asks import CallerAsks
 from askback.doors.rules import DoorRules
 from askback.doors.tokens import read_tokens
@@ -59,8 +60,9 @@ def test_a_caller_chooses_among_the_operators_places_only() -> None:
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        (DoorRules(places=()), "Say where to ask: --to"),
-        (DoorRules(places=("slack:#agents",)), "Say who may answer in slack:#agents: --who"),
+        (DoorRules(places=()), "Say where to ask with --to: PLATFORM:#channel"),
+        (DoorRules(places=("slack:#agents",)), "Say who may answer in slack:#agents with --who: @group"),
+        (DoorRules(places=(), terms=PYTHON), "Say where to ask with `to`: PLATFORM:#channel"),
         (DoorRules(places=("irc:#agents",), answerers=("anyone",)), "There is no platform 'irc'"),
     ],
 )

@@ -134,7 +134,7 @@ def _examine_commit(path: Path, connection: Connection, patience: float) -> Find
         connection.exec_driver_sql("COMMIT")
     except DBAPIError as error:
         if _get_error_code(error) == sqlite3.SQLITE_BUSY:
-            summary = f"Another program has locked it for more than {patience:g} s: the bot refuses clicks meanwhile."
+            summary = f"Another program has locked it for more than {patience:g} s: the bot rejects clicks meanwhile."
             return report_broken("commit", summary, f"Find and stop that program: fuser -v {shlex.quote(str(path))}")
         return report_broken("commit", f"A commit failed: {error.orig}.", _STEPS.get(_get_error_code(error), ANOTHER))
     return report_good("commit", "A test commit succeeded.")

@@ -32,7 +32,7 @@ from askback.store.url import parse_database_url
 log = logging.getLogger("askback.doctor")
 
 CLICK_SECONDS = 2.0
-"""Seconds for which the check tries a commit. The bot refuses a click that it cannot commit within this time."""
+"""Seconds for which the check tries a commit. The bot rejects a click that it cannot commit within this time."""
 
 
 async def run_doctor(platform: str | None, seconds: float, console: Console) -> int:

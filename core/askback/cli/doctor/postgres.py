@@ -164,7 +164,7 @@ def check_connections(left: int, cure: str) -> Finding:
     """Return the finding for this number of free connections."""
     summary = f"{max(left, 0)} connections are free, and a process needs up to {NEEDED}"
     if left < NEEDED:
-        return report_warning("connections", f"{summary}: another process would have to wait, and refuse clicks.", cure)
+        return report_warning("connections", f"{summary}: another process would have to wait, and reject clicks.", cure)
     return report_good("connections", f"{summary}.")
 
 

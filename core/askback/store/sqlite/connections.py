@@ -22,7 +22,6 @@ from sqlalchemy.pool import NullPool
 
 from askback.errors import OperatorError
 
-
 WAL_PAGES = 4000
 """Pages in the write-ahead log, of 4 KB each, after which SQLite writes them back into the database file."""
 
