@@ -302,6 +302,9 @@ def _trace_block(
     """Run a block in a span. Errors are recorded without their text, which may quote a person."""
     span = _begin(name, kind, parent, attributes, links=links, at=at)
     try:
+        if not span.get_span_context().is_valid:
+            yield span  # nothing is traced, so there is no context for spans below it
+            return
         with trace.use_span(span, record_exception=False, set_status_on_exception=False):
             yield span
     except BaseException as error:

@@ -74,8 +74,9 @@ class Worker:
             case CommitUncertain():
                 self._has_doubts = True
                 self._deadlines.set()
-            case TurnRequested(conversation_id, platform) if self._turns is not None and platform in self._platforms:
-                self._turns.wake(conversation_id)
+            case TurnRequested() if self._turns is not None:
+                is_known = event.is_answered and event.platform in self._platforms
+                self._turns.wake(event.conversation_id if is_known else None)
             case _:
                 pass
 

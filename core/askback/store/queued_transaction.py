@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import enum
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -78,7 +78,7 @@ def call(job: AnyJob, connection: Connection) -> None:
         job.result = result
 
 
-def settle(jobs: list[AnyJob]) -> None:
+def settle(jobs: Sequence[AnyJob]) -> None:
     """Resolve the futures of these jobs. Each event loop is woken once for all of its callers."""
     loops: dict[asyncio.AbstractEventLoop, list[AnyJob]] = {}
     for job in jobs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,25 @@ async def test_several_calls_in_one_turn_each_get_one_result_all_first_in_the_mo
         ] * 3
         await board.until(lambda: board.texts() == ["Three things.", "Thanks."])
         assert len(services.model.log) == 2
+
+
+@pytest.mark.one_store("on PostgreSQL, a job starts the turn")
+async def test_an_answer_starts_the_turn_without_a_search(tmp_path: Path, board: Board, services: Services) -> None:
+    services.model.script(turn(question("A?")), turn("Thanks."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        (card,) = await one.asked()
+        search = one.store.list_runnable
+
+        async def search_until_answered(now: datetime) -> tuple[str, ...]:
+            ask = await one.store.get(card.id)
+            if ask is not None and ask.outcome is not None:
+                await asyncio.Event().wait()
+            return await search(now)
+
+        one.store.list_runnable = search_until_answered
+        await one.press(card, Choose(index=0))
+        await one.says("Thanks.")
 
 
 async def test_every_way_out_is_told_once_timeouts_cancels_and_refusals_too(

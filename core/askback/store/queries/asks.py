@@ -300,7 +300,7 @@ def _list_changes(ask: Ask, before: Ask | None = None) -> dict[str, object]:
         columns["policy"] = policy.model_dump_json()
     if "policy" in columns or before is None or bool(ask.messages) != bool(before.messages):
         columns["attend_at"] = _get_attend_at(ask)
-    if before is None or _is_different(interview, before.interview):
+    if before is None or _is_interview_different(interview, before.interview):
         columns["interview"] = interview.model_dump_json(by_alias=True, exclude={"form", "outcome"})
         columns["revision"] = interview.revision
     if before is None or _is_different(outcome, before.outcome):
@@ -324,6 +324,11 @@ def _get_attend_at(ask: Ask) -> int | None:
 
 def _is_different(one: object, other: object) -> bool:
     return one is not other and one != other
+
+
+def _is_interview_different(one: Interview, other: Interview) -> bool:
+    # Each action makes another revision. To compare all parts of two interviews takes longer.
+    return one.revision != other.revision or _is_different(one, other)
 
 
 def _ask(row: Row | RowMapping) -> Ask:

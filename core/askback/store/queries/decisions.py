@@ -40,7 +40,7 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
         record_event(AskSettled(after, action))
         send_signal(connection, Signal(kind="ask", id=after.id))
         if after.conversation_id is not None:
-            request_turn(connection, after.conversation_id, after.place)
+            request_turn(connection, after.conversation_id, after.place, is_answered=True)
     if after.interview.step != before.interview.step:
         # It reads first, so the writes above are sent with it.
         offers.close_outdated(connection, after)

@@ -5,10 +5,9 @@ A *work* is a function of a `Connection` that runs as one transaction. These rul
 - Its future resolves after the COMMIT that contains it, never before, even if the work raised. The work may have read
   changes of another work that are not committed yet.
 - Works run one after the other in the order in which they were submitted. Works that are queued when a batch starts
-  share its COMMIT, up to 64 works or 10 ms of work. A batch does not wait to fill up. Each work has its own savepoint,
-  so one that raises is rolled back alone.
-- A work may run again before it is committed, if another one must be removed from its batch. So it must change nothing
-  but the database.
+  share its COMMIT, up to 64 works or 10 ms of work. A batch does not wait to fill up. If a work raises, its batch runs
+  again with a savepoint for each work, so that this one is rolled back alone.
+- A work may run again before it is committed. So it must change nothing but the database.
 - It must not catch the database's errors, except around its own savepoint for a violated constraint. Some errors, such
   as a full disk, end the whole transaction.
 - It must be short, since all other callers wait for it.
@@ -26,7 +25,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TypeVar
@@ -212,12 +211,17 @@ class SqliteDatabase:
             roll_back(raw)
             return self._reject_waiting(first, error)
         until = time.monotonic() + self._batch_seconds
+        is_guarded = False
         try:
             while job is not None:
                 if self._begin(job):
                     batch.append(job)
-                    if not self._attempt(raw, connection, job):
-                        self._rerun_batch(raw, connection, batch, without=[job])
+                    if is_guarded:
+                        if not self._attempt(raw, connection, job):
+                            self._rerun_batch(raw, connection, batch, without=[job])
+                    elif not _attempt_unguarded(raw, connection, job):
+                        is_guarded = True
+                        self._rerun_batch(raw, connection, batch)
                 if len(batch) >= self._batch_jobs or time.monotonic() >= until:
                     break
                 try:
@@ -238,7 +242,8 @@ class SqliteDatabase:
             return True
 
     def _attempt(self, raw: GuardedConnection, connection: Connection, job: AnyJob) -> bool:
-        """Run one work. Return False if SQLite ended the transaction, and so undid the works before this one too."""
+        """Run one work, and undo it if it raises. Return False if SQLite ended the transaction, which undid the works
+        before this one too."""
         raw.execute("SAVEPOINT job")
         call(job, connection)
         _translate(job)
@@ -254,10 +259,10 @@ class SqliteDatabase:
         return True
 
     def _rerun_batch(
-        self, raw: GuardedConnection, connection: Connection, batch: list[AnyJob], *, without: list[AnyJob]
+        self, raw: GuardedConnection, connection: Connection, batch: list[AnyJob], *, without: Sequence[AnyJob] = ()
     ) -> None:
-        """Run a batch again from its start, without the works that must not be in it."""
-        while without:
+        """Run a batch again from its start with savepoints, without the works that must not be in it."""
+        while True:
             if raw.in_transaction:
                 # Savepoints are nested, so undoing a work in the middle undoes the later ones too.
                 raw.execute("ROLLBACK")
@@ -265,11 +270,10 @@ class SqliteDatabase:
             self._end_jobs(without)
             reset_transaction(connection)
             raw.execute("BEGIN IMMEDIATE")
-            without = []
-            for job in batch:
-                if not self._attempt(raw, connection, job):
-                    without = [job]
-                    break
+            failed = next((job for job in batch if not self._attempt(raw, connection, job)), None)
+            if failed is None:
+                return
+            without = (failed,)
 
     def _commit(self, raw: GuardedConnection, connection: Connection, batch: list[AnyJob]) -> None:
         while late := self._list_late(batch):
@@ -299,7 +303,7 @@ class SqliteDatabase:
                     job.state = JobState.COMMITTING
         return late
 
-    def _end_jobs(self, batch: list[AnyJob]) -> None:
+    def _end_jobs(self, batch: Sequence[AnyJob]) -> None:
         with self._lock:
             for job in batch:
                 job.state = JobState.OVER
@@ -379,6 +383,14 @@ class SqliteDatabase:
         except (sqlite3.Error, SQLAlchemyError) as error:
             job.result, job.error = None, to_store_error(error)
         roll_back(raw)
+
+
+def _attempt_unguarded(raw: GuardedConnection, connection: Connection, job: AnyJob) -> bool:
+    """Run one work without a savepoint. Return False if its batch must run again with savepoints."""
+    call(job, connection)
+    if job.error is not None and raw.in_transaction:
+        reset_transaction(connection)
+    return job.error is None and raw.in_transaction
 
 
 def _translate(job: AnyJob) -> None:
