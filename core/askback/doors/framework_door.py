@@ -103,9 +103,11 @@ class FrameworkDoor:
         await self._asks.serve(people.found.place.platform)
         await self.hand_overs.announce(call, question.digest)
         ask = await self._asks.ask(_identify(call), new)
-        replaced = await self.hand_overs.record(call, ask.id, question.digest)
-        if replaced is not None:
-            await self._cancel(call, replaced, CHANGED)
+        await self.hand_overs.record(call, ask.id, question.digest)
+        # A caller may have been lost before it recorded its ask.
+        for other in await self._asks.list_pending(_identify(call)):
+            if other.id != ask.id:
+                await self._asks.cancel(other, CHANGED)
         return ask
 
     async def wait(self, ask: Ask) -> Ask:

@@ -69,9 +69,9 @@ class HandOvers:
         """Record that people are about to be asked about a call."""
         await self._write(lambda store: store.announce_hand_over(call, digest))
 
-    async def record(self, call: CallId, ask_id: str, digest: str) -> str | None:
-        """Record which ask is about a call. Return the id of the ask that it replaces, or None."""
-        return await self._write(lambda store: store.record_hand_over(call, ask_id, digest))
+    async def record(self, call: CallId, ask_id: str, digest: str) -> None:
+        """Record which ask is about a call."""
+        await self._write(lambda store: store.record_hand_over(call, ask_id, digest))
 
     async def list_of_run(self, framework: str, run: str) -> tuple[HandOver, ...]:
         """Return all hand-overs of a run, after lost claims were marked as unknown."""

@@ -30,24 +30,18 @@ class HandOverTransactions(Transactions):
 
         await self._run(work)
 
-    async def record_hand_over(self, call: CallId, ask_id: str, digest: str) -> str | None:
-        """Record which ask is about a call, and the digest of what it shows.
+    async def record_hand_over(self, call: CallId, ask_id: str, digest: str) -> None:
+        """Record which ask is about a call, and the digest of what it shows. A claimed hand-over stays as it is."""
 
-        Return the id of the earlier ask that this one replaces, or None. A claimed hand-over stays as it is.
-        """
-
-        def work(connection: Connection) -> str | None:
+        def work(connection: Connection) -> None:
             _lock(connection, call.framework, call.run)
             before = hand_overs.get(connection, call)
             if before is None:
                 hand_overs.add(connection, call, ask_id, digest)
-                return None
-            if (before.ask_id, before.digest) == (ask_id, digest):
-                return None
-            replaced = hand_overs.replace(connection, call, ask_id, digest)
-            return before.ask_id if replaced and before.ask_id not in (ask_id, NOT_ASKED) else None
+            elif (before.ask_id, before.digest) != (ask_id, digest):
+                hand_overs.replace(connection, call, ask_id, digest)
 
-        return await self._run(work)
+        await self._run(work)
 
     async def claim_hand_overs(self, digests: Mapping[CallId, str], holder: str) -> ClaimResult:
         """Claim the hand-overs of these calls of one run: all of them, or none.

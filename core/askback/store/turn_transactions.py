@@ -92,10 +92,9 @@ class TurnTransactions(Transactions):
 
         def work(connection: Connection) -> Turn | None:
             locks.lock_conversation(connection, conversation_id)
-            conversation = conversations.get(connection, conversation_id)
-            if conversation is None:
+            state = conversations.get_state(connection, conversation_id)
+            if state is None:
                 return None
-            wanted = conversations.needs_turn(connection, conversation_id)
             last = transcript.get_last(connection, conversation_id)
             seq = 0 if last is None else last.seq + 1
             resumed = last is not None and not last.forgotten and (last.role == "user" or last.unfinished)
@@ -106,7 +105,7 @@ class TurnTransactions(Transactions):
             if any(ask is not None and ask.outcome is None for _, ask in asked):
                 conversations.set_wants_turn(connection, conversation_id, False)
                 return None
-            if not wanted:
+            if not state.wants_turn:
                 # The conversation is stopped or finished. Messages from before a stop wait for the next message.
                 return None
             written = inbox.take_unread(connection, conversation_id, seq)
@@ -120,10 +119,11 @@ class TurnTransactions(Transactions):
                     answering=deduplicate_accounts(approvals.list_answer_authors(connection, asked)),
                     written=written,
                     history=before,
-                    halt=conversations.get_unreported_stop(connection, conversation_id, clear=bool(written)),
+                    halt=state.stop,
                     known=transcript.list_authors(connection, conversation_id),
-                    unshown=conversations.take_unshown_texts(connection, conversation_id),
+                    unshown=state.unshown,
                 )
+                conversations.mark_reported(connection, state, stop=bool(written))
                 transcript.add(connection, conversation_id, compose(news).evolve(seq=seq))
                 if notice is not None:
                     outbox.enqueue_message(connection, notice, conversation_id)
@@ -132,7 +132,7 @@ class TurnTransactions(Transactions):
                 return None
             conversations.set_wants_turn(connection, conversation_id, True)
             return Turn(
-                conversation=conversation,
+                conversation=state.conversation,
                 history=transcript.list_visible(connection, conversation_id),
                 resumed=resumed,
                 has_earlier_text=outbox.has_earlier_text(connection, conversation_id, ""),

@@ -50,7 +50,7 @@ async def test_what_was_handed_over_is_never_claimed_again(store: Store) -> None
     assert await store.acknowledge_hand_overs("one")
     assert await store.claim_hand_overs({FIRST: "digest"}, "two") == "acknowledged"
     # Nor if somebody asks again.
-    assert await store.record_hand_over(FIRST, "another ask", "digest") is None
+    await store.record_hand_over(FIRST, "another ask", "digest")
     assert await store.claim_hand_overs({FIRST: "digest"}, "three") == "acknowledged"
     assert not await store.release_hand_overs([FIRST])
 
@@ -63,11 +63,10 @@ async def test_a_claim_is_repeated_after_a_commit_in_doubt(store: Store) -> None
 
 async def test_another_call_than_people_were_shown_is_not_claimed(store: Store) -> None:
     assert await store.claim_hand_overs({FIRST: "digest"}, "one") == "missing"
-    assert await store.record_hand_over(FIRST, "ask", "digest") is None
+    await store.record_hand_over(FIRST, "ask", "digest")
     assert await store.claim_hand_overs({FIRST: "other"}, "one") == "changed"
     # People are asked again, so the earlier ask has to be withdrawn.
-    assert await store.record_hand_over(FIRST, "new ask", "other") == "ask"
-    assert await store.record_hand_over(FIRST, "new ask", "other") is None
+    await store.record_hand_over(FIRST, "new ask", "other")
     assert await store.claim_hand_overs({FIRST: "digest"}, "two") == "changed"
     assert await store.claim_hand_overs({FIRST: "other"}, "two") == "claimed"
 
@@ -156,7 +155,7 @@ async def test_a_process_that_dies_while_it_asks_leaves_a_trace(store: Store) ->
     assert await store.list_waiting_runs("langgraph") == await store.list_answered_runs("langgraph") == ("thread",)
     # The next process asks, and replaces no ask.
     await store.announce_hand_over(FIRST, "digest")
-    assert await store.record_hand_over(FIRST, "ask", "digest") is None
+    await store.record_hand_over(FIRST, "ask", "digest")
     assert await store.list_answered_runs("langgraph") == ()
     await store.announce_hand_over(FIRST, "changed")
     assert [(one.ask_id, one.digest) for one in await store.list_hand_overs("langgraph", "thread")] == [

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, bindparam, insert, select, text
 from sqlalchemy.exc import DBAPIError
 
 from askback.runtime.backend import open_backend
@@ -127,3 +127,14 @@ def test_the_server_still_ends_the_transaction_of_a_process_that_stops(direct: W
     time.sleep(0.3)
     with pytest.raises(psycopg.Error):
         direct.execute("SELECT 1")
+
+
+async def test_a_read_keeps_the_statements_that_the_server_has_prepared(database: PostgresDatabase) -> None:
+    """To plan a statement again takes the server longer than to run it."""
+
+    def count_prepared(connection: Connection) -> int:
+        return connection.execute(text("SELECT count(*) FROM pg_prepared_statements")).scalar_one()
+
+    for _ in range(10):
+        await database.read(lambda connection: VALUE.fetch_rows(connection, of="text"))
+    assert await database.read(count_prepared) > 0

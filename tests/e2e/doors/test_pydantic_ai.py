@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from askback.doors.hand_over import NotClaimed, OutcomeUnknown
+from askback.doors.hand_over import HandOvers, NotClaimed, OutcomeUnknown
 from askback.errors import CallerError
 from e2e.ask.office import Office, Process
 from support.optional import optional
@@ -136,6 +136,30 @@ async def test_arguments_that_differ_from_the_shown_ones_are_asked_again(here: O
         await here.card("where  eu")
         running.cancel()
         await asyncio.wait([running])
+        saved = (here.folder / SAVED).read_text(encoding="utf-8")
+        again = asyncio.create_task(one.resume("talk", saved.replace('"eu"', '"mars"')))
+        await here.settled("Run deploy?", "since the call has changed")
+        await here.click("ada", "Approve", "where  mars")
+        await again
+    assert shop.done() == ["mars"]
+
+
+async def test_a_question_that_a_lost_caller_did_not_record_is_withdrawn(
+    here: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller is lost after people see the card, and before the hand-over names the ask."""
+
+    async def never_record(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    shop, opening = opened(here, DEPLOY)
+    async with opening as one:
+        with monkeypatch.context() as patch:
+            patch.setattr(HandOvers, "record", never_record)
+            running = asyncio.create_task(one.run("Deploy!", "talk"))
+            await here.card("where  eu")
+            running.cancel()
+            await asyncio.wait([running])
         saved = (here.folder / SAVED).read_text(encoding="utf-8")
         again = asyncio.create_task(one.resume("talk", saved.replace('"eu"', '"mars"')))
         await here.settled("Run deploy?", "since the call has changed")

@@ -152,6 +152,13 @@ class ReconnectingConnection:
         """Send the writes of the transaction that still wait. Raises the errors of these writes."""
         self._raw.send_deferred()
 
+    def end_reading(self) -> None:
+        """End a transaction that only read. A rollback would make the driver forget its prepared statements."""
+        try:
+            self.commit()
+        except (SQLAlchemyError, psycopg.Error):
+            self.drop()
+
     def commit(self) -> None:
         assert self._connection is not None
         transaction = self._connection.get_transaction()

@@ -250,7 +250,7 @@ class PostgresDatabase:
                 return self._give_up(link, job, error)
             return True
         if job.reads:
-            link.roll_back()
+            link.end_reading()
             self._outage.record_success()
             return True
         return self._commit(link, job)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "ConversationState",
     "add_unshown_text",
     "close",
     "find",
@@ -10,9 +11,10 @@ __all__ = [
     "get_last_text",
     "get_next_turn_at",
     "get_notified_seq",
-    "get_unreported_stop",
+    "get_state",
     "list_recent",
     "list_runnable",
+    "mark_reported",
     "needs_turn",
     "postpone_turn",
     "record_stop",
@@ -22,10 +24,10 @@ __all__ = [
     "set_trace",
     "set_wants_turn",
     "start",
-    "take_unshown_texts",
 ]
 
 import secrets
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 
@@ -67,9 +69,20 @@ FARTHEST = timedelta(minutes=10)
 # second.
 _GET = Statement(select(conversations).where(conversations.c.id == bindparam("of")))
 _CHANGE = Statement(update(conversations).where(conversations.c.id == bindparam("of")))
-_STOPPED_BY = Statement(select(conversations.c.stopped_by).where(conversations.c.id == bindparam("of")))
-_UNSHOWN_OF = Statement(select(conversations.c.unshown).where(conversations.c.id == bindparam("of")))
 _AT: BindParameter[int] = bindparam("at", type_=BigInteger())
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationState:
+    """A conversation with what its next turn needs."""
+
+    conversation: Conversation
+    wants_turn: bool
+    """True if the conversation has something to do."""
+    stop: StopRecord | None
+    """The stop that ended the last turn, if the model has not been notified of it yet."""
+    unshown: tuple[UnshownText, ...]
+    """The texts that people could not see, and that the model has not been told of."""
 
 
 def find(connection: Connection, place: Place) -> Conversation | None:
@@ -80,6 +93,20 @@ def find(connection: Connection, place: Place) -> Conversation | None:
 def get(connection: Connection, conversation_id: str) -> Conversation | None:
     rows = _GET.fetch_rows(connection, of=conversation_id)
     return _to_conversation(rows[0]) if rows else None
+
+
+def get_state(connection: Connection, conversation_id: str) -> ConversationState | None:
+    """Return a conversation with what its next turn needs."""
+    rows = _GET.fetch_rows(connection, of=conversation_id)
+    if not rows:
+        return None
+    (row,) = rows
+    return ConversationState(
+        conversation=_to_conversation(row),
+        wants_turn=row["wants_turn"],
+        stop=_parse_stop(row["stopped_by"]),
+        unshown=_parse_unshown(conversation_id, row["unshown"]),
+    )
 
 
 def start(
@@ -237,18 +264,15 @@ def record_stop(connection: Connection, conversation_id: str, by: Actor | None) 
     )
 
 
-def get_unreported_stop(connection: Connection, conversation_id: str, *, clear: bool) -> StopRecord | None:
-    """Return the stop that ended the last turn, if the model has not been notified of it yet.
-
-    `clear` marks it as notified.
-    """
-    rows = _STOPPED_BY.fetch_rows(connection, of=conversation_id)
-    found = rows[0]["stopped_by"] if rows else None
-    if found is None:
-        return None
-    if clear:
-        _CHANGE.defer(connection, of=conversation_id, stopped_by=None)
-    return StopRecord(by=None if found == _OPERATOR else Actor.model_validate_json(found))
+def mark_reported(connection: Connection, state: ConversationState, *, stop: bool) -> None:
+    """Record that the model learns of the unshown texts of this state, and of its stop if `stop` is True."""
+    told: dict[str, object] = {}
+    if stop and state.stop is not None:
+        told["stopped_by"] = None
+    if state.unshown:
+        told["unshown"] = None
+    if told:
+        _CHANGE.defer(connection, of=state.conversation.id, **told)
 
 
 def add_unshown_text(connection: Connection, conversation_id: str, unshown: UnshownText) -> None:
@@ -258,19 +282,20 @@ def add_unshown_text(connection: Connection, conversation_id: str, unshown: Unsh
     connection.execute(change.values(unshown=_UNSHOWN.dump_json(texts).decode()))
 
 
-def take_unshown_texts(connection: Connection, conversation_id: str) -> tuple[UnshownText, ...]:
-    """Return the texts that people could not see, and mark them as told."""
-    texts = _read_unshown_texts(connection, conversation_id)
-    if texts:
-        _CHANGE.defer(connection, of=conversation_id, unshown=None)
-    return texts
-
-
 def _read_unshown_texts(connection: Connection, conversation_id: str) -> tuple[UnshownText, ...]:
-    rows = _UNSHOWN_OF.fetch_rows(connection, of=conversation_id)
-    stored = rows[0]["unshown"] if rows else None
+    query = select(conversations.c.unshown).where(conversations.c.id == conversation_id)
+    return _parse_unshown(conversation_id, connection.execute(query).scalar_one_or_none())
+
+
+def _parse_unshown(conversation_id: str, stored: str | None) -> tuple[UnshownText, ...]:
     with mark_unreadable(f"The conversation {conversation_id}"):
         return () if stored is None else _UNSHOWN.validate_json(stored)
+
+
+def _parse_stop(stored: str | None) -> StopRecord | None:
+    if stored is None:
+        return None
+    return StopRecord(by=None if stored == _OPERATOR else Actor.model_validate_json(stored))
 
 
 def _to_conversation(row: Row | RowMapping) -> Conversation:

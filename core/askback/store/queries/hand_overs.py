@@ -131,9 +131,9 @@ def add(connection: Connection, call: CallId, ask_id: str, digest: str) -> None:
     _ADD.change(connection, **call.model_dump(), ask_id=ask_id, digest=digest, state="asked")
 
 
-def replace(connection: Connection, call: CallId, ask_id: str, digest: str) -> bool:
-    """Record that people were asked again. Return False if the earlier outcome was claimed."""
-    return _REPLACE.change(connection, **_name(call), ask_id=ask_id, digest=digest) == 1
+def replace(connection: Connection, call: CallId, ask_id: str, digest: str) -> None:
+    """Record that people were asked again, unless the earlier outcome was claimed."""
+    _REPLACE.defer(connection, **_name(call), ask_id=ask_id, digest=digest)
 
 
 def claim(connection: Connection, call: CallId, digest: str, holder: str) -> bool:
