@@ -74,7 +74,12 @@ class MonitoredConnection(psycopg.Connection[Any]):
                 raise ServerSilent from None
         if self._parameters is not None and self._who is not None:
             gen = _watch_connection(gen, _Inquiry(self._parameters, self._who))
-        return super().wait(gen, interval, timeout)
+        try:
+            return super().wait(gen, interval, timeout)
+        except ServerSilent:
+            # A rollback would wait for the same server once more.
+            self.pgconn.finish()
+            raise
 
 
 class BoundedConnection(psycopg.AsyncConnection[Any]):
