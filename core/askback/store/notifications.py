@@ -48,4 +48,4 @@ _TELL = Statement(select(func.pg_notify(CHANNEL, bindparam("said"), type_=Text()
 def send_signal(connection: Connection, signal: Signal) -> None:
     """Signal the other processes once this transaction is committed."""
     if connection.dialect.name == "postgresql":
-        _TELL.defer(connection, said=signal.encode())
+        _TELL.change(connection, said=signal.encode())

@@ -33,7 +33,6 @@ class _Driver(Protocol):
     """The part of a driver's connection that is the same in sqlite3 and psycopg."""
 
     def execute(self, query: str, params: Any, /) -> _Cursor: ...
-    def defer(self, query: str, parameters: Any, /) -> None: ...
 
 
 class Statement:
@@ -71,13 +70,6 @@ class Statement:
         """Run the statement and return the number of rows that it changed."""
         return self._compile(connection, parameters).execute(connection, parameters).rowcount
 
-    def defer(self, connection: Connection, **parameters: object) -> None:
-        """Run the statement before the next one of this transaction, or before its commit.
-
-        An error is raised there at the latest. PostgreSQL then gets several writes in one round trip.
-        """
-        self._compile(connection, parameters).defer(connection, parameters)
-
     def _compile(self, connection: Connection, parameters: dict[str, object]) -> _Compiled:
         keys = (connection.dialect.name, *parameters)
         compiled = self._compiled.get(keys)
@@ -103,12 +95,6 @@ class _Compiled:
     def execute(self, connection: Connection, parameters: dict[str, object]) -> _Cursor:
         try:
             return _get_driver(connection).execute(self.text, self._bind(parameters))
-        except self.error as error:
-            raise self._to_sqlalchemy(error) from error
-
-    def defer(self, connection: Connection, parameters: dict[str, object]) -> None:
-        try:
-            _get_driver(connection).defer(self.text, self._bind(parameters))
         except self.error as error:
             raise self._to_sqlalchemy(error) from error
 

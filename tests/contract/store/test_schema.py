@@ -68,9 +68,6 @@ class Noting(sqlite3.Connection):
     def execute(self, statement: str, values: Any = (), /) -> sqlite3.Cursor:
         return self.cursor().execute(statement, values)
 
-    def defer(self, statement: str, values: Any) -> None:
-        self.execute(statement, values)
-
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[Connection]:

@@ -58,6 +58,7 @@ def examine_postgres(address: PostgresAddress, *, stop: threading.Event) -> list
     found: list[Finding] = []
     try:
         with closing(_connect_to_any(address)) as connection:
+            connection.autocommit = True
             for look in looks:
                 if stop.is_set():
                     break  # no one reads the findings any more
@@ -121,6 +122,7 @@ def _examine_pooler(address: PostgresAddress, connection: psycopg.Connection) ->
     """Check that a connection is one session: a notification sent on one must arrive on another."""
     channel = f"{CHANNEL}_doctor_{secrets.token_hex(4)}"
     with closing(connect(address, target_session_attrs="any")) as listener:
+        listener.autocommit = True
         listener.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
         connection.execute("SELECT pg_notify(%s, '')", (channel,))
         is_received = any(True for _ in listener.notifies(timeout=HEARD_SECONDS, stop_after=1))

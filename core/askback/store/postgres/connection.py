@@ -19,7 +19,7 @@ from sqlalchemy.pool import NullPool
 
 from askback.errors import OperatorError
 from askback.store.postgres.address import UNREADABLE, PostgresAddress
-from askback.store.postgres.deferred_writes import WritingConnection
+from askback.store.postgres.dead_connections import MonitoredConnection
 from askback.store.postgres.options import check_options
 
 # Defaults for options that the URL does not set. Times are in seconds, except the last one in milliseconds.
@@ -47,12 +47,6 @@ _SETTINGS = {
     # This overrides the server's configuration, so that an acknowledged answer is on the disk.
     "synchronous_commit": "on",
 }
-
-# A work that writes takes its locks first, and must see everything that was committed before it had them. A work that
-# only reads sees one snapshot throughout.
-_BEGIN_WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-_BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_IS_PRIMARY = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::bool"
 
 
 def build_conninfo(address: PostgresAddress) -> dict[str, str]:
@@ -86,20 +80,18 @@ class _WithoutNul(StrDumperUnknown):
         return super().dump(obj.replace("\0", "\ufffd"))
 
 
-def connect(address: PostgresAddress, **more: str) -> WritingConnection:
+def connect(address: PostgresAddress, **more: str) -> psycopg.Connection:
     """Return a connection with the settings that every transaction needs. Raises the driver's errors.
 
     `more` holds further options for libpq, which override the URL's.
     """
     parameters: dict[str, Any] = build_conninfo(address) | more
-    connection = WritingConnection.connect(**parameters)
+    connection = MonitoredConnection.connect(**parameters)
     connection.adapters.register_dumper(str, _WithoutNul)
     try:
         connection.execute(build_settings(parameters))
         connection.start_monitoring(parameters)
         connection.commit()
-        # The driver would send BEGIN alone. `ReconnectingConnection` sends it with the first statement.
-        connection.autocommit = True
     except BaseException:
         connection.close()
         raise
@@ -120,19 +112,22 @@ def create_shared_engine(address: PostgresAddress) -> Engine:
 class ReconnectingConnection:
     """A connection that is opened again after it was lost. Only one thread may use it."""
 
-    def __init__(self, engine: Engine, *, pipelined: bool = True) -> None:
-        """`pipelined` is False for a work that runs scripts of several statements."""
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._pipelined = pipelined
         self._connection: Connection | None = None
 
     def begin(self, *, read_only: bool = False) -> Connection:
         """Return a connection whose next statement begins a transaction. Raises the driver's errors."""
         if self._connection is None:
             self._connection = self._engine.connect()
-            if self._pipelined:
-                self._raw.open_pipeline()
-        self._raw.defer(_BEGIN_READING if read_only else _BEGIN_WRITING)
+        raw = self._connection.connection.driver_connection
+        assert isinstance(raw, psycopg.Connection)
+        raw.read_only = read_only
+        # A work that writes takes its locks first, and must see everything that was committed before it had them. A
+        # work that only reads sees one snapshot throughout.
+        raw.isolation_level = (
+            psycopg.IsolationLevel.REPEATABLE_READ if read_only else psycopg.IsolationLevel.READ_COMMITTED
+        )
         self._connection.begin()
         return self._connection
 
@@ -148,10 +143,6 @@ class ReconnectingConnection:
         except (SQLAlchemyError, psycopg.Error):
             self.drop()
 
-    def send_deferred(self) -> None:
-        """Send the writes of the transaction that still wait. Raises the errors of these writes."""
-        self._raw.send_deferred()
-
     def end_reading(self) -> None:
         """End a transaction that only read. A rollback would make the driver forget its prepared statements."""
         try:
@@ -166,22 +157,20 @@ class ReconnectingConnection:
         transaction.commit()
 
     def can_commit(self) -> bool:
-        """Ask the server if it accepts commits. Return False also if it does not answer."""
+        """Ask the server if it accepts commits. Return False also if it does not answer.
+
+        Call `drop` afterwards, since the connection no longer has the settings of a transaction.
+        """
         self.roll_back()
         if self._connection is None:
             return False
+        raw: Any = self._connection.connection.driver_connection
         try:
-            found = self._raw.execute(_IS_PRIMARY).fetchone()
+            raw.autocommit, raw.read_only, raw.isolation_level = True, None, None
+            found = raw.execute("SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::bool").fetchone()
         except psycopg.Error:
             return False
         return tuple(found or ()) == (False, False)
-
-    @property
-    def _raw(self) -> WritingConnection:
-        assert self._connection is not None
-        raw = self._connection.connection.driver_connection
-        assert isinstance(raw, WritingConnection)
-        return raw
 
     def drop(self) -> None:
         """Close the connection. The next transaction opens another one."""

@@ -91,7 +91,7 @@ class PostgresDatabase:
         self._threads = [ConnectionThread(f"askback-database-{number}", self._serve) for number in range(connections)]
 
     def _prepare(self, prepare: Callable[[Connection], None]) -> None:
-        link = ReconnectingConnection(self._engine, pipelined=False)
+        link = ReconnectingConnection(self._engine)
         try:
             prepare(link.begin())
             link.commit()
@@ -237,8 +237,6 @@ class PostgresDatabase:
             job.result, job.error = None, error
             return not is_lost(error) and self._give_up(link, job, error)
         call(job, connection)
-        if job.error is None and not job.reads:
-            _send_deferred(link, job)
         error = job.error
         if error is not None:
             if may_be_standby(error) and not job.reads and not link.can_commit():
@@ -310,14 +308,6 @@ class PostgresDatabase:
             if job.state is JobState.WAITING:
                 job.state, job.error = JobState.OVER, build_closed_error()
                 settle([job])
-
-
-def _send_deferred(link: ReconnectingConnection, job: AnyJob) -> None:
-    """Send the last writes of a work. Their errors count as errors of the work: nothing was committed yet."""
-    try:
-        link.send_deferred()
-    except psycopg.Error as error:
-        job.result, job.error = None, error
 
 
 def _compute_deadline(within: float | None) -> float | None:

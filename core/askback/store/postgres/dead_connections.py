@@ -41,9 +41,7 @@ PULSE_SECONDS = 2.0
 _WHO = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 _WORKS = (
     "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND backend_start = %s "
-    "AND coalesce(state, '') NOT IN ('idle', 'idle in transaction', 'idle in transaction (aborted)') "
-    # In the middle of a pipeline, a session that waits for its client counts as active.
-    "AND wait_event IS DISTINCT FROM 'ClientRead'"
+    "AND coalesce(state, '') NOT IN ('idle', 'idle in transaction', 'idle in transaction (aborted)')"
 )
 
 
@@ -74,12 +72,7 @@ class MonitoredConnection(psycopg.Connection[Any]):
                 raise ServerSilent from None
         if self._parameters is not None and self._who is not None:
             gen = _watch_connection(gen, _Inquiry(self._parameters, self._who))
-        try:
-            return super().wait(gen, interval, timeout)
-        except ServerSilent:
-            # A rollback would wait for the same server once more.
-            self.pgconn.finish()
-            raise
+        return super().wait(gen, interval, timeout)
 
 
 class BoundedConnection(psycopg.AsyncConnection[Any]):

@@ -110,7 +110,7 @@ def save(connection: Connection, before: Ask, after: Ask) -> frozenset[str]:
     """Write the columns that changed since the ask was read in this transaction, and return their names."""
     changed = {} if after is before else _list_changes(after, before)
     if changed:
-        _SAVE.defer(connection, ask=after.id, **changed)
+        _SAVE.change(connection, ask=after.id, **changed)
     if "attend_at" in changed:
         record_event(DeadlineChanged())
     if "messages" in changed:
@@ -254,7 +254,7 @@ def _select_time_until_due(served: ServedPlatforms) -> Select[int | None]:
 
 def store_due_time(connection: Connection, ask: Ask) -> None:
     """Compute and store an ask's due time again, so that it is not due earlier."""
-    _SAVE.defer(connection, ask=ask.id, attend_at=_get_attend_at(ask))
+    _SAVE.change(connection, ask=ask.id, attend_at=_get_attend_at(ask))
 
 
 def get_time_until_due(
@@ -275,7 +275,7 @@ def get_time_until_due(
 
 def log_action(connection: Connection, action: Action, verdict: str, revision: int) -> None:
     """Add a person's action and its effect to the audit log."""
-    _LOG.defer(
+    _LOG.change(
         connection,
         ask_id=action.ask_id,
         actor=action.actor.model_dump_json(),

@@ -45,7 +45,7 @@ def add(connection: Connection, ask_id: str, messages: Iterable[MessageRef]) -> 
     known = {(row["channel"], row["message"]) for row in _KNOWN.fetch_rows(connection, of=ask_id)}
     for message in messages:
         if (message.channel, message.id) not in known:
-            _NOTE.defer(connection, ask_id=ask_id, channel=message.channel, message=message.id)
+            _NOTE.change(connection, ask_id=ask_id, channel=message.channel, message=message.id)
 
 
 def add_deleted(connection: Connection, ask_id: str, messages: Iterable[MessageRef], now: datetime) -> None:

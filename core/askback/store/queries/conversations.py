@@ -141,7 +141,7 @@ def close(connection: Connection, conversation: Conversation) -> None:
 
 
 def set_wants_turn(connection: Connection, conversation_id: str, wants: bool) -> None:
-    _CHANGE.defer(connection, of=conversation_id, wants_turn=wants, turn_after=None, updated_at=now())
+    _CHANGE.change(connection, of=conversation_id, wants_turn=wants, turn_after=None, updated_at=now())
 
 
 def needs_turn(connection: Connection, conversation_id: str) -> bool:
@@ -218,7 +218,7 @@ def postpone_turn(connection: Connection, conversation_id: str, pause: timedelta
 
 
 def set_text_messages(connection: Connection, conversation_id: str, messages: tuple[MessageRef, ...]) -> None:
-    _CHANGE.defer(connection, of=conversation_id, prose=_REFS.dump_json(messages).decode() if messages else None)
+    _CHANGE.change(connection, of=conversation_id, prose=_REFS.dump_json(messages).decode() if messages else None)
 
 
 def get_last_text(connection: Connection, conversation_id: str) -> MessageRef | None:
@@ -272,7 +272,7 @@ def mark_reported(connection: Connection, state: ConversationState, *, stop: boo
     if state.unshown:
         told["unshown"] = None
     if told:
-        _CHANGE.defer(connection, of=state.conversation.id, **told)
+        _CHANGE.change(connection, of=state.conversation.id, **told)
 
 
 def add_unshown_text(connection: Connection, conversation_id: str, unshown: UnshownText) -> None:

@@ -133,7 +133,7 @@ def add(connection: Connection, call: CallId, ask_id: str, digest: str) -> None:
 
 def replace(connection: Connection, call: CallId, ask_id: str, digest: str) -> None:
     """Record that people were asked again, unless the earlier outcome was claimed."""
-    _REPLACE.defer(connection, **_name(call), ask_id=ask_id, digest=digest)
+    _REPLACE.change(connection, **_name(call), ask_id=ask_id, digest=digest)
 
 
 def claim(connection: Connection, call: CallId, digest: str, holder: str) -> bool:

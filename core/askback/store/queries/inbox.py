@@ -92,7 +92,7 @@ def is_before_all(connection: Connection, conversation_id: str, at: datetime) ->
 def take_unread(connection: Connection, conversation_id: str, seq: int) -> tuple[InboxMessage, ...]:
     """Return the unread messages of people, unchanged, and assign them to transcript row `seq`."""
     rows = _SELECT_UNTAKEN.fetch_rows(connection, of=conversation_id)
-    _TAKE.defer(connection, of=conversation_id, taken_seq=seq)
+    _TAKE.change(connection, of=conversation_id, taken_seq=seq)
     with mark_unreadable(f"A message in the conversation {conversation_id}"):
         return tuple(
             InboxMessage(

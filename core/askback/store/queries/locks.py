@@ -45,38 +45,38 @@ _LOCK_OFFER = Statement(
 def lock_place(connection: Connection, place: Place) -> None:
     """Keep other transactions from deciding anything in this place until this one ends."""
     if _is_shared(connection):
-        _LOCK.defer(connection, name=place.key)
+        _LOCK.change(connection, name=place.key)
 
 
 def lock_key(connection: Connection, key: str) -> None:
     """Keep other transactions from asking under this key until this one ends. Taken before the lock of a place."""
     if _is_shared(connection):
-        _LOCK.defer(connection, name=f"key {key}")
+        _LOCK.change(connection, name=f"key {key}")
 
 
 def lock_ask(connection: Connection, ask_id: str) -> None:
     """Take the lock of the ask's place."""
     if _is_shared(connection):
-        _LOCK_ASK.defer(connection, of=ask_id)
+        _LOCK_ASK.change(connection, of=ask_id)
 
 
 def lock_conversation(connection: Connection, conversation_id: str) -> None:
     """Take the lock of the conversation's place."""
     if _is_shared(connection):
-        _LOCK_CONVERSATION.defer(connection, of=conversation_id)
+        _LOCK_CONVERSATION.change(connection, of=conversation_id)
 
 
 def lock_offer(connection: Connection, offer_id: str) -> None:
     """Take the lock of the place of the conversation in which the offer was made."""
     if _is_shared(connection):
-        _LOCK_OFFER.defer(connection, of=offer_id)
+        _LOCK_OFFER.change(connection, of=offer_id)
 
 
 def lock_places(connection: Connection, place_keys: Iterable[str]) -> None:
     """Take the locks of several places, in a fixed order."""
     if _is_shared(connection):
         for key in sorted({key.partition("#")[0] for key in place_keys}):
-            _LOCK.defer(connection, name=key)
+            _LOCK.change(connection, name=key)
 
 
 def lock_usage(connection: Connection) -> None:
@@ -85,7 +85,7 @@ def lock_usage(connection: Connection) -> None:
     Take this after the lock of a place.
     """
     if _is_shared(connection):
-        _LOCK.defer(connection, name="usage")
+        _LOCK.change(connection, name="usage")
 
 
 def _is_shared(connection: Connection) -> bool:

@@ -105,7 +105,7 @@ def enqueue_card(
     `lease` is the time during which no worker takes the row, because the caller draws the card itself. If the card
     stands nowhere and another process may be posting it, that process keeps its lease and draws it once more.
     """
-    _UPSERT_CARD.defer(
+    _UPSERT_CARD.change(
         connection,
         target=f"{CARD}{ask.id}",
         kind="card",
@@ -139,7 +139,7 @@ def enqueue_message(
     """
     tried = tried or lease is not None
     if not _QUEUED_ROW.fetch_rows(connection, of=outgoing.target):
-        _INSERT.defer(
+        _INSERT.change(
             connection,
             target=outgoing.target,
             kind=kind,

@@ -83,7 +83,7 @@ def list_visible(connection: Connection, conversation_id: str) -> tuple[Message,
 
 
 def add(connection: Connection, conversation_id: str, message: Message) -> None:
-    _ADD.defer(
+    _ADD.change(
         connection,
         conversation_id=conversation_id,
         seq=message.seq,

@@ -60,7 +60,7 @@ def get_day(moment: datetime) -> int:
 def add_tokens(connection: Connection, conversation_id: str, day: int, tokens: int) -> None:
     """Add to the count of tokens. A negative number subtracts."""
     if tokens and _SPEND.change(connection, of=conversation_id, on=day, more=tokens) == 0:
-        _SPEND_FIRST.defer(connection, conversation_id=conversation_id, day=day, tokens=max(tokens, 0))
+        _SPEND_FIRST.change(connection, conversation_id=conversation_id, day=day, tokens=max(tokens, 0))
 
 
 def get_usage(connection: Connection, conversation_id: str, at: datetime) -> TokenUsage:
@@ -71,7 +71,7 @@ def get_usage(connection: Connection, conversation_id: str, at: datetime) -> Tok
 
 def reserve(connection: Connection, conversation_id: str, reservation: str, tokens: int, at: datetime) -> None:
     """Reserve tokens for a call. `settle` later corrects the count by the reservation's id."""
-    _RESERVE.defer(
+    _RESERVE.change(
         connection,
         id=reservation,
         conversation_id=conversation_id,
@@ -85,14 +85,14 @@ def reserve(connection: Connection, conversation_id: str, reservation: str, toke
 def delete_reservations(connection: Connection, conversation_id: str) -> None:
     """Delete the reservations of a conversation's earlier calls, since only one runs at a time. Their tokens stay
     counted."""
-    _DROP_OLD.defer(connection, of=conversation_id)
+    _DROP_OLD.change(connection, of=conversation_id)
 
 
 def adjust(connection: Connection, reservation: str, tokens: int) -> None:
     """Change the number of reserved tokens. Does nothing after the call has ended."""
     row = _find_reservation(connection, reservation)
     if row is not None:
-        _ADJUST.defer(connection, of=reservation, tokens=tokens)
+        _ADJUST.change(connection, of=reservation, tokens=tokens)
         add_tokens(connection, row["conversation_id"], row["day"], tokens - row["tokens"])
 
 

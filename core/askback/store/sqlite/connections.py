@@ -29,9 +29,6 @@ WAL_PAGES = 4000
 class GuardedConnection(sqlite3.Connection):
     """A connection that rejects `commit` and `rollback`, because a work shares its transaction with others."""
 
-    defer = sqlite3.Connection.execute
-    """Run a statement whose result no one needs. Here it runs at once; on PostgreSQL, each round trip counts."""
-
     def commit(self) -> None:
         if self.in_transaction:
             raise RuntimeError("A work must not commit: the database commits it together with others.")
