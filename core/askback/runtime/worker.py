@@ -75,7 +75,7 @@ class Worker:
                 self._has_doubts = True
                 self._deadlines.set()
             case TurnRequested() if self._turns is not None:
-                is_known = event.is_answered and event.platform in self._platforms
+                is_known = event.is_settled and event.platform in self._platforms
                 self._turns.wake(event.conversation_id if is_known else None)
             case _:
                 pass

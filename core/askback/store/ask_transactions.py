@@ -274,7 +274,7 @@ class AskTransactions(Transactions):
                 return False
             shown = ask.mark_posted(at) if messages and at is not None else ask
             asks.save(connection, ask, shown.evolve(drawn_revision=revision, messages=messages))
-            outbox.delete(connection, f"ask:{ask_id}", revision=revision)
+            outbox.delete(connection, f"{outbox.CARD}{ask_id}", revision=revision)
             return False
 
         return await self._run(work)

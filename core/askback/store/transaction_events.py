@@ -59,8 +59,8 @@ class TurnRequested:
 
     conversation_id: str
     platform: str
-    is_answered: bool
-    """True if people have answered a question of the agent. False for a message, which may be edited in a moment."""
+    is_settled: bool
+    """True if a question of the agent was settled. False for a message, which may be edited in a moment."""
 
 
 @dataclass(frozen=True, slots=True)

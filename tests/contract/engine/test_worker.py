@@ -399,6 +399,23 @@ async def test_leases_of_a_process_that_ended_end_with_it(tmp_path: Path, board:
         await rest(two)
 
 
+async def test_a_deadline_wakes_a_worker_that_sleeps(tmp_path: Path, board: Board) -> None:
+    """The worker looks again after thirty seconds on its own."""
+    async with engine(tmp_path, board) as one:
+        sleeping = build_ask(COLOUR, to=HERE, policy=build_policy(ONLY_ANN, None))
+        await one.store.ask(sleeping, one.manager.limits)
+        await one.recorded(*await one.asked())
+        late = build_ask(COLOUR, to=HERE, policy=build_policy(ONLY_ANN, 1.0))
+        await one.store.ask(late, one.manager.limits)
+
+        async def get_status() -> str | None:
+            ask = await one.store.get(late.id)
+            return None if ask is None or ask.outcome is None else ask.outcome.status
+
+        async with asyncio.timeout(15):
+            assert await eventually(get_status) == "timed_out"
+
+
 async def test_what_failed_before_a_restart_is_tried_as_if_for_the_first_time(tmp_path: Path, board: Board) -> None:
     board.faults["show"] = deque(RetryableError("down") for _ in range(1000))
     async with engine(tmp_path, board, first_pause=20) as one:

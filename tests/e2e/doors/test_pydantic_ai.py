@@ -129,6 +129,15 @@ async def test_two_that_resume_at_once_resume_once(here: Office) -> None:
     assert shop.done() == ["eu"]
 
 
+async def resume_changed(here: Office, one: Any) -> None:
+    """Resume with other arguments: people are asked again, and the card of the first call says so."""
+    saved = (here.folder / SAVED).read_text(encoding="utf-8")
+    again = asyncio.create_task(one.resume("talk", saved.replace('"eu"', '"mars"')))
+    await here.settled("Run deploy?", "since the call has changed")
+    await here.click("ada", "Approve", "where  mars")
+    await again
+
+
 async def test_arguments_that_differ_from_the_shown_ones_are_asked_again(here: Office) -> None:
     shop, opening = opened(here, DEPLOY)
     async with opening as one:
@@ -136,11 +145,7 @@ async def test_arguments_that_differ_from_the_shown_ones_are_asked_again(here: O
         await here.card("where  eu")
         running.cancel()
         await asyncio.wait([running])
-        saved = (here.folder / SAVED).read_text(encoding="utf-8")
-        again = asyncio.create_task(one.resume("talk", saved.replace('"eu"', '"mars"')))
-        await here.settled("Run deploy?", "since the call has changed")
-        await here.click("ada", "Approve", "where  mars")
-        await again
+        await resume_changed(here, one)
     assert shop.done() == ["mars"]
 
 
@@ -160,11 +165,7 @@ async def test_a_question_that_a_lost_caller_did_not_record_is_withdrawn(
             await here.card("where  eu")
             running.cancel()
             await asyncio.wait([running])
-        saved = (here.folder / SAVED).read_text(encoding="utf-8")
-        again = asyncio.create_task(one.resume("talk", saved.replace('"eu"', '"mars"')))
-        await here.settled("Run deploy?", "since the call has changed")
-        await here.click("ada", "Approve", "where  mars")
-        await again
+        await resume_changed(here, one)
     assert shop.done() == ["mars"]
 
 

@@ -36,14 +36,13 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
         # The process that handles the click draws the card, before the outbox does.
         by_click = timedelta(seconds=outbox_leases.LEASE_SECONDS) if clicked else None
         outbox.enqueue_card(connection, after, not_before=not_before, lease=by_click)
+    if after.interview.step != before.interview.step:
+        offers.close_outdated(connection, after)
     if settled:
         record_event(AskSettled(after, action))
         send_signal(connection, Signal(kind="ask", id=after.id))
         if after.conversation_id is not None:
-            request_turn(connection, after.conversation_id, after.place, is_answered=True)
-    if after.interview.step != before.interview.step:
-        # It reads first, so the writes above are sent with it.
-        offers.close_outdated(connection, after)
+            request_turn(connection, after.conversation_id, after.place, is_settled=True)
     return settled
 
 

@@ -7,6 +7,7 @@ the platform confirms the delivery. `outbox_leases` has the leases under which w
 from __future__ import annotations
 
 __all__ = [
+    "CARD",
     "delete",
     "enqueue_card",
     "enqueue_message",
