@@ -278,10 +278,10 @@ def _move(interview: Interview, current: int, phase: Phase) -> Interview:
 
 def _replace_draft(interview: Interview, draft: Draft) -> Interview:
     """Replace the draft of the current question. If only invisible marks changed, the revision stays."""
-    if draft == interview.draft:
+    before = interview.draft
+    if draft == before:
         return interview
-    unseen = {"marks": ()}
-    seen = draft.__dict__ | unseen != interview.draft.__dict__ | unseen
+    seen = draft.marks == before.marks or draft.evolve(marks=before.marks) != before
     return _set_draft(interview, interview.current, draft, revision=interview.revision + seen)
 
 

@@ -139,7 +139,7 @@ def settle(interview: Interview, outcome: Outcome) -> Interview:
         return interview
     return interview.evolve(
         phase="closed",
-        outcome=outcome.evolve(votes=interview.votes),
+        outcome=outcome.evolve(votes=interview.votes) if interview.votes else outcome,
         step=interview.step + 1,
         revision=interview.revision + 1,
     )

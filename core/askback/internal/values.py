@@ -24,9 +24,10 @@ else:
         it, so one error collects the problems at every depth.
         """
 
-        def __call__(cls, *args: object, **kwargs: object) -> object:
+        def __call__(cls, /, **fields: object) -> object:
+            # This is what `BaseModel.__init__` does. To call it takes as long as to validate a small value.
             try:
-                return super().__call__(*args, **kwargs)
+                return cls.__pydantic_validator__.validate_python(fields, self_instance=cls.__new__(cls))
             except ValidationError as error:
                 raise InvalidValue.from_validation_error(cls.__name__, error) from None
 

@@ -228,7 +228,7 @@ class QuestionManager:
         self.callers.wake(ask.id)
 
 
-def _open_click_span(action: Action, ask: Ask | None) -> AbstractContextManager[None]:
+def _open_click_span(action: Action, ask: Ask | None) -> AbstractContextManager[object]:
     trace = None if ask is None else ask.trace
     return telemetry.trace_click(trace, action.actor.platform, action.operation.kind, action.at)
 

@@ -28,7 +28,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import TypeAlias
 
@@ -187,12 +187,12 @@ def start_ask_trace(platform: str) -> str | None:
     return _format_traceparent(span)
 
 
-@contextmanager
-def trace_click(question: str | None, platform: str, operation: str, received_at: datetime) -> Generator[None]:
+def trace_click(
+    question: str | None, platform: str, operation: str, received_at: datetime
+) -> AbstractContextManager[object]:
     """Trace the consequences of a click on this question. `received_at` is the time at which it arrived."""
     attributes: Attributes = {"askback.platform": platform, "askback.operation": operation}
-    with _trace_block("askback.click", SpanKind.SERVER, question, attributes, at=_to_nanos(received_at)):
-        yield
+    return _trace_block("askback.click", SpanKind.SERVER, question, attributes, at=_to_nanos(received_at))
 
 
 def record_ack(platform: str, kind: str, received_at: float) -> None:
@@ -220,11 +220,9 @@ def record_settled(question: str | None, status: str, asked_at: datetime, settle
 # Deliveries
 
 
-@contextmanager
-def trace_delivery(belongs_to: str | None, platform: str) -> Generator[None]:
+def trace_delivery(belongs_to: str | None, platform: str) -> AbstractContextManager[object]:
     """Trace the delivery of a card."""
-    with _trace_block("askback.deliver", SpanKind.CLIENT, belongs_to, {"askback.platform": platform}):
-        yield
+    return _trace_block("askback.deliver", SpanKind.CLIENT, belongs_to, {"askback.platform": platform})
 
 
 def record_delivery(kind: str, due_at: datetime, now: datetime) -> None:

@@ -252,6 +252,24 @@ async def test_a_deadline_drops_a_work_that_has_not_started(writer: SqliteDataba
     assert names(writer.path) == ["next"]
 
 
+async def test_each_work_has_its_own_deadline_though_one_timer_watches_them_all(writer: SqliteDatabase):
+    await writer.run(add("in time"), within=0.4)
+    loop = asyncio.get_running_loop()
+    for _ in range(2):
+        await asyncio.sleep(0.2)
+        gate = Gate()
+        holder = submit(writer, gate)
+        await gate.reached()
+        began = loop.time()
+        early, late = (asyncio.create_task(writer.run(add("late"), within=0.4)) for _ in range(2))
+        await asyncio.wait([early, late])
+        assert 0.4 <= loop.time() - began < 5
+        assert [type(task.exception()) for task in (early, late)] == [StoreBusy, StoreBusy]
+        gate.open()
+        await holder
+    assert names(writer.path) == ["in time"]
+
+
 async def test_a_deadline_takes_a_work_that_ran_out_of_its_batch_again(writer: SqliteDatabase):
     # The caller gets the error while its work is still in the thread, and that is final. The works of its batch, before
     # it and after it, run again without it.

@@ -29,6 +29,7 @@ from askback.errors import OperatorError
 from askback.store.connection_thread import ConnectionThread
 from askback.store.error_mapping import build_closed_error, build_timeout_error
 from askback.store.errors import StoreBusy
+from askback.store.job_deadlines import JobDeadlines
 from askback.store.outage_log import Outage
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.connection import ReconnectingConnection, create_shared_engine
@@ -79,6 +80,7 @@ class PostgresDatabase:
         self._engine = create_shared_engine(address)
         self._patience = patience
         self._lock = threading.Lock()
+        self._deadlines = JobDeadlines(self._lock)
         self._closed = False
         self._jobs = JobQueue()
         self._outage = Outage(f"The database {address}")
@@ -140,12 +142,13 @@ class PostgresDatabase:
     # On the caller's event loop
 
     async def _submit(self, job: Job[T], within: float | None) -> T:
-        timer = None if within is None else job.loop.call_later(within, self._expire, job)
+        with self._lock:
+            if self._closed:
+                raise build_closed_error()
+            self._jobs.put(job)
+        if within is not None:
+            self._deadlines.watch(job, within)
         try:
-            with self._lock:
-                if self._closed:
-                    raise build_closed_error()
-                self._jobs.put(job)
             return await job.future
         except asyncio.CancelledError:
             with self._lock:
@@ -153,16 +156,8 @@ class PostgresDatabase:
                     job.state = JobState.OVER
             raise
         finally:
-            if timer is not None:
-                timer.cancel()
-
-    def _expire(self, job: AnyJob) -> None:
-        with self._lock:
-            state = job.state
-            if state in (JobState.WAITING, JobState.RUNNING):
-                job.state = JobState.OVER
-        if state is not JobState.OVER and not job.future.done():
-            job.future.set_exception(build_timeout_error(in_doubt=state is JobState.COMMITTING))
+            if within is not None:
+                self._deadlines.forget(job, within)
 
     # The threads.
 

@@ -24,13 +24,13 @@ __all__ = [
     "store_due_time",
 ]  # fmt: skip
 
-import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic_core import from_json
 from sqlalchemy import BigInteger, Connection, RowMapping, Select, and_, bindparam, func, or_, select, update
 from sqlalchemy import insert as insert_into
 
@@ -337,7 +337,7 @@ def _ask(row: Row | RowMapping) -> Ask:
 
 
 def _read(row: Row | RowMapping) -> Ask:
-    stored = json.loads(row["interview"])
+    stored = from_json(row["interview"])
     outcome = row["outcome"]
     interview = Interview(
         form=_parse_form(row["form"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["save_change", "save_steps", "store_late_answer"]
 
 from datetime import timedelta
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -15,6 +16,8 @@ from askback.store.notifications import Signal, send_signal
 from askback.store.queries import asks, conversations, inbox, offers, outbox, outbox_leases
 from askback.store.queries.turns import request_turn
 from askback.store.transaction_events import AskChanged, AskSettled, record_event
+
+_LEASE: Final = timedelta(seconds=outbox_leases.LEASE_SECONDS)
 
 
 def save_change(connection: Connection, before: Ask, after: Ask, action: Action | None) -> bool:
@@ -34,7 +37,7 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
         # An action without a message comes from code, such as a caller of the library, so no one is viewing the card.
         clicked = action is not None and action.message is not None
         # The process that handles the click draws the card, before the outbox does.
-        by_click = timedelta(seconds=outbox_leases.LEASE_SECONDS) if clicked else None
+        by_click = _LEASE if clicked else None
         outbox.enqueue_card(connection, after, not_before=not_before, lease=by_click)
     if after.interview.step != before.interview.step:
         offers.close_outdated(connection, after)

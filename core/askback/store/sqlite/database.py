@@ -37,6 +37,7 @@ from askback.errors import OperatorError
 from askback.store import migrate
 from askback.store.connection_thread import ConnectionThread
 from askback.store.error_mapping import build_closed_error, build_timeout_error
+from askback.store.job_deadlines import JobDeadlines
 from askback.store.queued_transaction import AnyJob, Job, JobState, Queue, call, settle
 from askback.store.sqlite.connections import (
     GuardedConnection,
@@ -86,6 +87,7 @@ class SqliteDatabase:
         self._batch_seconds = batch_seconds
         self._lock_seconds = lock_seconds
         self._lock = threading.Lock()
+        self._deadlines = JobDeadlines(self._lock)
         self._closed = False
         self._is_closing = False
         """True if `close` was called. A thread that ends also closes the store, without setting this."""
@@ -118,17 +120,18 @@ class SqliteDatabase:
         If the caller is cancelled, a work that has not started is dropped. One that has started is committed anyway.
         """
         loop = asyncio.get_running_loop()
-        job = Job(work, loop, None if within is None else time.monotonic() + within)
-        timer = None if within is None else loop.call_later(within, self._expire, job)
+        job = Job(work, loop, None if within is None else loop.time() + within)
         self._submit(self._writes, job)
+        if within is not None:
+            self._deadlines.watch(job, within)
         try:
             return await job.future
         except asyncio.CancelledError:
             self._drop(job)
             raise
         finally:
-            if timer is not None:
-                timer.cancel()
+            if within is not None:
+                self._deadlines.forget(job, within)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on a read-only connection, in parallel to the batches. It sees one snapshot."""
@@ -172,14 +175,6 @@ class SqliteDatabase:
         with self._lock:
             if job.state is JobState.WAITING:
                 job.state = JobState.OVER
-
-    def _expire(self, job: AnyJob) -> None:
-        with self._lock:
-            state = job.state
-            if state in (JobState.WAITING, JobState.RUNNING):
-                job.state = JobState.OVER
-        if state is not JobState.OVER and not job.future.done():
-            job.future.set_exception(build_timeout_error(in_doubt=state is JobState.COMMITTING))
 
     # The writer thread.
 
