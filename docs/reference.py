@@ -45,7 +45,6 @@ NAMES = {
     float: "duration such as `90s`, `30m`, `2h` or `90d`",
     bool: "`true` or `false`",
 }
-MARKUP = re.compile(r"\[/?(?:bold)?\]")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -181,9 +180,10 @@ def _command(name: str, command: Any) -> Iterator[str]:
         record = parameter.get_help_record(context)
         if record is not None and not parameter.hidden:
             repeated = " May be given several times." if parameter.multiple else ""
-            yield f"- `{record[0].strip()}`: {_escaped(record[1])}{repeated}"
+            name = parameter.metavar if parameter.param_type_name == "argument" else record[0].strip()
+            yield f"- `{name}`: {_escaped(record[1])}{repeated}"
     if command.epilog:
-        yield f"\n```text\n{MARKUP.sub('', command.epilog)}\n```\n"
+        yield f"\n```text\n{command.epilog}\n```\n"
     yield ""
 
 

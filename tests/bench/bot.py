@@ -48,6 +48,13 @@ async def empty_bot(
 
 
 @asynccontextmanager
+async def idle_program(name: str, stage: Stage, folder: Path) -> AsyncGenerator[Process]:
+    """Run a program that imports the same SDKs as the bot, connects, and does nothing; see `sdks.py`."""
+    async with _running([sys.executable, "-m", "tests.bench.sdks", name], name, stage, folder) as process:
+        yield process
+
+
+@asynccontextmanager
 async def _running(
     program: list[str], name: str, stage: Stage, folder: Path, **settings: str
 ) -> AsyncGenerator[Process]:

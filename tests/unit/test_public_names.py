@@ -58,14 +58,28 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         _ = askback.Formular  # pyright: ignore[reportAttributeAccessIssue]
 
 
+A_BOT = """
+import askback.runtime.app, askback.runtime.serve
+from askback.cli.main import build_command_line
+from askback.observability.logs import configure_logging
+from askback.ports.bot import BotOptions
+from askback.ports.installed_bots import get_bot
+
+build_command_line()
+configure_logging("INFO")
+get_bot("slack", BotOptions())
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "absent"),
     [
         ("import askback", {"pydantic", "sqlalchemy", "anthropic", "aiohttp", "slack_sdk", "typer"}),
         ("from askback import Form, Option, Question, Who", {"sqlalchemy", "anthropic", "aiohttp", "slack_sdk"}),
         ("from askback import get_bot, Settings", {"anthropic", "slack_sdk", "typer"}),
-        ("import askback.cli.main", {"anthropic", "slack_sdk", "sqlalchemy", "structlog", "tenacity", "cachetools"}),
+        ("import askback.cli.main", {"anthropic", "slack_sdk", "sqlalchemy", "structlog", "tenacity", "rich"}),
         ("import askback.observability.logs", {"structlog"}),
+        (A_BOT, {"rich", "pygments", "alembic", "discord", "sqlalchemy.orm", "psycopg", "mcp", "anthropic"}),
     ],
 )
 def test_nothing_is_loaded_before_it_is_used(code: str, absent: set[str]) -> None:

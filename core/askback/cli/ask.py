@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from askback.client.result import AskOutcome
     from askback.domain.form import Form
 
-commands = typer.Typer(rich_markup_mode="rich")
+commands = typer.Typer(rich_markup_mode=None)
 
 TERMINATED = 143
 INPUT_BYTES = 4_000_000
@@ -41,14 +41,14 @@ def _join_lines(*lines: str) -> str:
     cls=Command,
     epilog=_join_lines(
         "Examples:",
-        '  [bold]askback ask "Deploy 1.4.2?" --to slack:#deploys[/]',
-        "  [bold]    --option Yes --option No --approvers @release --quorum 2[/]",
-        "  [bold]    --requested-by @ada --wait 2h --remind 30m[/]",
-        '  [bold]askback ask "Which version?" --to discord:@ada --wait forever[/]',
-        '  [bold]git diff | askback ask "Merge this?" --to slack:#code --details -[/]',
-        "  [bold]    --option Yes --option No --approvers @leads --reasons no[/]",
-        "  [bold]askback ask --form release.json --to slack:#deploys --approvers anyone[/]",
-        "  [bold]askback ask --key 41c8e0    come back to a question[/]",
+        '  askback ask "Deploy 1.4.2?" --to slack:#deploys',
+        "      --option Yes --option No --approvers @release --quorum 2",
+        "      --requested-by @ada --wait 2h --remind 30m",
+        '  askback ask "Which version?" --to discord:@ada --wait forever',
+        '  git diff | askback ask "Merge this?" --to slack:#code --details -',
+        "      --option Yes --option No --approvers @leads --reasons no",
+        "  askback ask --form release.json --to slack:#deploys --approvers anyone",
+        "  askback ask --key 41c8e0    come back to a question",
         "",
         "Prints one line of JSON: id, key, status, approved, answer, answers, by,",
         "by_id, reason, votes and at. Progress and errors go to standard error.",

@@ -1,31 +1,68 @@
-"""The class of all commands: typer's, with a help that people can read."""
+"""The class of all commands: typer's, with a help of plain text.
+
+To import rich, and to draw the help with it, takes longer than everything else that `askback --help` does.
+"""
 
 from __future__ import annotations
 
 __all__ = ["Command", "Group"]
 
+import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    Base = TyperCommand
+else:
+    Base = object
+
 REPEATED = "Can be repeated."
 """The last sentence about an option that takes several values, one at a time."""
+
+METAVARS: dict[object, str] = {int: "NUMBER", float: "NUMBER", str: "TEXT", Path: "FILE"}
+"""The names of values by their type, for options that have no name for theirs."""
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """The error about a command line. typer has a copy of click's errors, and exports only the kinds below this one."""
 
 
-class Command(TyperCommand):
-    """A command whose help says which options repeat, and says nothing about the type of flags."""
+class _Help(Base):
+    """The help of a command or group."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         params = super().get_params(ctx)
         _simplify(params)
         return params
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the first paragraph, whole: a list of commands wraps it."""
+        return self.short_help or " ".join(inspect.cleandoc(self.help or "").partition("\n\n")[0].split())
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the lines as they are, since they are examples to copy."""
+        if self.epilog:
+            formatter.write_paragraph()
+            formatter.write("".join(f"{line}\n" for line in self.epilog.splitlines()))
+
+
+class Command(_Help, TyperCommand):
+    """A command whose help says which options repeat, and says nothing about the type of flags."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments by their names, without their types, and then the options."""
+        params = [(param, param.get_help_record(ctx)) for param in self.get_params(ctx)]
+        shown = [(param, record) for param, record in params if record is not None]
+        arguments = [(param.metavar, record[1]) for param, record in shown if isinstance(param, TyperArgument)]
+        options = [record for param, record in shown if isinstance(param, TyperOption)]
+        for title, records in (("Arguments", arguments), ("Options", options)):
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
@@ -40,17 +77,16 @@ class Command(TyperCommand):
             raise
 
 
-class Group(TyperGroup):
+class Group(_Help, TyperGroup):
     """The group of all commands."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        params = super().get_params(ctx)
-        _simplify(params)
-        return params
 
 
 def _simplify(params: Iterable[Any]) -> None:
     for param in params:
+        if isinstance(param, TyperArgument) and param.metavar is None:
+            param.metavar = str(param.name).upper()
+        elif isinstance(param, TyperOption) and param.metavar is None and not param.is_flag:
+            param.metavar = METAVARS.get(param.type_descriptor.annotation)
         if isinstance(param, TyperOption) and param.is_flag:
             param.metavar = ""
         elif _is_repeated(param) and not (param.help or "").endswith(REPEATED):

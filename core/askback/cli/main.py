@@ -42,7 +42,7 @@ app = typer.Typer(
     help="Lets an AI agent stop and ask people in Slack and Discord, and gives it their answers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     add_completion=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -63,11 +63,11 @@ def _print_version(wanted: bool) -> None:
 @app.callback(
     epilog=_join_lines(
         "Try it, without any account:",
-        "  [bold]askback demo[/]",
+        "  askback demo",
         "",
         "Set a bot up, and run it:",
-        "  [bold]askback init slack[/]",
-        "  [bold]askback slack[/]",
+        "  askback init slack",
+        "  askback slack",
         "",
         "Exit codes: 0: success; 1: the command ran, but found something wrong;",
         "2: wrong arguments or settings, or anything else that you have to fix;",
@@ -99,11 +99,11 @@ def _main_options(
     cls=Command,
     epilog=_join_lines(
         "Examples:",
-        "  [bold]askback demo[/]                            open the page, write: @askback hello",
-        "  [bold]askback demo --database my.db[/]           keep the conversations",
-        "  [bold]askback demo --play[/]                     play the built-in scenarios",
-        "  [bold]askback demo --play --platform slack[/]    play it there only",
-        "  [bold]askback demo --play my.toml[/]             play your own scenario",
+        "  askback demo                            open the page, write: @askback hello",
+        "  askback demo --database my.db           keep the conversations",
+        "  askback demo --play                     play the built-in scenarios",
+        "  askback demo --play --platform slack    play it there only",
+        "  askback demo --play my.toml             play your own scenario",
     ),
 )
 def demo(
@@ -157,10 +157,10 @@ def demo(
     cls=Command,
     epilog=_join_lines(
         "Examples:",
-        "  [bold]askback preview call.json[/]",
-        "  [bold]askback preview --all-steps calls.jsonl > messages.jsonl[/]",
-        """  [bold]echo '{"question": "Tea?", "options": ["Yes", "No"]}' |[/]""",
-        "  [bold]    askback preview --tool askQuestion[/]",
+        "  askback preview call.json",
+        "  askback preview --all-steps calls.jsonl > messages.jsonl",
+        """  echo '{"question": "Tea?", "options": ["Yes", "No"]}' |""",
+        "      askback preview --tool askQuestion",
     ),
 )
 def preview(
@@ -219,9 +219,7 @@ def _read(file: Path) -> str:
 
 @app.command(
     cls=Command,
-    epilog=_join_lines(
-        "Example:", "  [bold]SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… DISCORD_TOKEN=… askback run[/]"
-    ),
+    epilog=_join_lines("Example:", "  SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… DISCORD_TOKEN=… askback run"),
 )
 def run(config: Config = None) -> None:
     """Run the bots of every platform that has a token, in one process.
@@ -294,7 +292,7 @@ def build_command_line() -> typer.Typer:
             "Settings come from the environment and from the settings file. If one is missing, the command says where "
             "to get it. SIGINT, SIGTERM and SIGHUP stop it; open questions stay open.",
             short_help=f"Run the bot in {title}.",
-            epilog=_join_lines("Example:", f"  [bold]ASKBACK_DATABASE_URL=team.db askback {name}[/]"),
+            epilog=_join_lines("Example:", f"  ASKBACK_DATABASE_URL=team.db askback {name}"),
         )(_build_command(name))
     return app
 

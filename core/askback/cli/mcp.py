@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from askback.settings.address import Address
     from askback.settings.core import Settings
 
-commands = typer.Typer(rich_markup_mode="rich")
+commands = typer.Typer(rich_markup_mode=None)
 
 TOKEN_BYTES = 100_000
 """Largest size of the file with tokens."""
@@ -37,10 +37,10 @@ def _join_lines(*lines: str) -> str:
     name="mcp",
     epilog=_join_lines(
         "Examples:",
-        "  [bold]claude mcp add askback -- askback mcp --to slack:@ada[/]",
-        "  [bold]askback mcp --to slack:#agents --who @team --wait 1d[/]",
-        "  [bold]askback mcp --to discord:#agents --who anyone --permit --approvers @leads[/]",
-        "  [bold]askback mcp --to slack:#agents --who @team --http 8765 --tokens tokens.txt[/]",
+        "  claude mcp add askback -- askback mcp --to slack:@ada",
+        "  askback mcp --to slack:#agents --who @team --wait 1d",
+        "  askback mcp --to discord:#agents --who anyone --permit --approvers @leads",
+        "  askback mcp --to slack:#agents --who @team --http 8765 --tokens tokens.txt",
         "",
         "The client starts the command, and talks to it over standard input and",
         "output. Its agent gets the tools ask, AskUserQuestion, wait, cancel and",
@@ -48,7 +48,7 @@ def _join_lines(*lines: str) -> str:
         "these options decide that.",
         "",
         "With --permit, Claude Code can let people approve the calls of its tools:",
-        "  [bold]claude --permission-prompt-tool mcp__askback__permit[/]",
+        "  claude --permission-prompt-tool mcp__askback__permit",
     ),
 )
 def mcp(

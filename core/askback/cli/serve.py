@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from askback.settings.address import Address
     from askback.settings.core import Settings
 
-commands = typer.Typer(rich_markup_mode="rich")
+commands = typer.Typer(rich_markup_mode=None)
 
 
 def _join_lines(*lines: str) -> str:
@@ -30,7 +30,7 @@ def _join_lines(*lines: str) -> str:
     name="serve",
     epilog=_join_lines(
         "Example:",
-        "  [bold]askback serve --http 8700 --callers callers.toml[/]",
+        "  askback serve --http 8700 --callers callers.toml",
         "",
         "callers.toml has a table for each program that may ask:",
         "  \\[deploys]",
@@ -40,9 +40,9 @@ def _join_lines(*lines: str) -> str:
         '  wait = "8h"',
         "",
         "Then a program asks, and waits for the answer:",
-        "  [bold]curl -H 'Authorization: Bearer …' -H 'Content-Type: application/json' \\\\[/]",
-        '  [bold]  -d \'{"question": "Deploy?", "options": ["Yes", "No"]}\' \\\\[/]',
-        "  [bold]  'http://127.0.0.1:8700/v1/asks?wait=60'[/]",
+        "  curl -H 'Authorization: Bearer …' -H 'Content-Type: application/json' \\\\",
+        '    -d \'{"question": "Deploy?", "options": ["Yes", "No"]}\' \\\\',
+        "    'http://127.0.0.1:8700/v1/asks?wait=60'",
         "",
         "http://127.0.0.1:8700/openapi.json describes all requests.",
     ),

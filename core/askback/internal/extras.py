@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["import_extra", "require"]
+__all__ = ["hide_module", "import_extra", "require"]
 
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -24,6 +25,19 @@ def import_extra(name: str, part: str) -> Generator[None]:
         raise OperatorError(
             f"{part} needs a package that is not installed{missing}. Run: pip install 'askback[{name}]'"
         ) from error
+
+
+@contextmanager
+def hide_module(name: str) -> Generator[None]:
+    """Let libraries that are imported inside this block not find an optional module, unless it is loaded already."""
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # pyright: ignore[reportArgumentType] - Python's way to say that it is not there
+    try:
+        yield
+    finally:
+        del sys.modules[name]
 
 
 def require(module: str, name: str, part: str) -> None:

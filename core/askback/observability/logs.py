@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from opentelemetry import trace
 
 from askback.errors import AskbackError, InvalidValue, ModelError, PersonError
+from askback.internal.extras import hide_module
 from askback.observability.repeat_filter import RepeatFilter
 from askback.store.errors import StoreError
 from askback.store.outage_log import is_outage_logged
@@ -136,8 +137,10 @@ class _Shown:
 
 def _build_formatter(*, texts: bool, form: str) -> logging.Formatter:
     # Imported late, since it would slow down each command, and most commands log nothing.
-    from structlog.processors import JSONRenderer, LogfmtRenderer
-    from structlog.stdlib import ProcessorFormatter
+    # structlog would import rich for its console, which is not used here: 60 modules.
+    with hide_module("rich"):
+        from structlog.processors import JSONRenderer, LogfmtRenderer
+        from structlog.stdlib import ProcessorFormatter
 
     rendered = LogfmtRenderer(bool_as_flag=False)
 

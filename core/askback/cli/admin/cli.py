@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 
 from askback.cli.command import Command
 from askback.runtime.process import run_to_end
 from askback.settings.config_option import Config, report_unread
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from askback.domain.ask_filter import AskFilter
     from askback.store.external_access import DatabaseLocation
 
-commands = typer.Typer(rich_markup_mode="rich")
+commands = typer.Typer(rich_markup_mode=None)
 
 _IDS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 """Parser options for commands that take an id, since an id may begin with a dash."""
@@ -35,9 +36,7 @@ InPlace = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one line per question.")]
 
 
-@commands.command(
-    cls=Command, epilog="Examples:\n  [bold]askback doctor[/]\n  [bold]askback doctor --platform slack[/]"
-)
+@commands.command(cls=Command, epilog="Examples:\n  askback doctor\n  askback doctor --platform slack")
 def doctor(
     platform: Annotated[str | None, typer.Option(metavar="NAME", help="Check only this platform.")] = None,
     wait: Annotated[
@@ -55,7 +54,7 @@ def doctor(
     raise typer.Exit(run_to_end(run_doctor(platform, wait, _make_console())))
 
 
-@commands.command(cls=Command, epilog="Example:\n  [bold]askback pending --json | jq .question[/]")
+@commands.command(cls=Command, epilog="Example:\n  askback pending --json | jq .question")
 def pending(as_json: AsJson = False, config: Config = None) -> None:
     """List the open questions: what was asked, of whom, where, and since when.
 
@@ -69,9 +68,9 @@ def pending(as_json: AsJson = False, config: Config = None) -> None:
 @commands.command(
     "list",
     cls=Command,
-    epilog="Examples:\n  [bold]askback list --since 7d --state refused[/]\n"
-    "  [bold]askback list --person ada --platform slack[/]\n"
-    "  [bold]askback list --format csv --limit 100000 > questions.csv[/]",
+    epilog="Examples:\n  askback list --since 7d --state refused\n"
+    "  askback list --person ada --platform slack\n"
+    "  askback list --format csv --limit 100000 > questions.csv",
 )
 def list_questions(
     state: Annotated[
@@ -107,7 +106,7 @@ def list_questions(
 
 @commands.command(
     cls=Command,
-    epilog="Examples:\n  [bold]askback stats --since 30d[/]\n  [bold]askback stats --json | jq .median_seconds[/]",
+    epilog="Examples:\n  askback stats --since 30d\n  askback stats --json | jq .median_seconds",
 )
 def stats(
     since: Since = None,
@@ -129,8 +128,7 @@ def stats(
 @commands.command(
     cls=Command,
     context_settings=_IDS,
-    epilog="Examples:\n  [bold]askback show x2f[/]\n  [bold]askback show x2fH1vQdTzqk3Y0m8JbW7A --json[/]\n"
-    "  [bold]askback show x2f --post[/]",
+    epilog="Examples:\n  askback show x2f\n  askback show x2fH1vQdTzqk3Y0m8JbW7A --json\n  askback show x2f --post",
 )
 def show(
     ask_id: AskId,
@@ -156,7 +154,7 @@ def show(
 @commands.command(
     cls=Command,
     context_settings=_IDS,
-    epilog='Example:\n  [bold]askback cancel x2f --reason "The server is gone"[/]',
+    epilog='Example:\n  askback cancel x2f --reason "The server is gone"',
 )
 def cancel(
     ask_id: AskId,
@@ -177,7 +175,7 @@ def cancel(
 
 @commands.command(
     cls=Command,
-    epilog="Examples:\n  [bold]askback backup /mnt/askback-monday.db[/]\n  [bold]askback backup --force last.db[/]",
+    epilog="Examples:\n  askback backup /mnt/askback-monday.db\n  askback backup --force last.db",
 )
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup file to write.")],
@@ -230,5 +228,7 @@ def _get_database_location(command: str) -> DatabaseLocation:
 
 
 def _make_console() -> Console:
+    from rich.console import Console
+
     # The terminal wraps long lines, and a pipe gets each sentence on one line.
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)

@@ -11,16 +11,16 @@ import typer
 from askback.cli.command import Command
 from askback.settings.config_option import Config
 
-commands = typer.Typer(rich_markup_mode="rich")
+commands = typer.Typer(rich_markup_mode=None)
 
 
 @commands.command(
     cls=Command,
     name="init",
     epilog="Examples:\n"
-    "  [bold]askback init[/]\n"
-    "  [bold]askback init slack --no-browser[/]\n"
-    "  [bold]askback init discord --config /etc/askback/askback.toml[/]",
+    "  askback init\n"
+    "  askback init slack --no-browser\n"
+    "  askback init discord --config /etc/askback/askback.toml",
 )
 def init(
     platform: Annotated[
