@@ -77,8 +77,7 @@ def list_questions(
         list[str] | None,
         typer.Option(
             metavar="STATE",
-            help="Only this state: open, answered, refused, declined, cancelled, timed_out or undeliverable. "
-            "Repeatable.",
+            help="Only this state: open, answered, refused, declined, cancelled, timed_out or undeliverable.",
         ),
     ] = None,
     since: Since = None,
