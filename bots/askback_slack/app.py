@@ -33,6 +33,7 @@ from askback.settings.loader import load
 from askback_slack import text_modal
 from askback_slack.api_calls import SlackApi
 from askback_slack.catch_up import CatchUp
+from askback_slack.click_middleware import ClickMiddleware
 from askback_slack.clicks import Clicks
 from askback_slack.directory import SlackDirectory
 from askback_slack.dispatch import dispatch, record_ack
@@ -134,12 +135,14 @@ class SlackConnection:
         self._close = slack.close
         self.access = settings.to_access(home.tenant)
         self._settings = settings
+        clicks = Clicks(services.manager, slack, api, behind, services.choose, names, home)
         self._app = AsyncApp(
             # Without a name, slack-bolt searches the source of every loaded module. It also gives the logger of that
             # name the root logger's level, so this must not be the name of askback's own logger.
             name="slack-bolt-app",
             client=client,
             authorize=authorize,
+            before_authorize=ClickMiddleware(clicks.commit_click),
             logger=_build_bolt_log(),
             # Answer as soon as a listener returns. By default, slack-bolt polls for the answer every 10 ms. The
             # listeners here only commit, so they return quickly.
@@ -152,15 +155,11 @@ class SlackConnection:
             # out the bot's own messages.
             ignoring_self_events_enabled=False,
         )
-        clicks = Clicks(services.manager, slack, api, behind, services.choose, names, home)
         others = OtherProcesses(api, slack, behind, me.bot_user_id or "", home)
         listener = MessageListener(services, slack, names, behind, newest, others, me.bot_user_id or "", home)
         self._catch_up = CatchUp(api, listener, newest)
         self._catching_up: asyncio.Task[None] | None = None
         listeners = cast("Listeners", self._app)
-        # Register clicks first: slack-bolt asks the listeners one after the other, and a person waits for the ack of a
-        # click.
-        listeners.action(ANY)(clicks.handle_action)
         listeners.event("app_mention")(listener.handle_message)
         listeners.event("message")(listener.handle_message)
         listeners.event("agent_session_stopped")(listener.handle_stop)

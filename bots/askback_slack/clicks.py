@@ -100,8 +100,11 @@ class Clicks:
         self._behind = behind
         self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
 
-    async def handle_action(self, ack: AsyncAck, body: Json) -> None:
-        """Handle a button, a menu or a set of checkboxes."""
+    async def commit_click(self, body: Json) -> None:
+        """Commit a press of a button, a choice in a menu, or ticks.
+
+        If that fails, the person gets a notice, and this raises nothing.
+        """
         pressed = read_click(body, self._home)
         try:
             if pressed is not None:
@@ -114,8 +117,6 @@ class Clicks:
         except Exception:
             log.exception("A click failed because of a bug; the person got a notice.", extra={"action": "click_failed"})
             self._behind.start_soon(self._notify(pressed, UNCERTAIN), "click")
-        finally:
-            await ack()
 
     async def _commit_click(self, pressed: Click) -> None:
         control = pressed.control

@@ -11,22 +11,23 @@ __all__ = [
 ]
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 Json: TypeAlias = Mapping[str, object]
 
 
 def get_value(data: object, *path: str | int) -> object:
     """Return the value at a path, or None if any part of the path is missing."""
+    found: Any = data  # each click calls this forty times, and a `cast` takes as long as the look-up
     for part in path:
-        if isinstance(part, int):
-            entries = cast("Sequence[object]", data) if isinstance(data, list) else ()
-            data = entries[part] if part < len(entries) else None
+        kind = found.__class__
+        if kind is dict:
+            found = found.get(part)
+        elif kind is list and isinstance(part, int) and part < len(found):
+            found = found[part]
         else:
-            if not isinstance(data, dict):
-                return None
-            data = cast("Json", data).get(part)
-    return data
+            return None
+    return found
 
 
 def get_text(data: object, *path: str | int) -> str | None:

@@ -192,16 +192,13 @@ def run_approved(when: str) -> None:
 
 
 def ack_on_slack() -> None:
-    pressed = Clicks.handle_action
+    commit = Clicks.commit_click
 
-    async def pressing(self: Clicks, ack: Any, body: Any) -> None:
-        async def acking(*args: Any, **more: Any) -> Any:
-            reached()
-            return await ack(*args, **more)
+    async def committing(self: Clicks, body: Any) -> None:
+        await commit(self, body)
+        reached()
 
-        await pressed(self, acking, body)
-
-    Clicks.handle_action = pressing  # type: ignore[method-assign]
+    Clicks.commit_click = committing  # type: ignore[method-assign]
 
 
 def ack_on_discord() -> None:

@@ -86,16 +86,12 @@ def spoil(what: str) -> None:
 
             SlackPlatform.find_posted = SlackPlatform.remove_strays = nothing  # type: ignore[method-assign,assignment]
         case "ack":
-            pressed = Clicks.handle_action
+            commit = Clicks.commit_click
 
-            async def pressing(self: Clicks, ack: Any, body: Any) -> None:
-                async def late() -> None:
-                    await pressed(self, ack, body)
+            async def committing(self: Clicks, body: Any) -> None:
+                self._behind.start_soon(commit(self, body), "click")
 
-                self._behind.start_soon(late(), "click")
-                await ack()
-
-            Clicks.handle_action = pressing  # type: ignore[method-assign]
+            Clicks.commit_click = committing  # type: ignore[method-assign]
             take = DiscordClicks._handle_click
 
             async def taking(self: DiscordClicks, reply: Any, interaction: Any) -> None:
