@@ -28,6 +28,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--table", type=Path, metavar="FILE", help="make a table of such lines, and end")
     parser.add_argument("--into", type=Path, metavar="PAGE", help="with --table: put it between the page's marks")
     parser.add_argument(
+        "--curves", nargs=2, type=Path, metavar=("FILE", "FOLDER"), help="draw such lines as curves, and end"
+    )
+    parser.add_argument(
         "--compare", nargs=2, metavar=("BASE", "HEAD"), help="measure two commits in turn; end with 1 if HEAD is slower"
     )
     parser.add_argument("--rounds", type=int, default=3, help="with --compare: how often each is measured (3)")
@@ -88,7 +91,7 @@ def main() -> int:
     options = arguments()
     if options.list:
         for name, what in BENCHES.items():
-            print(f"{name:<10}{what}")
+            print(f"{name:<14}{what}")
         return 0
     if options.table is not None:
         made = table(options.table.read_text(encoding="utf-8"))
@@ -96,6 +99,13 @@ def main() -> int:
             print(made)
         else:
             options.into.write_text(placed(made, options.into.read_text(encoding="utf-8")), encoding="utf-8")
+        return 0
+    if options.curves is not None:
+        from .curves import draw
+
+        file, folder = options.curves
+        for drawn in draw(file.read_text(encoding="utf-8"), folder):
+            say(f"drawn: {drawn}")
         return 0
     if options.compare is not None:
         return compare_commits(*options.compare, options)

@@ -48,6 +48,14 @@ async def empty_bot(
 
 
 @asynccontextmanager
+async def slow_disk_bot(name: str, stage: Stage, folder: Path) -> AsyncGenerator[Process]:
+    """Run the bot on a disk that takes 50 ms for each flush."""
+    program = [sys.executable, "-m", "tests.bench.slow_disk", str(folder / "disk"), name]
+    async with _running(program, name, stage, folder) as process:
+        yield process
+
+
+@asynccontextmanager
 async def idle_program(name: str, stage: Stage, folder: Path) -> AsyncGenerator[Process]:
     """Run a program that imports the same SDKs as the bot, connects, and does nothing; see `sdks.py`."""
     async with _running([sys.executable, "-m", "tests.bench.sdks", name], name, stage, folder) as process:

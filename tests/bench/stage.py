@@ -74,16 +74,19 @@ class AskingModel(Model):
 
     def _next(self, asked: ReceivedRequest) -> Turn:
         self.called = time.time()
-        if asked.turns or not asked.tools:
-            return turn(self.thanks)
-        (question,) = FORM.questions
-        options = [{"label": one.label, "description": one.description or ""} for one in question.options]
-        asking = {"question": question.prompt, "header": question.header, "options": options, "multiSelect": False}
-        return turn(call("AskUserQuestion", questions=[asking]))
+        return turn(self.thanks) if asked.turns or not asked.tools else ask_colour()
 
     def heard(self, asked: ReceivedRequest, answer: Any) -> None:
         self.spoke = time.time()
         super().heard(asked, answer)
+
+
+def ask_colour() -> Turn:
+    """Return the model's turn that asks for a colour."""
+    (question,) = FORM.questions
+    options = [{"label": one.label, "description": one.description or ""} for one in question.options]
+    asking = {"question": question.prompt, "header": question.header, "options": options, "multiSelect": False}
+    return turn(call("AskUserQuestion", questions=[asking]))
 
 
 class _Timed(SlackSocket):
@@ -113,9 +116,9 @@ class Stage(ABC):
 
     @staticmethod
     @asynccontextmanager
-    async def open(name: str) -> AsyncGenerator[Stage]:
-        """Open `slack`, `slack-http` or `discord`."""
-        workspace, model = Workspace(), AskingModel()
+    async def open(name: str, model: AskingModel | None = None) -> AsyncGenerator[Stage]:
+        """Open `slack`, `slack-http` or `discord`. By default, its model asks one question."""
+        workspace, model = Workspace(), model or AskingModel()
         delivery = _TimedHttp(workspace) if name == "slack-http" else _Timed(workspace)
         async with Services(port=0, workspace=workspace, socket=delivery, model=model) as services:
             yield DiscordStage(services, model) if name == "discord" else SlackStage(services, model, delivery)
@@ -124,6 +127,10 @@ class Stage(ABC):
         """Mention the bot as Ada; return the card that it posts."""
         before = self.newest()
         self.mention()
+        return await self.next_card(before)
+
+    async def next_card(self, before: Any) -> Any:
+        """Return the next card that can be used."""
         await self.until(lambda: self.newest() not in (None, before))
         await asyncio.sleep(CALM_SECONDS)
         return self.newest()

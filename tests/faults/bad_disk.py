@@ -8,16 +8,19 @@ depend on the right to trace.) A file that is read at each call says what the di
     full     no file grows; existing bytes can be overwritten
     sync     flushes fail, although the data was written
     write    writes fail
+    slow     each flush takes 50 ms
 """
 
 from __future__ import annotations
 
 import _sqlite3
 import ctypes
+import time
 from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_int, c_int64, c_void_p, cast, pointer, sizeof
 from pathlib import Path
 from typing import Any
 
+SLOW_SECONDS = 0.05
 OK, FULL, IOERR_WRITE, IOERR_FSYNC = 0, 13, 10 | 3 << 8, 10 | 4 << 8
 
 OPEN = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_int, c_void_p)
@@ -99,7 +102,12 @@ def wrapped(methods: Methods, state: Path) -> Methods:
                 return write(file, data, count, offset)
 
     def syncing(file: Any, flags: int) -> int:
-        return IOERR_FSYNC if state.read_text() == "sync" else sync(file, flags)
+        said = state.read_text()
+        if said == "sync":
+            return IOERR_FSYNC
+        if said == "slow":
+            time.sleep(SLOW_SECONDS)
+        return sync(file, flags)
 
     ours = Methods()
     ctypes.memmove(byref(ours), byref(methods), sizeof(Methods))
