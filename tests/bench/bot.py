@@ -56,6 +56,14 @@ async def slow_disk_bot(name: str, stage: Stage, folder: Path) -> AsyncGenerator
 
 
 @asynccontextmanager
+async def stamped_bot(name: str, stage: Stage, folder: Path) -> AsyncGenerator[Process]:
+    """Run the bot with a clock at each stage of a click. It writes the times to `stamps` when it ends."""
+    program = [sys.executable, "-m", "tests.bench.stamped", str(folder / "stamps"), name]
+    async with _running(program, name, stage, folder) as process:
+        yield process
+
+
+@asynccontextmanager
 async def idle_program(name: str, stage: Stage, folder: Path) -> AsyncGenerator[Process]:
     """Run a program that imports the same SDKs as the bot, connects, and does nothing; see `sdks.py`."""
     async with _running([sys.executable, "-m", "tests.bench.sdks", name], name, stage, folder) as process:

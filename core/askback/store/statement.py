@@ -12,10 +12,22 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Protocol, TypeAlias
 
-from sqlalchemy import Boolean, Connection, Delete, Dialect, Insert, Integer, Select, Text, Update
+from sqlalchemy import (
+    Boolean,
+    CompoundSelect,
+    Connection,
+    Delete,
+    Dialect,
+    Insert,
+    Integer,
+    Select,
+    SelectBase,
+    Text,
+    Update,
+)
 from sqlalchemy.exc import DBAPIError
 
-AnyStatement: TypeAlias = Select[*tuple[Any, ...]] | Insert | Update | Delete
+AnyStatement: TypeAlias = Select[*tuple[Any, ...]] | CompoundSelect[*tuple[Any, ...]] | Insert | Update | Delete
 Row: TypeAlias = Mapping[str, Any]
 """A row as a mapping of column names to values."""
 
@@ -43,7 +55,7 @@ class Statement:
     """
 
     def __init__(self, made: AnyStatement) -> None:
-        columns = list(made.selected_columns) if isinstance(made, Select) else []
+        columns = list(made.selected_columns) if isinstance(made, SelectBase) else []
         strange = [column.name for column in columns if not isinstance(column.type, Integer | Text | Boolean)]
         if strange:
             raise TypeError(f"A Statement cannot convert the columns {', '.join(strange)}: run it through SQLAlchemy.")

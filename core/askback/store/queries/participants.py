@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["list_participants", "load_participants"]
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import BigInteger, Connection, Integer, Text, bindparam, func, literal_column, select, union_all
 
 from askback.domain.ask import Ask
 from askback.domain.identity import Actor
@@ -14,19 +14,22 @@ from askback.store.statement import Statement
 
 _PEOPLE = TypeAdapter(tuple[Actor, ...])
 
-# Compiled once, since each click on a question for participants needs these.
-_STARTER = Statement(select(conversations.c.starter).where(conversations.c.id == bindparam("of")))
-_WROTE = Statement(
-    select(inbox.c.author)
-    .where(inbox.c.conversation_id == bindparam("of"))
-    .group_by(inbox.c.author)
-    .order_by(func.min(inbox.c.id))
+# Compiled once, and one statement, since each click on a question for participants waits for it.
+_OF = bindparam("of", type_=Text())
+_PARTICIPANTS = Statement(
+    union_all(
+        select(literal_column("0", Integer).label("source"), literal_column("0", BigInteger).label("position"))
+        .add_columns(conversations.c.starter.label("people"))
+        .where(conversations.c.id == _OF),
+        select(literal_column("1", Integer), func.min(inbox.c.id), inbox.c.author)
+        .where(inbox.c.conversation_id == _OF)
+        .group_by(inbox.c.author),
+        select(literal_column("2", Integer), transcript.c.seq, transcript.c.authors).where(
+            transcript.c.conversation_id == _OF, transcript.c.authors.is_not(None)
+        ),
+    ).order_by("source", "position")
 )
-_READ = Statement(
-    select(transcript.c.authors)
-    .where(transcript.c.conversation_id == bindparam("of"), transcript.c.authors.is_not(None))
-    .order_by(transcript.c.seq)
-)
+"""The starter, the authors of messages, and the lists of authors of messages to the model."""
 
 
 def list_participants(connection: Connection, conversation_id: str) -> tuple[Actor, ...]:
@@ -34,15 +37,10 @@ def list_participants(connection: Connection, conversation_id: str) -> tuple[Act
 
     A person whose name has changed appears once per name.
     """
-    written = [
-        *(Actor.model_validate_json(row["starter"]) for row in _STARTER.fetch_rows(connection, of=conversation_id)),
-        *(Actor.model_validate_json(row["author"]) for row in _WROTE.fetch_rows(connection, of=conversation_id)),
-        *(
-            one
-            for row in _READ.fetch_rows(connection, of=conversation_id)
-            for one in _PEOPLE.validate_json(row["authors"])
-        ),
-    ]
+    written: list[Actor] = []
+    for row in _PARTICIPANTS.fetch_rows(connection, of=conversation_id):
+        names: str = row["people"]
+        written += _PEOPLE.validate_json(names if names.startswith("[") else f"[{names}]")
     # The stored groups date from the time of writing. The person who acts now has current ones.
     people = (one.evolve(groups=()) for one in written if not one.is_program)
     return tuple(dict.fromkeys(people))
