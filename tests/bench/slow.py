@@ -24,7 +24,8 @@ from .stage import SlackStage, Stage
 
 CALL_SECONDS = 0.5
 WAY_SECONDS = 0.01
-TIMES, WARM = 25, 3
+TIMES, WARM = 12, 8
+"""Each connection to PostgreSQL prepares a statement when it runs for the fifth time."""
 CASES = {
     "usual": "as usual, SQLite",
     "disk": "the disk takes 50 ms for each flush, SQLite",

@@ -1,21 +1,27 @@
-"""A Markdown table from lines of JSON."""
+"""Markdown tables from lines of JSON, one for each benchmark."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from .runner import BENCHES
+
+HEAD = ("| | median | p99 | fsyncs | goal | |", "|---|---:|---:|---:|---|---|")
 MARK = "<!-- figures -->"
 LEFT_OUT = {"writer", "silence"}
 """Benchmarks that only interest the developers of those parts."""
 
 
 def table(lines: str) -> str:
-    """Return one row per figure, and the common circumstances below."""
+    """Return a table for each benchmark, with one row per figure, and the common circumstances below."""
     figures: list[dict[str, Any]] = [json.loads(line) for line in lines.splitlines() if line.strip()]
-    rows = ["| | median | p99 | fsyncs | goal | |", "|---|---:|---:|---:|---|---|"]
-    rows += [_row(figure) for figure in figures if figure["bench"] not in LEFT_OUT]
-    return "\n".join([*rows, "", _circumstances(figures)])
+    shown: list[str] = []
+    for name, what in BENCHES.items():
+        rows = [_row(figure) for figure in figures if figure["bench"] == name]
+        if rows and name not in LEFT_OUT:
+            shown += [f"### {what.removesuffix('.')}", "", *HEAD, *rows, ""]
+    return "\n".join([*shown, _circumstances(figures)])
 
 
 def placed(made: str, page: str) -> str:

@@ -114,6 +114,8 @@ class Launcher:
 
     def _end(self) -> bool:
         """Give the address up. Return False if a client has connected meanwhile."""
+        if not self._address.parent.exists():
+            return True  # the run has ended, and its folder is gone
         with lock(self._address.with_suffix(".lock")):
             self._listener.setblocking(False)
             try:
