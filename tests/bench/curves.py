@@ -82,7 +82,11 @@ def _draw(curve: Curve, points: Mapping[str, dict[str, list[tuple[int, float]]]]
         for name, style in (("median", "o-"), ("p99", "s:")):
             if name in lines:
                 panel.plot(*zip(*lines[name], strict=True), style, label=name, color="#1d6fb8")
-        panel.set(title=title, xlabel=curve.axis, xscale="log", ylim=(0, None))
+        counts = sorted({count for values in lines.values() for count, _ in values})
+        highest = max(value for values in lines.values() for _, value in values)
+        panel.set(title=title, xlabel=curve.axis, xscale="log", ylim=(0, highest * 1.15))
+        panel.set_xticks(counts, labels=[f"{count:,}" for count in counts], fontsize=8)
+        panel.minorticks_off()
         panel.title.set_fontsize(10)
         panel.grid(alpha=0.3)
         if "p99" in lines:
