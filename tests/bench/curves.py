@@ -85,7 +85,7 @@ def _draw(curve: Curve, points: Mapping[str, dict[str, list[tuple[int, float]]]]
         counts = sorted({count for values in lines.values() for count, _ in values})
         highest = max(value for values in lines.values() for _, value in values)
         panel.set(title=title, xlabel=curve.axis, xscale="log", ylim=(0, highest * 1.15))
-        panel.set_xticks(counts, labels=[f"{count:,}" for count in counts], fontsize=8)
+        panel.set_xticks(counts, labels=[_shorten(count) for count in counts], fontsize=8)
         panel.minorticks_off()
         panel.title.set_fontsize(10)
         panel.grid(alpha=0.3)
@@ -93,3 +93,11 @@ def _draw(curve: Curve, points: Mapping[str, dict[str, list[tuple[int, float]]]]
             panel.legend(fontsize=8)
     picture.savefig(file, format="svg", metadata={"Date": None}, facecolor="white")
     return file
+
+
+def _shorten(count: int) -> str:
+    """Return a number as the axis shows it, such as 100k."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size:
+            return f"{count // size}{letter}"
+    return str(count)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from pydantic import JsonValue
+from pydantic_core import from_json
 from rich.console import Console
 from rich.text import Text
 from sqlalchemy import Connection
@@ -27,12 +28,18 @@ from askback.client.summary import (
 from askback.domain.actions import Cancel, Choose, Decline, GoTo, Operation, Remind, Select, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.interview import Interview
+from askback.domain.outcome import Outcome
 from askback.domain.voting import VoteCount
 from askback.internal.clock import utc_now
 from askback.store.external_access import DatabaseLocation, read_snapshot
 from askback.store.queries import audit
-from askback.store.queries.audit import ActionRecord, PendingUpdate
+from askback.store.queries.audit import ActionRecord, PendingUpdate, ToolCallRecord
 from askback.text.terminal import to_json_line, to_terminal_text
+from askback.tools import TOOLS
+from askback.tools.base import shorten
+
+LONGEST = 200
+"""Maximum number of characters of a call or a result of a tool of the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,7 @@ class _Record:
     ask: Ask
     done: tuple[ActionRecord, ...]
     waiting: PendingUpdate | None
+    call: ToolCallRecord | None
 
 
 def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: bool) -> int:
@@ -47,14 +55,19 @@ def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: boo
 
     def work(connection: Connection) -> _Record:
         ask = find_by_prefix(connection, prefix)
-        return _Record(ask, audit.list_actions(connection, ask.id), audit.get_pending_update(connection, ask.id))
+        return _Record(
+            ask,
+            audit.list_actions(connection, ask.id),
+            audit.get_pending_update(connection, ask.id),
+            audit.get_tool_call(connection, ask),
+        )
 
     record = read_snapshot(where, work)
     if as_json:
         sys.stdout.write(to_json_line(_to_json(record)) + "\n")
         return 0
     for heading, lines in (
-        ("", _format_ask(record.ask)),
+        ("", _format_ask(record.ask, record.call)),
         ("Questions", _format_questions(record.ask.interview)),
         *((("Votes", _format_votes(record.ask, tally)),) if (tally := get_tally(record.ask)) is not None else ()),
         ("Messages", _format_messages(record)),
@@ -68,7 +81,7 @@ def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: boo
     return 0
 
 
-def _format_ask(ask: Ask) -> list[str]:
+def _format_ask(ask: Ask, call: ToolCallRecord | None) -> list[str]:
     outcome = ask.outcome
     lines = [
         f"id       {ask.id}",
@@ -97,12 +110,33 @@ def _format_ask(ask: Ask) -> list[str]:
         lines.append(f"key      {to_terminal_text(ask.key)}")
     if ask.conversation_id is not None:
         lines.append(f"agent    conversation {to_terminal_text(ask.conversation_id)}")
+    if call is not None:
+        lines.append(f"call     {to_terminal_text(_summarize_call(call))}")
     if outcome is not None:
         by = "" if outcome.by is None else f" by {format_person(outcome.by)}"
         lines.append(f"settled  {format_time(outcome.at)}{by}{', refused' if outcome.refused else ''}")
         if outcome.reason is not None:
             lines.append(f"reason   {to_terminal_text(outcome.reason)}")
+    result = None if call is None else _summarize_result(call, outcome)
+    if result is not None:
+        lines.append(f"result   {to_terminal_text(result)}")
     return lines
+
+
+def _summarize_call(call: ToolCallRecord) -> str:
+    """Return the model's call in a line."""
+    tool = TOOLS.get(call.tool)
+    return (
+        shorten(f"{call.tool} · {call.input}", LONGEST) if tool is None else tool.summarize_call(from_json(call.input))
+    )
+
+
+def _summarize_result(call: ToolCallRecord, outcome: Outcome | None) -> str | None:
+    """Return what the model gets, in a line. None until it is known."""
+    tool = TOOLS.get(call.tool)
+    if tool is None:
+        return None if call.result is None else shorten(call.result, LONGEST)
+    return None if outcome is None else tool.summarize_result(outcome)
 
 
 def _format_questions(interview: Interview) -> list[str]:
@@ -240,5 +274,12 @@ def _to_json(record: _Record) -> dict[str, JsonValue]:
         "messages": [cast("JsonValue", message.model_dump(mode="json")) for message in ask.messages],
         "shown": ask.is_drawn,
         "waiting": None if waiting is None else waiting.model_dump(mode="json"),
+        "call": None
+        if record.call is None
+        else {
+            "tool": record.call.tool,
+            "summary": _summarize_call(record.call),
+            "result": _summarize_result(record.call, ask.outcome),
+        },
         "actions": [cast("JsonValue", done.model_dump(mode="json")) for done in record.done],
     }

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["ActionRecord", "PendingUpdate", "find_ids_by_prefix", "get_pending_update", "list_actions"]
+__all__ = [
+    "ActionRecord",
+    "PendingUpdate",
+    "ToolCallRecord",
+    "find_ids_by_prefix",
+    "get_pending_update",
+    "get_tool_call",
+    "list_actions",
+]
 
 from datetime import datetime
 
@@ -10,10 +18,11 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection, func, select
 
 from askback.domain.actions import Operation
+from askback.domain.ask import Ask
 from askback.domain.identity import Actor
 from askback.internal.clock import from_micros
 from askback.internal.values import Value
-from askback.store.schema import actions, asks, outbox
+from askback.store.schema import actions, asks, calls, outbox
 
 _OPERATION: TypeAdapter[Operation] = TypeAdapter(Operation)
 ENOUGH = 20
@@ -37,6 +46,16 @@ class PendingUpdate(Value):
     """Time of the first failed try."""
     attempts: int
     error: str | None
+
+
+class ToolCallRecord(Value):
+    """The model's tool call that an ask belongs to."""
+
+    tool: str
+    input: str
+    """JSON."""
+    result: str | None
+    """The text that a tool of the operator returned. The result of a question is its outcome."""
 
 
 def find_ids_by_prefix(connection: Connection, prefix: str) -> tuple[str, ...]:
@@ -72,3 +91,14 @@ def get_pending_update(connection: Connection, ask_id: str) -> PendingUpdate | N
     return PendingUpdate(
         since=None if failed is None else from_micros(failed), attempts=row["attempts"], error=row["last_error"]
     )
+
+
+def get_tool_call(connection: Connection, ask: Ask) -> ToolCallRecord | None:
+    """Return the tool call that asked this, or that it approves. None if no model asked."""
+    if ask.conversation_id is None:
+        return None
+    query = select(calls.c.tool, calls.c.input, calls.c.result).where(
+        calls.c.conversation_id == ask.conversation_id, calls.c.ask_id == ask.id
+    )
+    row = connection.execute(query).mappings().first()
+    return None if row is None else ToolCallRecord(**row)
