@@ -149,7 +149,7 @@ def _print_welcome(console: Console, url: str, platforms: Sequence[str], model: 
         console.print("  The model is scripted. Set ANTHROPIC_API_KEY to use the real one.")
     else:
         console.print(f"  The model is {model}, called with your ANTHROPIC_API_KEY.")
-    console.print("  Open the page and write: @askback hello")
+    console.print("  Open the page and write: [bold]@askback hello[/]")
     console.print("  Press Ctrl-C to stop.")
     console.print()
 

@@ -82,6 +82,7 @@ def lines(done: subprocess.CompletedProcess[str] | Result) -> list[Any]:
         (("demo",), ["--play", "--port", "askback demo --play my.toml", "Exits with 0 if it succeeds, with 1"]),
         (("preview",), ["--all-steps", "askback preview call.json", "--tool askQuestion"]),
         (("slack",), ["askback slack", "askback.toml", "SIGTERM"]),
+        (("serve",), [" [deploys] ", "application/json' \\ -d '{", """"No"]}' \\ 'http"""]),
     ],
 )
 def test_every_help_teaches_within_80_columns(
