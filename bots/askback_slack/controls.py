@@ -141,7 +141,7 @@ def _build_menu(card: Card) -> Block:
 def _build_multi_select(card: Card) -> Block:
     """Checkboxes for up to ten options, then a menu. If a menu cannot hold them all, it searches."""
     width = _get_label_limit(len(card.items))
-    # Boxes that show everything stand alone, with the descriptions.
+    # If the boxes can show everything, they have the descriptions, and no text above repeats them.
     described = _are_boxes(card) and are_controls_enough(card)
     chosen_items = [item for item in card.items if item.chosen]
     options: list[JsonValue] = [_build_entry(item, width, described) for item in card.items[: limits.MENU_OPTIONS]]

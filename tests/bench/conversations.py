@@ -1,4 +1,4 @@
-"""With 10, 1,000 and 10,000 conversations in progress: a click, and the agent that goes on.
+"""With 10, 1,000 and 10,000 conversations in progress: a click, and the agent that continues.
 
 Each conversation waits for an answer, as after a message of a person and a call of the model. The real `askback slack`
 runs on each database; the clicks answer new questions, in addition to the waiting ones.

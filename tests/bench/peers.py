@@ -17,7 +17,7 @@ from .runner import Bench
 
 TITLES = {
     "askback": "`QuestionManager.act` → `ask` returns, askback",
-    "langgraph": "`Command(resume=…)` → the node goes on, LangGraph with its SQLite checkpointer",
+    "langgraph": "`Command(resume=…)` → the node continues, LangGraph with its SQLite checkpointer",
     "dbos": "`DBOS.send` → `recv` returns, DBOS on SQLite",
 }
 MODULES = {"askback": "askback", "langgraph": "langgraph.checkpoint.sqlite", "dbos": "dbos"}

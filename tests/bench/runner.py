@@ -11,18 +11,18 @@ from typing import Protocol
 from .figures import Database, Figure
 
 BENCHES = {
-    "clicks": "A click until its durable ack, and until the agent goes on, beside the bare frameworks.",
+    "clicks": "A click until its durable ack, and until the agent continues, compared with the bare frameworks.",
     "stages": "The budget of a click: the time of each of its stages.",
     "answers": "Answers per second through the manager, 64 at once.",
     "open": "With 1 to 1,000,000 open questions: clicks, memory, idle processor, start.",
-    "conversations": "With 10, 1,000 and 10,000 conversations in progress: clicks, and the agent that goes on.",
+    "conversations": "With 10, 1,000 and 10,000 conversations in progress: clicks, and the agent that continues.",
     "processes": "Answers per second on PostgreSQL, with 1, 2, 4 and 8 processes at once.",
-    "replicas": "An answer given in one process until who waits goes on in another (PostgreSQL).",
+    "replicas": "An answer given in one process until the waiting program continues in another (PostgreSQL).",
     "prose": "From the model's last token to the message at the platform.",
     "conversation": "What askback adds to the model's tokens and requests, over ten questions.",
-    "slow": "With a slow disk, a slow platform and a slow database: clicks, and the agent that goes on.",
+    "slow": "With a slow disk, a slow platform and a slow database: clicks, and the agent that continues.",
     "start": "Imports, `askback --help`, and the bots until they listen.",
-    "peers": "An answer until whoever waits goes on, beside LangGraph and DBOS.",
+    "peers": "An answer until the waiting program continues, compared with LangGraph and DBOS.",
     "writer": "Transactions of the store alone.",
     "silence": "From a connection's silent death to the next one.",
 }

@@ -1,4 +1,4 @@
-"""PostgreSQL databases of a test, what it writes into them, and a work that stands still."""
+"""PostgreSQL databases of a test, what it writes into them, and a work that does not end."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Terminal:
         return between
 
     async def answer(self, question: str, line: str) -> None:
-        """Type a line when the question stands there."""
+        """Type a line when the question is on the screen."""
         await self.sees(question)
         self.type(f"{line}\n")
 

@@ -1,4 +1,4 @@
-"""The log of a scenario, in which only announced errors may stand."""
+"""The log of a scenario, which may contain only announced errors."""
 
 from __future__ import annotations
 
