@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from askback.manager import QuestionManager
@@ -26,23 +27,22 @@ async def main(url: str, ask_ids: list[str], seconds: float) -> None:
         print("ready", flush=True)
         while await asyncio.to_thread(sys.stdin.readline):
             left, end = iter(ask_ids), time.perf_counter() + seconds
-            answered = rejected = 0
+            counts = await asyncio.gather(*(give_answers(manager, left, end) for _ in range(AT_ONCE)))
+            print(*map(sum, zip(*counts, strict=True)), flush=True)
 
-            async def give_answers() -> None:
-                nonlocal answered, rejected
-                for ask_id in left:  # noqa: B023 - the loop ends before the next line is read
-                    try:
-                        await manager.act(answer(ask_id))
-                        answered += 1
-                    except StoreBusy:
-                        rejected += 1
-                    if time.perf_counter() > end:  # noqa: B023
-                        break
 
-            async with asyncio.TaskGroup() as tasks:
-                for _ in range(AT_ONCE):
-                    tasks.create_task(give_answers())
-            print(answered, rejected, flush=True)
+async def give_answers(manager: QuestionManager, left: Iterator[str], end: float) -> tuple[int, int]:
+    """Answer one ask after the other until `end`; return how many were answered, and how many were rejected."""
+    answered = rejected = 0
+    for ask_id in left:
+        try:
+            await manager.act(answer(ask_id))
+            answered += 1
+        except StoreBusy:
+            rejected += 1
+        if time.perf_counter() > end:
+            break
+    return answered, rejected
 
 
 if __name__ == "__main__":

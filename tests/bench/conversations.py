@@ -6,7 +6,6 @@ runs on each database; the clicks answer new questions, in addition to the waiti
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -14,9 +13,8 @@ from dataclasses import replace
 
 from .bot import running_bot
 from .figures import Figure, measured, ratio
-from .open import multiply
+from .open import open_stage
 from .runner import Bench
-from .stage import Stage
 
 COUNTS = (10, 1_000, 10_000)
 TIMES, WARM = 40, 5
@@ -26,14 +24,9 @@ MOST_SLOWER = 1.2
 async def run(bench: Bench) -> AsyncIterator[Figure]:
     counts = COUNTS[:2] if bench.quick else COUNTS
     async with AsyncExitStack() as stack:
-        stages: dict[int, Stage] = {}
-        for count in counts:
-            stages[count] = await stack.enter_async_context(Stage.open("slack"))
-            folder = bench.folder / str(count)
-            async with running_bot("slack", stages[count], folder):
-                await stages[count].asks()
-            await asyncio.to_thread(multiply, folder / "askback.db", count)
-            await stack.enter_async_context(running_bot("slack", stages[count], folder))
+        stages = {count: await open_stage(stack, count, bench) for count in counts}
+        for count, stage in stages.items():
+            await stack.enter_async_context(running_bot("slack", stage, bench.folder / str(count)))
         acks: dict[int, list[float]] = {count: [] for count in counts}
         resumed: dict[int, list[float]] = {count: [] for count in counts}
         for number in range(bench.times(WARM, 1) + bench.times(TIMES)):

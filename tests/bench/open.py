@@ -40,14 +40,7 @@ MOST_MEMORY, SLOWEST_START = 1.25, 1.3
 async def run(bench: Bench) -> AsyncIterator[Figure]:
     counts = COUNTS[:2] if bench.quick else COUNTS
     async with AsyncExitStack() as stack:
-        stages: dict[int, Stage] = {}
-        for count in counts:
-            stages[count] = await stack.enter_async_context(Stage.open("slack"))
-            folder = bench.folder / str(count)
-            async with running_bot("slack", stages[count], folder):
-                await stages[count].asks()
-            await asyncio.to_thread(multiply, folder / "askback.db", count)
-            bench.say(f"{count:,} open: {(folder / 'askback.db').stat().st_size / 1e6:.0f} MB")
+        stages = {count: await open_stage(stack, count, bench) for count in counts}
         ready: dict[int, list[float]] = {count: [] for count in counts}
         for again in range(bench.times(STARTS, 1)):
             for count in counts:
@@ -111,6 +104,17 @@ async def run(bench: Bench) -> AsyncIterator[Figure]:
         )  # fmt: skip
     yield Figure(what="memory of a program with the same SDKs, Slack", unit="MB", median=floor, n=1)
     yield measured("start of a program with the same SDKs until it listens, Slack", "s", starts)
+
+
+async def open_stage(stack: AsyncExitStack, count: int, bench: Bench) -> Stage:
+    """Return a stage whose database, in a folder named after the number, has that many conversations that wait."""
+    stage = await stack.enter_async_context(Stage.open("slack"))
+    folder = bench.folder / str(count)
+    async with running_bot("slack", stage, folder):
+        await stage.asks()
+    await asyncio.to_thread(multiply, folder / "askback.db", count)
+    bench.say(f"{count:,} open: {(folder / 'askback.db').stat().st_size / 1e6:.0f} MB")
+    return stage
 
 
 async def _clicks(stages: dict[int, Stage], bench: Bench) -> dict[int, list[float]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import inspect
 import json
 import sys
 import time
@@ -49,8 +50,7 @@ def around(owner: Any, name: str, *, before: str | None = None, after: str | Non
             stamp(after)
         return result
 
-    is_async = getattr(getattr(original, "__code__", None), "co_flags", 0) & 0x80
-    setattr(owner, name, waiting if is_async else plain)
+    setattr(owner, name, waiting if inspect.iscoroutinefunction(original) else plain)
 
 
 def install_store() -> None:

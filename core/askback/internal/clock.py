@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["SECOND", "Clock", "from_micros", "monotonic", "now", "to_micros", "utc_now"]
+__all__ = ["MICROSECOND", "SECOND", "Clock", "from_micros", "monotonic", "now", "to_micros", "utc_now"]
 
 import time
 from collections.abc import Callable
@@ -13,6 +13,7 @@ Clock: TypeAlias = Callable[[], int]
 """A source of the current time in microseconds. Code takes it as a parameter, so that tests can pass their own."""
 
 SECOND = 1_000_000
+MICROSECOND = timedelta(microseconds=1)
 
 
 def now() -> int:
@@ -32,7 +33,7 @@ def utc_now() -> datetime:
 
 def to_micros(moment: datetime) -> int:
     """Return an aware datetime as microseconds since the epoch. Exact, because it uses no floats."""
-    return (moment - _EPOCH) // _MICROSECOND
+    return (moment - _EPOCH) // MICROSECOND
 
 
 def from_micros(micros: int) -> datetime:
@@ -41,4 +42,3 @@ def from_micros(micros: int) -> datetime:
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)

@@ -27,7 +27,7 @@ class JobDeadlines:
         self._watched: dict[_Key, dict[AnyJob, None]] = {}
 
     def watch(self, job: AnyJob, within: float) -> None:
-        """Expire a job `within` seconds, unless it ends before or is forgotten. Its deadline is that time."""
+        """Expire a job after `within` seconds, unless it ends before. That time is the job's `deadline`."""
         key = job.loop, within
         jobs = self._watched.get(key)
         if jobs is None:

@@ -41,7 +41,7 @@ from askback.domain.form import Form
 from askback.domain.identity import Actor, MessageRef, Place, deduplicate_accounts
 from askback.domain.interview import Interview
 from askback.domain.outcome import Outcome
-from askback.internal.clock import from_micros, to_micros
+from askback.internal.clock import MICROSECOND, from_micros, to_micros
 from askback.store.database_clock import NOW, get_now_parameter
 from askback.store.queries import card_messages
 from askback.store.queries.platform_claims import ServedPlatforms, is_served
@@ -267,7 +267,7 @@ def get_time_until_due(
     given = {
         "now": get_now_parameter(connection),
         "left": (left or SkippedRows()).get_ids("ask", str),
-        "within": within // timedelta(microseconds=1),
+        "within": within // MICROSECOND,
     }
     nearest = connection.execute(_select_time_until_due(served), given).scalar_one()
     return None if nearest is None else timedelta(microseconds=nearest)

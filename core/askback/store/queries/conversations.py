@@ -49,7 +49,7 @@ from sqlalchemy import (
 from askback.domain.conversation import Conversation, RecentConversation, StopRecord, UnshownText
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import STOP_KEY_PREFIX
-from askback.internal.clock import from_micros, now, to_micros
+from askback.internal.clock import MICROSECOND, from_micros, now, to_micros
 from askback.store.database_clock import NOW, get_now_parameter
 from askback.store.queries.platform_claims import ServedPlatforms, is_served
 from askback.store.schema import conversations, inbox
@@ -212,7 +212,7 @@ def postpone_turn(connection: Connection, conversation_id: str, pause: timedelta
     connection.execute(
         update(conversations)
         .where(conversations.c.id == conversation_id)
-        .values(turn_after=NOW + pause // timedelta(microseconds=1)),
+        .values(turn_after=NOW + pause // MICROSECOND),
         {"now": get_now_parameter(connection)},
     )
 

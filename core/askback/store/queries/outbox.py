@@ -39,9 +39,9 @@ from sqlalchemy.dialects.postgresql import insert
 
 from askback.domain.ask import Ask
 from askback.domain.outgoing_message import OutgoingMessage
-from askback.internal.clock import to_micros
+from askback.internal.clock import MICROSECOND, to_micros
 from askback.store.database_clock import NOW, get_now_parameter
-from askback.store.queries.outbox_leases import HOLDER, LEASED_UNTIL, MICROSECOND, get_holder
+from askback.store.queries.outbox_leases import HOLDER, LEASED_UNTIL, get_holder
 from askback.store.schema import asks, outbox
 from askback.store.statement import Statement
 from askback.store.transaction_events import WorkEnqueued, record_event

@@ -11,7 +11,6 @@ __all__ = [
     "LEASED_UNTIL",
     "LEASE_SECONDS",
     "MAX_PAUSE",
-    "MICROSECOND",
     "OutboxItem",
     "end_all_leases",
     "get_holder",
@@ -51,7 +50,7 @@ from sqlalchemy import (
 )
 
 from askback.domain.outgoing_message import OutgoingMessage
-from askback.internal.clock import from_micros
+from askback.internal.clock import MICROSECOND, from_micros
 from askback.internal.values import Value
 from askback.store.database_clock import NOW, get_now_parameter
 from askback.store.queries.platform_claims import ServedPlatforms, is_served
@@ -67,7 +66,6 @@ MAX_WAIT = timedelta(hours=2)
 """The longest pause between two tries, even if the platform asks for more."""
 MAX_PAUSE = timedelta(seconds=60)
 """The longest pause between two tries if the platform did not ask for one."""
-MICROSECOND = timedelta(microseconds=1)
 _TOKEN = secrets.token_hex(8)
 
 

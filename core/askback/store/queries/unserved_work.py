@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, Select, and_, select
 
+from askback.internal.clock import MICROSECOND
 from askback.store.database_clock import read_now
 from askback.store.queries.platform_claims import is_served, list_served_platforms, parse_platform
 from askback.store.schema import asks, conversations, outbox
@@ -28,7 +29,7 @@ def list_unserved_platforms(connection: Connection, for_long: timedelta, served:
     # Find one platform at a time, since each may have many rows.
     while True:
         further: set[str] = set()
-        for query in _select_overdue(read_now(connection) - for_long // timedelta(microseconds=1)):
+        for query in _select_overdue(read_now(connection) - for_long // MICROSECOND):
             others = ~is_served(query.selected_columns.place_key, frozenset(taken | found))
             further.update(map(parse_platform, connection.execute(query.where(others).limit(1)).scalars()))
         if not further:
