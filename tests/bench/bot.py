@@ -56,10 +56,10 @@ async def slow_disk_bot(name: str, stage: Stage, folder: Path) -> AsyncGenerator
 
 
 @asynccontextmanager
-async def stamped_bot(name: str, stage: Stage, folder: Path) -> AsyncGenerator[Process]:
-    """Run the bot with a clock at each stage of a click. It writes the times to `stamps` when it ends."""
-    program = [sys.executable, "-m", "tests.bench.stamped", str(folder / "stamps"), name]
-    async with _running(program, name, stage, folder) as process:
+async def stamped_bot(name: str, stage: Stage, folder: Path, **settings: str) -> AsyncGenerator[Process]:
+    """Run the bot with a clock at each stage of a click and of a turn. It writes the times to `stamps` at its end."""
+    program = [sys.executable, "-m", "tests.bench.stamped", str(folder / "stamps"), name.removesuffix("-http")]
+    async with _running(program, name, stage, folder, **settings) as process:
         yield process
 
 

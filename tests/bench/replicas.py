@@ -57,18 +57,24 @@ async def run(bench: Bench) -> AsyncIterator[Figure]:
             async with running_bot("slack", stage, folder, ASKBACK_DATABASE_URL=url):
                 spans = []
                 for number in range(bench.times(TIMES) + bench.times(WARM, 1)):
-                    card = await stage.asks()
-                    while not (ask := (await manager.list_open_asks())[0]).messages:  # noqa: ASYNC110 - the other process sends nothing
-                        await asyncio.sleep(LOOK_SECONDS)
-                    action = answer(ask.id).evolve(actor=ask.policy.who.people[0], message=None)
-                    began = time.time()
-                    # Only a process with the bot knows who is admitted.
-                    admitted = partial(decide, action=action, is_admitted=lambda *_: True)
-                    await store.decide(ask.id, admitted, action=action)
-                    await stage.calm(card)
+                    began = await answer_elsewhere(stage, store, manager)
                     if number >= bench.times(WARM, 1):
                         spans.append((began, stage.model.called))
         yield replace(_figure("agent resumed", spans, about=about), note="until the model is asked again")
+
+
+async def answer_elsewhere(stage: Stage, store: Store, manager: QuestionManager) -> float:
+    """Have the bot ask, answer in this process, and wait until the agent is done. Return the time of the answer."""
+    card = await stage.asks()
+    while not (ask := (await manager.list_open_asks())[0]).messages:  # noqa: ASYNC110 - the other process sends nothing
+        await asyncio.sleep(LOOK_SECONDS)
+    action = answer(ask.id).evolve(actor=ask.policy.who.people[0], message=None)
+    began = time.time()
+    # Only a process with the bot knows who is admitted.
+    admitted = partial(decide, action=action, is_admitted=lambda *_: True)
+    await store.decide(ask.id, admitted, action=action)
+    await stage.calm(card)
+    return began
 
 
 def _figure(what: str, spans: list[tuple[float, float]], **more: object) -> Figure:

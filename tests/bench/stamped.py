@@ -1,6 +1,7 @@
-"""The bot with a clock at each stage of a click: `python -m tests.bench.stamped FILE slack|discord [OPTION…]`.
+"""The bot with a clock at each stage of a click and of the turn after it.
 
-When it ends, it writes the times of each click to the file: a line of JSON with seconds of the monotonic clock.
+`python -m tests.bench.stamped FILE slack|discord [OPTION…]`. When it ends, it writes a line of JSON for each stamp to
+the file: the stage, and seconds of the monotonic clock, which all processes of a machine share.
 """
 
 from __future__ import annotations
@@ -15,17 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-CLICKS: list[dict[str, float]] = []
+STAMPS: list[tuple[str, float]] = []
 
 
 def stamp(stage: str) -> None:
-    """Record the time of a stage of the newest click. The first time counts."""
-    if CLICKS:
-        CLICKS[-1].setdefault(stage, time.perf_counter())
-
-
-def begin() -> None:
-    CLICKS.append({"begin": time.perf_counter()})
+    STAMPS.append((stage, time.perf_counter()))
 
 
 def around(owner: Any, name: str, *, before: str | None = None, after: str | None = None) -> None:
@@ -65,38 +60,79 @@ def install_store() -> None:
     around(database, "settle", before="committed")
 
 
+def install_agent() -> None:
+    from anthropic.resources.messages import AsyncMessages
+
+    from askback.agent import messages_api
+    from askback.agent.reservation import Reservation
+    from askback.agent.turn_end import TurnEndBuilder
+    from askback.runtime.turns import TurnRunner
+    from askback.store.store import Store
+
+    around(TurnRunner, "advance", before="turn")
+    around(Store, "get_next_step", after="step")
+    around(Store, "begin_turn", after="begun")
+    around(Reservation, "reserve", after="reserved")
+    around(AsyncMessages, "create", before="asked", after="answering")
+    around(messages_api, "stream_response", after="answered")
+    around(TurnEndBuilder, "build", after="built")
+    around(Store, "end_turn", after="ended")
+
+
 def install_slack() -> None:
+    from askback_slack import http
     from askback_slack.clicks import Clicks
     from askback_slack.socket_mode import SocketModeClient, _Socket
+    from askback_slack.streaming import SlackTextStream
 
     read: Callable[..., None] = SocketModeClient._read
 
     def reading(self: Any, line: Any, frame: Any, tasks: Any) -> None:
         if "block_actions" in str(frame.data):
-            begin()
+            stamp("begin")
         read(self, line, frame, tasks)
 
     SocketModeClient._read = reading  # type: ignore[method-assign]
+    check, dispatch = http.check_headers, http.dispatch
+    received = 0.0
+
+    def checking(headers: Any, now: float) -> str | None:
+        nonlocal received
+        received = time.perf_counter()
+        return check(headers, now)
+
+    async def dispatching(app: Any, request: Any, *, interactive: bool) -> Any:
+        # Only now is it known whether the request is a click.
+        if interactive:
+            STAMPS.append(("begin", received))
+        return await dispatch(app, request, interactive=interactive)
+
+    http.check_headers = checking
+    http.dispatch = dispatching  # type: ignore[assignment]
     around(Clicks, "commit_click", before="handler")
     around(_Socket, "send", after="sent")
+    around(http, "record_ack", after="sent")
+    around(SlackTextStream, "finish", before="finishing")
 
 
 def install_discord() -> None:
     from askback_discord.api_calls import DiscordApi
     from askback_discord.clicks import Clicks
+    from askback_discord.streaming import DiscordTextStream
 
     handle = Clicks.handle_interaction
 
     async def handling(self: Any, interaction: Any) -> None:
-        begin()
+        stamp("begin")
         await handle(self, interaction)
 
     Clicks.handle_interaction = handling  # type: ignore[method-assign]
     around(DiscordApi, "respond", before="drawn", after="sent")
+    around(DiscordTextStream, "finish", before="finishing")
 
 
 def write(file: Path) -> None:
-    file.write_text("\n".join(json.dumps(click) for click in CLICKS), encoding="utf-8")
+    file.write_text("\n".join(map(json.dumps, STAMPS)), encoding="utf-8")
 
 
 if __name__ == "__main__":
@@ -105,6 +141,7 @@ if __name__ == "__main__":
     atexit.register(write, Path(sys.argv[1]))
     sys.argv = ["askback", *sys.argv[2:]]
     install_store()
+    install_agent()
     (install_slack if sys.argv[1] == "slack" else install_discord)()
     from askback.cli.main import main
 

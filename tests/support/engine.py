@@ -235,6 +235,7 @@ class _TextStream:
 
     async def append(self, text: str) -> None:
         self._text += text
+        await self._board._begin("append")
         if self._text and not self._unsure:
             self._write(self._text)
 

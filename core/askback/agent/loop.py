@@ -225,7 +225,8 @@ class Agent:
             text = TurnText(self._store, turn, stream, reservation.adjust)
             try:
                 response = await stream_response(await self._client(), request, text.follow, reservation.meter)
-                end = await self._ends.build(turn, replace_call_ids(response, turn.history), stream.messages)
+                posted = await text.complete()
+                end = await self._ends.build(turn, replace_call_ids(response, turn.history), posted)
                 end = end.evolve(tokens=reservation.meter.total_tokens, reservation=reservation.id)
                 if end.outgoing is None:
                     # Before the commit, because no process looks for a placeholder of a turn that has ended.

@@ -1,4 +1,8 @@
-"""Streams the text of one turn to people, and makes sure that no other process writes it as well."""
+"""Streams the text of one turn to people, and makes sure that no other process writes it as well.
+
+A task shows the text while the next part arrives, so that a slow call of the platform never holds back the model. A
+text that is complete at once is not streamed: the commit of the turn comes first, and then one call posts all of it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ __all__ = ["TurnText"]
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from askback.agent.queued_text import EarlierTextPending
 from askback.domain.outgoing_message import OutgoingMessage
@@ -23,6 +28,8 @@ CHECK_SECONDS = 2.0
 
 A process that was suspended, or cut off from the database, may have lost its turn to another one.
 """
+FIRST_SECONDS = 0.03
+"""Seconds to wait for more before the first part of a text is shown. People do not notice them."""
 
 
 class TurnText:
@@ -41,9 +48,12 @@ class TurnText:
         self._is_taken_over = False
         self._is_uncertain = False
         """True if it is unknown whether the place of the text was recorded."""
+        self._showing: asyncio.Task[None] | None = None
+        self._complete = asyncio.Event()
+        """Set once the model has written all of the text."""
 
     async def follow(self, text: str) -> None:
-        """Show more of the text. Raises `TurnTakenOver`.
+        """Have more of the text shown. Raises `TurnTakenOver` if an earlier part could not be shown for that reason.
 
         While the database is unreachable, this shows nothing more, since another process may be writing the text.
         """
@@ -51,13 +61,36 @@ class TurnText:
             begin, self._on_begin = self._on_begin, None
             await begin()
         self._unwritten += text
-        now = asyncio.get_running_loop().time()
-        if now < self._held_until or (now - self._checked_at > CHECK_SECONDS and not await self._check()):
-            return
-        text, self._unwritten = self._unwritten, ""
-        await self._stream.append(text)
-        if self._stream.messages != self._recorded:
-            await self._check()
+        if self._showing is not None:
+            if not self._showing.done():
+                return
+            self._showing.result()
+        self._showing = asyncio.create_task(self._show(), name=f"askback text {self._turn.text_target}")
+
+    async def complete(self) -> Messages:
+        """Begin to show no more, and wait for the part that is being shown. Return the messages that hold the text.
+
+        Raises `TurnTakenOver`.
+        """
+        self._complete.set()
+        if self._showing is not None:
+            await self._showing
+        return self._stream.messages
+
+    async def _show(self) -> None:
+        """Show what has arrived, and what arrives meanwhile. Raises `TurnTakenOver`."""
+        if not self._stream.messages:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FIRST_SECONDS):
+                    await self._complete.wait()
+        while self._unwritten and not self._complete.is_set():
+            now = asyncio.get_running_loop().time()
+            if now < self._held_until or (now - self._checked_at > CHECK_SECONDS and not await self._check()):
+                return
+            text, self._unwritten = self._unwritten, ""
+            await self._stream.append(text)
+            if self._stream.messages != self._recorded:
+                await self._check()
 
     async def _check(self) -> bool:
         """Record where the text is posted. Return False if the database cannot be reached. Raises `TurnTakenOver`."""
@@ -108,6 +141,12 @@ class TurnText:
         If the turn will be retried, an unfinished message whose place may not be recorded stays open: the next try
         finds it. Otherwise, or if another process may have begun the text in its own message, it is deleted.
         """
+        if self._showing is not None:
+            self._showing.cancel()
+            await asyncio.wait([self._showing])
+            if not self._showing.cancelled():
+                # The turn ends without this part, whatever its error. Reading it keeps asyncio from logging a traceback.
+                self._showing.exception()
         if not self._stream.messages and will_retry and not self._is_taken_over:
             # A message whose posting was not confirmed may exist. Only an open one can be looked up.
             await self._stream.abandon("stream")
