@@ -229,7 +229,9 @@ class SlackStage(Stage):
     def said_at(self) -> float:
         for done in reversed(self.workspace.log):
             # A stream was begun with the text; the call that ends it has none.
-            if done.method == "chat.stopStream" or (done.method in WRITING and self.model.thanks in str(done.arguments)):
+            if done.method == "chat.stopStream" or (
+                done.method in WRITING and self.model.thanks in str(done.arguments)
+            ):
                 return done.at
         raise AssertionError("nothing was said")
 

@@ -62,9 +62,8 @@ CLICK: Mapping[str, tuple[StageStamps, ...]] = {
 }
 REQUEST: tuple[StageStamps, ...] = (
     ("turn", "step", "what is to do: one look"),
-    ("step", "begun", "the message to the model is built and committed"),
-    ("begun", "reserved", "the request is built; tokens are reserved, with one commit"),
-    ("reserved", "asked", "the text's stream is prepared"),
+    ("step", "begun", "the message and the request are built, and committed with their tokens"),
+    ("begun", "asked", "the text's stream is prepared"),
     ("asked", "called", "the anthropic package sends the request"),
 )
 RESUME: tuple[StageStamps, ...] = (

@@ -64,7 +64,6 @@ def install_agent() -> None:
     from anthropic.resources.messages import AsyncMessages
 
     from askback.agent import messages_api
-    from askback.agent.reservation import Reservation
     from askback.agent.turn_end import TurnEndBuilder
     from askback.runtime.turns import TurnRunner
     from askback.store.store import Store
@@ -72,7 +71,6 @@ def install_agent() -> None:
     around(TurnRunner, "advance", before="turn")
     around(Store, "get_next_step", after="step")
     around(Store, "begin_turn", after="begun")
-    around(Reservation, "reserve", after="reserved")
     around(AsyncMessages, "create", before="asked", after="answering")
     around(messages_api, "stream_response", after="answered")
     around(TurnEndBuilder, "build", after="built")

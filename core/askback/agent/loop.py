@@ -36,7 +36,7 @@ from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation
 from askback.domain.identity import Place
 from askback.domain.outgoing_message import OutgoingMessage
-from askback.domain.turn import Call, CallsToRun, Message, NextStep, Turn, TurnEnd, TurnInput
+from askback.domain.turn import Call, CallsToRun, Message, NextStep, TokenUsage, Turn, TurnEnd, TurnInput
 from askback.manager import QuestionManager
 from askback.observability import telemetry
 from askback.ports.platform import (
@@ -53,6 +53,7 @@ from askback.store.errors import TurnTakenOver
 from askback.store.queries.new_asks import TooManyOpenAsks
 from askback.store.store import Store
 from askback.store.transaction_events import ConversationStopped, Event
+from askback.store.turn_transactions import TokenReservation
 
 log = logging.getLogger("askback.agent")
 
@@ -124,39 +125,9 @@ class Agent:
             await self._run_tools(step.calls, slot)
         await slot.acquire()
         earlier = await self._fetch_history(step.history_place)
-        answered: list[tuple[Call, Ask]] = []
-
-        def compose(news: TurnInput) -> Message:
-            answered[:] = [(call, ask) for call, ask in news.calls if ask is not None]
-            return compose_message(self._calls, earlier, news)
-
-        turn = await self._store.begin_turn(
-            conversation_id, compose, build_omission_notice(conversation_id, earlier), earlier=earlier.messages
-        )
-        if turn is None:
-            # There is still work if people approved a call after the tools ran.
-            return (await self._store.get_next_step(conversation_id)).calls is not None
-        if count_rounds_alone(turn.history) >= self._settings.rounds:
-            await self._end_with_notice(
-                turn,
-                f"I have called the model {self._settings.rounds} times without a message from you. "
-                "Write “continue” and I will.",
-            )
-            return False
-        request = self._build_request(turn)
-        reservation = Reservation(self._store, self._settings.budget, conversation_id, request)
+        reservation = Reservation(self._store, self._settings.budget)
         try:
-            grant = await reservation.reserve()
-            if not grant.tokens:
-                await (self._end_with_notice(turn, grant.problem) if grant.problem else self._wait(conversation_id))
-                return False
-            if grant.output_tokens < request.max_tokens:
-                request = request.evolve(max_tokens=grant.output_tokens, is_rationed=True)
-            answers = [ask.trace for _, ask in answered]
-            with telemetry.trace_turn(turn.conversation.trace, answers, resumed=turn.resumed):
-                for call, ask in answered:
-                    telemetry.record_tool_result(call.tool, ask.status, ask.trace)
-                await self._call_model(turn, request, reservation)
+            return await self._take_turn(conversation_id, earlier, reservation)
         except TurnTakenOver:
             log.warning(
                 "Dropped a turn: another process has taken it over.",
@@ -168,6 +139,49 @@ class Agent:
             await asyncio.shield(reservation.settle())
             raise
         return True
+
+    async def _take_turn(self, conversation_id: str, earlier: ThreadHistory, reservation: Reservation) -> bool:
+        """Commit the message to the model with the tokens of the call, and call it. Return False if it was not
+        called."""
+        answered: list[tuple[Call, Ask]] = []
+
+        def compose(news: TurnInput) -> Message:
+            answered[:] = [(call, ask) for call, ask in news.calls if ask is not None]
+            return compose_message(self._calls, earlier, news)
+
+        def reserve(turn: Turn, spent: TokenUsage) -> int:
+            return 0 if self._has_too_many_rounds(turn) else reservation.decide(self._build_request(turn), spent)
+
+        turn = await self._store.begin_turn(
+            conversation_id,
+            compose,
+            build_omission_notice(conversation_id, earlier),
+            earlier=earlier.messages,
+            reservation=TokenReservation(reservation.id, reserve),
+        )
+        if turn is None:
+            # There is still work if people approved a call after the tools ran.
+            return (await self._store.get_next_step(conversation_id)).calls is not None
+        request, grant = reservation.request, reservation.grant
+        if request is None:
+            await self._end_with_notice(
+                turn,
+                f"I have called the model {self._settings.rounds} times without a message from you. "
+                "Write “continue” and I will.",
+            )
+            return False
+        if not grant.tokens:
+            await (self._end_with_notice(turn, grant.problem) if grant.problem else self._wait(conversation_id))
+            return False
+        answers = [ask.trace for _, ask in answered]
+        with telemetry.trace_turn(turn.conversation.trace, answers, resumed=turn.resumed):
+            for call, ask in answered:
+                telemetry.record_tool_result(call.tool, ask.status, ask.trace)
+            await self._call_model(turn, request, reservation)
+        return True
+
+    def _has_too_many_rounds(self, turn: Turn) -> bool:
+        return count_rounds_alone(turn.history) >= self._settings.rounds
 
     async def _wait(self, conversation_id: str) -> None:
         """Retry soon, since running calls of other conversations may leave some of the budget."""

@@ -18,36 +18,41 @@ log = logging.getLogger("askback.agent")
 
 
 class Reservation:
-    """The tokens that one call of the model may use. Calls of all processes share the budget in the database."""
+    """The tokens that one call of the model may use. Calls of all processes share the budget in the database.
 
-    def __init__(self, store: Store, budget: Budget, conversation_id: str, request: ModelRequest) -> None:
+    They are reserved in the commit that begins the turn (`TurnTransactions.begin_turn`).
+    """
+
+    def __init__(self, store: Store, budget: Budget) -> None:
         self.id = secrets.token_urlsafe(16)
-        self.meter = TokenMeter(request.input_estimate)
+        self.meter = TokenMeter(0)
+        self.grant = Grant()
+        self.request: ModelRequest | None = None
+        """The request within its budget. None means that no request was built."""
         self._store = store
         self._budget = budget
-        self._conversation_id = conversation_id
-        self._max_tokens = request.max_tokens
 
-    async def reserve(self) -> Grant:
-        """Reserve the tokens if the budget allows the call. Raises `StoreError`."""
+    def decide(self, request: ModelRequest, spent: TokenUsage) -> int:
+        """Decide about a call. Return the tokens to reserve; 0 means that the call must not run.
 
-        def grant(spent: TokenUsage) -> Grant:
-            return self._budget.grant(spent, self.meter.input_estimate, self._max_tokens)
-
-        spent = await self._store.reserve(self._conversation_id, self.id, lambda spent: grant(spent).tokens)
-        result = grant(spent)
-        if result.tokens:
-            self._max_tokens = min(self._max_tokens, result.output_tokens)
-        return result
+        Runs in the transaction that reserves them, and again if that is repeated. The last decision counts.
+        """
+        self.meter = TokenMeter(request.input_estimate)
+        self.grant = self._budget.grant(spent, self.meter.input_estimate, request.max_tokens)
+        is_rationed = 0 < self.grant.output_tokens < request.max_tokens
+        self.request = request.evolve(max_tokens=self.grant.output_tokens, is_rationed=True) if is_rationed else request
+        return self.grant.tokens
 
     async def adjust(self) -> None:
         """Replace the estimate with the input tokens that the service has reported. Raises `StoreError`."""
-        if self._budget.is_set:
-            tokens = self.meter.input_tokens + self.meter.cached_tokens + self._max_tokens
+        if self._budget.is_set and self.request is not None:
+            tokens = self.meter.input_tokens + self.meter.cached_tokens + self.request.max_tokens
             await self._store.adjust(self.id, tokens)
 
     async def settle(self) -> None:
         """Count the tokens of a call whose turn commits nothing. Does nothing if the turn was committed."""
+        if self.request is None:
+            return
         try:
             await self._store.settle(self.id, self.meter.total_tokens)
         except StoreError as error:

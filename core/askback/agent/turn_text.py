@@ -145,7 +145,7 @@ class TurnText:
             self._showing.cancel()
             await asyncio.wait([self._showing])
             if not self._showing.cancelled():
-                # The turn ends without this part, whatever its error. Reading it keeps asyncio from logging a traceback.
+                # The turn ends without this part, whatever its error. asyncio logs an error that nobody reads.
                 self._showing.exception()
         if not self._stream.messages and will_retry and not self._is_taken_over:
             # A message whose posting was not confirmed may exist. Only an open one can be looked up.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["MessageBuilder", "TurnTransactions"]
+__all__ = ["MessageBuilder", "TokenReservation", "TurnTransactions"]
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
@@ -15,7 +16,7 @@ from askback.domain.identity import Actor, MessageRef, deduplicate_accounts
 from askback.domain.incoming_message import HistoryMessage
 from askback.domain.open_ask_limits import Limits
 from askback.domain.outgoing_message import OutgoingMessage
-from askback.domain.turn import Call, Message, Turn, TurnEnd, TurnInput, get_text
+from askback.domain.turn import Call, Message, TokenUsage, Turn, TurnEnd, TurnInput, get_text
 from askback.internal.clock import from_micros
 from askback.store.database_clock import read_now
 from askback.store.errors import TurnTakenOver
@@ -37,6 +38,16 @@ from askback.store.unreadable_rows import UnreadableRow
 
 MessageBuilder = Callable[[TurnInput], Message]
 """Builds the next message to the model, including the authors of its words."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenReservation:
+    """The tokens that are counted in advance for the call of a turn."""
+
+    id: str
+    """A new id, for `UsageTransactions.settle`."""
+    amount: Callable[[Turn, TokenUsage], int]
+    """Returns the number of tokens to reserve, from the usage before that. 0 means that the call must not run."""
 
 
 class TurnTransactions(Transactions):
@@ -81,13 +92,14 @@ class TurnTransactions(Transactions):
         notice: OutgoingMessage | None = None,
         *,
         earlier: tuple[HistoryMessage, ...] = (),
+        reservation: TokenReservation | None = None,
     ) -> Turn | None:
         """Return the next turn after its message to the model is committed. None if there is nothing to do yet.
 
         That is so if the conversation has no work, still waits for people, or has approved calls to run first. A turn
         that a crash interrupted begins again with the same messages. `notice` is a text for people about a message to
         the model, which is committed with it. `earlier` is what was written in the thread before. It is committed as
-        read, unless it also arrived as a message.
+        read, unless it also arrived as a message. `reservation` is committed with the turn, too.
         """
 
         def work(connection: Connection) -> Turn | None:
@@ -131,12 +143,16 @@ class TurnTransactions(Transactions):
                 conversations.set_wants_turn(connection, conversation_id, False)
                 return None
             conversations.set_wants_turn(connection, conversation_id, True)
-            return Turn(
+            turn = Turn(
                 conversation=state.conversation,
                 history=transcript.list_visible(connection, conversation_id),
                 resumed=resumed,
                 has_earlier_text=outbox.has_earlier_text(connection, conversation_id, ""),
             )
+            if reservation is not None:
+                amount = reservation.amount
+                usage.reserve_call(connection, conversation_id, reservation.id, lambda spent: amount(turn, spent))
+            return turn
 
         return await self._run(work)
 

@@ -10,6 +10,7 @@ import pytest
 
 from askback.agent.budget import Budget
 from askback.internal.clock import utc_now
+from askback.store.queries import usage
 from askback_sandbox.model.script import Fault, ToolCall, Usage, turn
 from askback_sandbox.services import Services
 from support.engine import ANN, HERE, Board, Engine, engine, eventually
@@ -145,7 +146,7 @@ async def test_a_process_that_dies_leaves_its_call_counted_and_holds_nobody_up(
         await eventually(at_rest(one, board))
         conversation = await one.store.find_conversation(HERE)
         assert conversation is not None
-        await one.store.reserve(conversation.id, "died", lambda spent: 4_000)  # without its end
+        await one.store._database.run(lambda c: usage.reserve_call(c, conversation.id, "died", lambda _: 4_000))
         assert (await one.store.get_usage("nobody")).reserved == 4_000
         await one.write("hello again")
         await board.until(lambda: len(services.model.log) == 2)

@@ -9,11 +9,15 @@ import pytest
 
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
-from support.engine import Board, engine
+from support.engine import Board, engine, eventually
 
 pytestmark = pytest.mark.usefixtures("stored")
 
 STORY = "It begins here. " + "And then it goes on for a while. " * 14 + "Here it ends."
+
+
+async def model_has_ended(caplog: pytest.LogCaptureFixture) -> bool:
+    return any(record.getMessage().startswith("The model ended") for record in caplog.records)
 
 
 async def test_a_platform_that_does_not_answer_does_not_hold_back_the_model(
@@ -26,9 +30,7 @@ async def test_a_platform_that_does_not_answer_does_not_hold_back_the_model(
         with caplog.at_level("INFO", "askback.model"):
             await one.write("tell me a story")
             await board.until(lambda: "append" in board.calls)
-            async with asyncio.timeout(10):
-                while not any(record.getMessage().startswith("The model ended") for record in caplog.records):
-                    await asyncio.sleep(0.01)
+            await eventually(lambda: model_has_ended(caplog))
         assert "finish" not in board.calls, "the part that is being shown comes first"
         board.holds["append"].set()
         await one.says(STORY)

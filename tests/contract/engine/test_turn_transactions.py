@@ -24,12 +24,13 @@ from askback.domain.incoming_message import (
 from askback.domain.interview import start_interview
 from askback.domain.open_ask_limits import Limits
 from askback.domain.outgoing_message import OutgoingMessage
-from askback.domain.turn import Call, Message, ToolCall, Turn, TurnEnd, TurnInput
+from askback.domain.turn import Call, Message, TokenUsage, ToolCall, Turn, TurnEnd, TurnInput
 from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback.store.errors import TurnTakenOver
 from askback.store.queries.outbox_leases import LEASE_SECONDS
 from askback.store.store import Store
+from askback.store.turn_transactions import TokenReservation
 from support.cases import form, question
 
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="1")
@@ -69,17 +70,22 @@ class Thread:
         assert await self.store.receive(_heard(text, str(self._written), by), begin=False) is not None
         return str(self._written)
 
-    async def turn(self, notice: OutgoingMessage | None = None, *earlier: HistoryMessage) -> Turn | None:
+    async def turn(
+        self,
+        notice: OutgoingMessage | None = None,
+        *earlier: HistoryMessage,
+        reservation: TokenReservation | None = None,
+    ) -> Turn | None:
         def compose(news: TurnInput) -> Message:
             self.composed.append(news)
             results: list[dict[str, JsonValue]] = [_result(call) for call, _ in news.calls]
             content = (*results, *(_text(one.text) for one in news.written))
             return Message(seq=0, role="user", content=content, authors=tuple(one.author for one in news.written))
 
-        return await self.store.begin_turn(self.id, compose, notice, earlier=earlier)
+        return await self.store.begin_turn(self.id, compose, notice, earlier=earlier, reservation=reservation)
 
-    async def begun(self) -> Turn:
-        turn = await self.turn()
+    async def begun(self, reservation: TokenReservation | None = None) -> Turn:
+        turn = await self.turn(reservation=reservation)
         assert turn is not None
         return turn
 
@@ -292,8 +298,15 @@ async def test_what_a_turn_used_up_is_counted_once_whether_or_not_it_was_in_adva
     await thread.ends(await thread.begun(), tokens=70)
     assert (await thread.store.get_usage(thread.id)).conversation == 70
     await thread.hears("more")
-    turn = await thread.begun()
-    await thread.store.reserve(thread.id, "r", lambda _: 5_000)
+    seen: list[tuple[int, int]] = []
+
+    def amount(turn: Turn, spent: TokenUsage) -> int:
+        seen.append((len(turn.history), spent.today))
+        return 5_000
+
+    turn = await thread.begun(TokenReservation("r", amount))
+    assert seen == [(3, 70)], "it knows the request and what was used before"
+    assert (await thread.store.get_usage(thread.id)).reserved == 5_000
     await thread.ends(turn, tokens=30, reservation="r")
     spent = await thread.store.get_usage(thread.id)
     assert (spent.conversation, spent.today, spent.reserved) == (100, 100, 0)

@@ -75,7 +75,7 @@ async def test_a_call_that_was_given_up_on_stays_counted_and_those_of_others_go_
 ) -> None:
     await reserves(database, "one", "r1", 4_000)
     await reserves(database, "two", "r2", 500)
-    await database.run(lambda c: usage.delete_reservations(c, "one"))
+    await database.run(lambda c: usage.reserve_call(c, "one", "none", lambda _: 0))
     await store.settle("r1", 0)
     assert await spent(database, "one") == (4_000, 4_500, 500)
 
@@ -96,13 +96,12 @@ async def test_a_process_whose_clock_is_a_day_off_counts_the_same_day(
     database: Database, store: Store, monkeypatch: pytest.MonkeyPatch, ahead: int
 ) -> None:
     """The machines of one PostgreSQL database. An SQLite file has one machine, whose clock both processes read."""
-    await store.reserve("one", "r1", lambda _: 4_000)
+    await database.run(lambda c: usage.reserve_call(c, "one", "r1", lambda _: 4_000))
     now = clock.now
     wrong = ahead if database.is_shared else 0
     monkeypatch.setattr(clock, "now", lambda: now() + wrong * 86_400 * clock.SECOND)
     assert await store.get_usage("one") == TokenUsage(conversation=4_000, today=4_000, reserved=4_000)
-    before = await store.reserve("two", "r2", lambda spent: 500 if spent.today == 4_000 else 0)
-    assert before.today == 4_000
+    await database.run(lambda c: usage.reserve_call(c, "two", "r2", lambda spent: 500 if spent.today == 4_000 else 0))
     monkeypatch.undo()
     assert await store.get_usage("two") == TokenUsage(conversation=500, today=4_500, reserved=4_500)
 

@@ -5,14 +5,17 @@ A reservation row counts a running call in advance, so the call stays counted if
 
 from __future__ import annotations
 
-__all__ = ["add_tokens", "adjust", "delete_reservations", "get_day", "get_usage", "reserve", "settle"]
+__all__ = ["add_tokens", "adjust", "get_day", "get_usage", "reserve", "reserve_call", "settle"]
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, bindparam, cast, delete, func, insert, select, update
 
 from askback.domain.turn import TokenUsage
-from askback.internal.clock import to_micros
+from askback.internal.clock import from_micros, to_micros
+from askback.store.database_clock import read_now
+from askback.store.queries import locks
 from askback.store.schema import reservations, usage
 from askback.store.statement import Row, Statement
 
@@ -82,10 +85,19 @@ def reserve(connection: Connection, conversation_id: str, reservation: str, toke
     add_tokens(connection, conversation_id, get_day(at), tokens)
 
 
-def delete_reservations(connection: Connection, conversation_id: str) -> None:
-    """Delete the reservations of a conversation's earlier calls, since only one runs at a time. Their tokens stay
-    counted."""
+def reserve_call(
+    connection: Connection, conversation_id: str, reservation: str, amount: Callable[[TokenUsage], int]
+) -> None:
+    """Reserve the number of tokens that `amount` returns for the next call. 0 means that the call must not run.
+
+    The caller holds the lock of the conversation. The reservations of its earlier calls are deleted, since only one
+    runs at a time; their tokens stay counted.
+    """
+    locks.lock_usage(connection)
     _DROP_OLD.change(connection, of=conversation_id)
+    now = from_micros(read_now(connection))
+    if tokens := amount(get_usage(connection, conversation_id, now)):
+        reserve(connection, conversation_id, reservation, tokens, now)
 
 
 def adjust(connection: Connection, reservation: str, tokens: int) -> None:
