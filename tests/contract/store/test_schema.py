@@ -345,7 +345,10 @@ ONE = frozenset({"slack"})
             lambda connection: usage.get_usage(connection, "c", NOW),
             ["sqlite_autoindex_usage_1", "ix_usage_day", "ix_reservations_day"],
         ),
-        (lambda connection: usage.delete_reservations(connection, "c"), ["ix_reservations_conversation_id"]),
+        (
+            lambda connection: usage.reserve_call(connection, "c", "r", lambda _: 0),
+            ["ix_reservations_conversation_id", "sqlite_autoindex_usage_1", "ix_usage_day", "ix_reservations_day"],
+        ),
         (lambda connection: offers.find(connection, "o"), ["sqlite_autoindex_offers_1"]),
         (lambda connection: hand_overs.expire(connection, "f", "r"), ["ix_hand_overs_framework_state"]),
         (lambda connection: hand_overs.acknowledge(connection, "h"), ["ix_hand_overs_holder"]),
