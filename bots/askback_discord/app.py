@@ -18,6 +18,7 @@ import discord
 
 from askback.domain.bot_access import Access
 from askback.errors import OperatorError
+from askback.network.connector import open_connector
 from askback.ports.bot import Bot, BotOptions, BotServices
 from askback.ports.membership import Membership
 from askback.ports.platform import HistoryReader, Platform
@@ -85,9 +86,11 @@ class DiscordBot:
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
         with use_addresses(settings):
-            async with aiohttp.ClientSession(timeout=timeout) as session:
+            # The answers to clicks go over the connections of the other calls. discord.py closes the connector.
+            connector = open_connector()
+            async with aiohttp.ClientSession(connector=connector, connector_owner=False, timeout=timeout) as session:
                 reads_everything = await _can_read_everything(settings)
-                async with _Client(settings.part, reads_everything=reads_everything) as client:
+                async with _Client(settings.part, connector, reads_everything=reads_everything) as client:
                     await log_in(client, settings)
                     me = client.user
                     if me is None:
@@ -176,10 +179,11 @@ class _Client(discord.Client):
     rooms: ThreadOpener
     missed: Callable[[], None]
 
-    def __init__(self, shard: Shard, *, reads_everything: bool) -> None:
+    def __init__(self, shard: Shard, connector: aiohttp.BaseConnector, *, reads_everything: bool) -> None:
         intents = INTENTS | discord.Intents(message_content=reads_everything)
         super().__init__(
             intents=intents,
+            connector=connector,
             max_messages=None,
             chunk_guilds_at_startup=False,
             member_cache_flags=discord.MemberCacheFlags.none(),

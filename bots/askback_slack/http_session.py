@@ -11,6 +11,7 @@ __all__ = ["ForeignAnswer", "open_session"]
 import aiohttp
 from aiohttp.client_middlewares import ClientHandlerType
 
+from askback.network.connector import open_connector
 from askback.ports.platform import RetryableError
 
 
@@ -33,7 +34,8 @@ def open_session(api_url: str, seconds: float) -> aiohttp.ClientSession:
             raise ForeignAnswer(response.status)
         return response
 
-    return aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=seconds), middlewares=(check_answer,))
+    timeout = aiohttp.ClientTimeout(total=seconds)
+    return aiohttp.ClientSession(connector=open_connector(), timeout=timeout, middlewares=(check_answer,))
 
 
 async def _is_json(response: aiohttp.ClientResponse) -> bool:

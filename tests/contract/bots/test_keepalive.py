@@ -1,8 +1,14 @@
-"""The bot notices a silently dead connection and reconnects, and no event is lost."""
+"""The bot notices a silently dead connection and reconnects, and no event is lost. Living connections stay open."""
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import time
+from typing import Any
+
+import aiohttp.connector
+import pytest
 
 from askback_sandbox.model.script import turn
 
@@ -63,3 +69,21 @@ async def test_a_connection_that_answers_is_left_alone(desk: Desk) -> None:
     assert desk.connection_count() == before
     await desk.press(ADA, shown, "Pear")
     await settled(desk, talk, "Pear")
+
+
+async def test_a_click_after_quiet_minutes_needs_no_new_connection(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """People answer minutes later. A new connection would cost the click three round trips before its ack."""
+    talk, shown = await fruit(desk)
+    loop = asyncio.get_running_loop()
+    connect = loop.sock_connect
+    opened: list[Any] = []
+
+    async def connecting(sock: socket.socket, address: Any) -> None:
+        opened.append(address)
+        await connect(sock, address)
+
+    monkeypatch.setattr(loop, "sock_connect", connecting)
+    monkeypatch.setattr(aiohttp.connector, "monotonic", lambda: time.monotonic() + 240)
+    await desk.press(ADA, shown, "Pear")
+    await settled(desk, talk, "Pear")
+    assert opened == []
