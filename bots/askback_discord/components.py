@@ -15,6 +15,7 @@ __all__ = [
     "option",
     "row",
     "separator",
+    "text_with_button",
 ]  # fmt: skip
 
 import re
@@ -70,6 +71,11 @@ def button(
         "custom_id": control_ids.to_custom_id(control),
     }
     return {**made, "disabled": True} if disabled else made
+
+
+def text_with_button(markdown: str, part: Component) -> Component:
+    """A text with a button at its right."""
+    return {"type": limits.SECTION, "components": [display(markdown)], "accessory": part}
 
 
 def option(label: str, value: int | str, *, description: str | None = None, chosen: bool = False) -> Component:

@@ -97,3 +97,4 @@ def find_controls(components: object) -> Iterator[Control]:
             if control is not None:
                 yield control
             yield from find_controls(fields.get("components"))
+            yield from find_controls([fields.get("accessory")])

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 __all__ = ["are_buttons_enough", "are_controls_enough", "build_controls", "split_menu"]
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from askback.domain import vote_summary
 from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.option_rows import OptionRow, build_rows
 from askback.text.literal import count_utf16_units
 from askback_discord import control_ids, limits
-from askback_discord.components import Component, Style, button, menu, option, row
-from askback_discord.escaping import fit_line
+from askback_discord.components import Component, Style, button, menu, option, row, text_with_button
+from askback_discord.escaping import bold, fit_line, plain
 
-BUTTONS = limits.ROW_BUTTONS
+BUTTONS = 11
 """Maximum number of buttons for a single choice, including "Something else…". More options become a menu."""
+ROWS = 7
+"""Maximum number of options that have a row each. More become a menu. Each takes three of a message's components."""
+ROWS_WEIGHT = 4_500
+"""Bytes that the rows may take, since they count towards the message's limit."""
 SHORT = 38
 """Maximum length of such a button's label, in UTF-16 units. Discord shows no more of a label."""
 EDITS = 5
@@ -29,7 +34,7 @@ MENU_WEIGHT = 4_500
 
 def split_menu(card: Card) -> int:
     """Return the number of pages of a card's menu, or 0 if it has none."""
-    if card.view != "question" or not card.items or _fits_buttons(card):
+    if card.view != "question" or not card.items or are_buttons_enough(card) or _list_rows(card) or _fits_buttons(card):
         return 0
     return -(-len(card.items) // limits.MENU_OPTIONS)
 
@@ -41,7 +46,9 @@ def build_controls(card: Card, page: int | None = None) -> list[Component]:
     """
     match card.view:
         case "question":
-            rows = [*_build_choices(card, page), *_split([*_build_details_button(card), *_build_navigation(card)])]
+            below = _split([*_build_details_button(card), *_build_navigation(card)])
+            options = [_build_row(card, one) for one in _list_rows(card)]
+            return [*options, *(row(parts) for parts in [*_build_choices(card, page), *below] if parts)]
         case "review":
             rows = [[*_build_edit_buttons(card)], [*_build_navigation(card)]]
         case "ended":
@@ -59,13 +66,28 @@ def _build_choices(card: Card, page: int | None) -> Iterator[list[Component]]:
             yield [*_build_paging(card, page, pages)]
         yield [*_build_text_buttons(card)]
     else:
-        buttons = [*_build_option_buttons(card), *_build_text_buttons(card)]
-        yield from _split(buttons)
+        shown = {one.item.number for one in _list_rows(card)}
+        others = [item for item in card.items if item.number not in shown]
+        yield from _split([*_build_option_buttons(card, others), *_build_text_buttons(card)])
 
 
-def _split(buttons: list[Component]) -> tuple[list[Component], list[Component]]:
-    """Split buttons into rows, of which there are two at most."""
-    return buttons[: limits.ROW_BUTTONS], buttons[limits.ROW_BUTTONS :]
+def _split(buttons: list[Component]) -> Iterator[list[Component]]:
+    """Split buttons into rows."""
+    for at in range(0, len(buttons), limits.ROW_BUTTONS):
+        yield buttons[at : at + limits.ROW_BUTTONS]
+
+
+def _list_rows(card: Card) -> tuple[OptionRow, ...]:
+    """Return the rows of options, or () if rows do not suit them, or if they would take too much of the message."""
+    rows = () if are_buttons_enough(card) else build_rows(card, ROWS)
+    return rows if limits.measure([_build_row(card, one) for one in rows]) <= ROWS_WEIGHT else ()
+
+
+def _build_row(card: Card, one: OptionRow) -> Component:
+    title = None if one.title is None else bold(one.title)
+    body = None if one.body is None else plain(one.body)
+    words = "\n".join(filter(None, (title, body)))
+    return text_with_button(words, _build_option_button(card, one.item, one.label))
 
 
 def _fits_buttons(card: Card) -> bool:
@@ -83,7 +105,7 @@ def are_buttons_enough(card: Card) -> bool:
 
 def are_controls_enough(card: Card) -> bool:
     """Return True if an open card's controls show the whole of each option, so that the text need not list them."""
-    if are_buttons_enough(card):
+    if are_buttons_enough(card) or _list_rows(card):
         return True
     if card.tally is not None or split_menu(card) != 1 or len(card.items) <= LISTED:
         return False
@@ -93,19 +115,20 @@ def are_controls_enough(card: Card) -> bool:
     return [entry["label"] for entry in entries] == [item.numbered_label for item in card.items]
 
 
-def _build_option_buttons(card: Card) -> Iterator[Component]:
+def _build_option_buttons(card: Card, items: Iterable[Item]) -> Iterator[Component]:
     distinct = card.has_distinct_labels
-    agreeing = vote_summary.get_agreeing_option(card)
-    recommended = next((item.number for item in card.items if item.recommended), None)
-    for item in card.items:
-        label = item.label if distinct else item.numbered_label
-        label = f"{CHOSEN if item.chosen else ''}{label}"
-        style: Style = "primary" if item.number == recommended else "secondary"
-        if card.tally is not None and item.number - 1 in card.tally.refusing:
-            style = "danger"
-        elif item.number == agreeing:
-            style = "success"
-        yield button(label, _to_control(card, "choose", item.number - 1), style)
+    for item in items:
+        yield _build_option_button(card, item, item.label if distinct else item.numbered_label)
+
+
+def _build_option_button(card: Card, item: Item, label: str) -> Component:
+    recommended = next((one.number for one in card.items if one.recommended), None)
+    style: Style = "primary" if item.number == recommended else "secondary"
+    if card.tally is not None and item.number - 1 in card.tally.refusing:
+        style = "danger"
+    elif item.number == vote_summary.get_agreeing_option(card):
+        style = "success"
+    return button(f"{CHOSEN if item.chosen else ''}{label}", _to_control(card, "choose", item.number - 1), style)
 
 
 def _get_page(card: Card, pages: int, page: int | None) -> int:

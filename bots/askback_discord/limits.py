@@ -60,6 +60,7 @@ TEXT_WEIGHT: Final = 12  # what a text display counts besides its text [live #85
 OBJECT_WEIGHT: Final = 40  # the same for any other object; unpublished, so a generous guess
 NONCE: Final = 25  # [ref resources/message#create-message]
 MENTIONS: Final = 100  # users, and roles, in allowed_mentions [ref resources/message#allowed-mentions-object]
+SECTION_TEXTS: Final = 3  # [ref components/reference#section]
 GALLERY_ITEMS: Final = 10  # [ref components/reference#media-gallery]
 GALLERY_DESCRIPTION: Final = 1_024  # [ref components/reference#media-gallery]
 MEDIA_URL: Final = 2_048  # [api]
@@ -82,7 +83,7 @@ INPUT_PLACEHOLDER: Final = 100  # [ref components/reference#text-input]
 
 RADIO_LEAST, RADIO_OPTIONS = 2, 10  # [ref components/reference#radio-group]
 
-ROW, BUTTON, MENU, INPUT, DISPLAY, GALLERY, SEPARATOR, LABELLED, RADIO = 1, 2, 3, 4, 10, 12, 14, 18, 21
+ROW, BUTTON, MENU, INPUT, SECTION, DISPLAY, GALLERY, SEPARATOR, LABELLED, RADIO = 1, 2, 3, 4, 9, 10, 12, 14, 18, 21
 """Types of components [ref components/reference#component-object-component-types]."""
 
 _MESSAGE_FIELDS: Final = frozenset(
@@ -93,6 +94,7 @@ _FIELDS: Final[Mapping[int, frozenset[str]]] = {
     BUTTON: frozenset({"style", "label", "custom_id", "disabled"}),
     MENU: frozenset({"custom_id", "options", "placeholder", "min_values", "max_values"}),
     INPUT: frozenset({"custom_id", "style", "value", "placeholder", "required", "min_length", "max_length"}),
+    SECTION: frozenset({"components", "accessory"}),
     DISPLAY: frozenset({"content"}),
     GALLERY: frozenset({"items"}),
     SEPARATOR: frozenset({"divider", "spacing"}),
@@ -148,7 +150,7 @@ def check_message(body: Mapping[str, JsonValue]) -> None:
         _check_maximum("rows in a message without IS_COMPONENTS_V2", len(components), LEGACY_ROWS)
     _check_mentions(body.get("allowed_mentions"))
     for component in components:
-        _check_part(component, {ROW, DISPLAY, GALLERY, SEPARATOR} if new_style else {ROW})
+        _check_part(component, {ROW, SECTION, DISPLAY, GALLERY, SEPARATOR} if new_style else {ROW})
     _check_unique(components)
 
 
@@ -197,6 +199,12 @@ def _check_part(value: JsonValue, allowed: set[int]) -> None:
             _check_text("a radio group's custom_id", part, "custom_id", CUSTOM_ID)
             _check_range("options in a radio group", len(_list(part.get("options"))), RADIO_LEAST, RADIO_OPTIONS)
             _check_options(part)
+        case 9:  # SECTION
+            texts = _list(part.get("components"))
+            _check_range("texts in a section", len(texts), 1, SECTION_TEXTS)
+            for text in texts:
+                _check_part(text, {DISPLAY})
+            _check_part(part.get("accessory"), {BUTTON})
         case 10:  # DISPLAY
             _check_text("a text display", part, "content", TEXT)
         case 12:  # GALLERY

@@ -147,6 +147,7 @@ def _list_ids(components: object) -> Iterator[str]:
             fields = cast("Json", component)
             yield str(fields.get("custom_id") or fields.get("content") or "").strip()
             yield from _list_ids(fields.get("components"))
+            yield from _list_ids([fields.get("accessory")])
 
 
 def _split_text(message: OutgoingMessage) -> list[str]:

@@ -21,6 +21,7 @@ __all__ = [
     "section",
     "split_runs",
     "text",
+    "text_with_button",
     "user",
     "usergroup",
 ]  # fmt: skip
@@ -136,6 +137,12 @@ def button(label: str, control: control_ids.Control, *, primary: bool = False, d
         "text": plain(fit_line(label, limits.BUTTON_TEXT)),
     }
     return {**made, "style": "primary" if primary else "danger"} if primary or danger else made
+
+
+def text_with_button(words: str, element: Block) -> Block:
+    """A text of a model, shown literally, with a button at its right."""
+    literal = isolate_direction(replace_controls(words))
+    return {"type": "section", "text": plain(literal), "accessory": element}
 
 
 def option(label: str, value: int, description: str | None = None) -> Block:

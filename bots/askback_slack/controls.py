@@ -4,18 +4,21 @@ from __future__ import annotations
 
 __all__ = ["are_buttons_enough", "are_controls_enough", "build_controls", "list_suggestions"]
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pydantic import JsonValue
 
 from askback.domain import vote_summary
 from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.option_rows import OptionRow, build_rows
 from askback_slack import control_ids, limits
-from askback_slack.blocks import Block, actions, button, option, plain
+from askback_slack.blocks import Block, actions, button, option, plain, text_with_button
 from askback_slack.escaping import fit_line, replace_controls
 
-BUTTONS = 5
+BUTTONS = 11
 """Maximum number of buttons for a single choice, including "Something else…". More options become a menu."""
+ROWS = 10
+"""Maximum number of options that have a row each. More become a menu."""
 SHORT = 40
 """Maximum length of such a button's label, in UTF-16 units."""
 CHOSEN = "✓ "
@@ -68,8 +71,15 @@ def _build_choices(card: Card) -> Iterator[Block | list[Block]]:
         if card.items:
             yield _build_multi_select(card)
         yield [*_build_text_buttons(card)]
+    elif are_buttons_enough(card):
+        yield [*_build_option_buttons(card, card.items), *_build_text_buttons(card)]
+    elif rows := build_rows(card, ROWS):
+        yield from (_build_row(card, row) for row in rows)
+        shown = {row.item.number for row in rows}
+        others = [item for item in card.items if item.number not in shown]
+        yield [*_build_option_buttons(card, others), *_build_text_buttons(card)]
     elif _fits_buttons(card):
-        yield [*_build_option_buttons(card), *_build_text_buttons(card)]
+        yield [*_build_option_buttons(card, card.items), *_build_text_buttons(card)]
     else:
         yield [_build_menu(card), *_build_text_buttons(card)]
 
@@ -91,6 +101,8 @@ def are_controls_enough(card: Card) -> bool:
         return True
     if card.view != "question" or card.tally is not None:
         return False
+    if build_rows(card, ROWS):
+        return True
     # A menu has no descriptions. One that searches does not show more than a part of the chosen options.
     if not _are_boxes(card) and (
         len(card.items) <= LISTED or card.is_described or (card.several and len(card.items) > limits.MENU_OPTIONS)
@@ -111,16 +123,30 @@ def _fits_entry(card: Card, item: Item) -> bool:
     return fit_line(label, width) == label and fit_line(description, limits.OPTION_TEXT) == description
 
 
-def _build_option_buttons(card: Card) -> Iterator[Block]:
+def _build_option_buttons(card: Card, items: Iterable[Item]) -> Iterator[Block]:
     distinct = card.has_distinct_labels
-    recommended = next((item.number for item in card.items if item.recommended), None)
+    for item in items:
+        yield _build_option_button(card, item, item.label if distinct else item.numbered_label)
+
+
+def _build_row(card: Card, row: OptionRow) -> Block:
+    made = _build_option_button(card, row.item, row.label)
+    if row.title is not None:
+        made["accessibility_label"] = fit_line(f"{row.label}: {row.item.label}", limits.BUTTON_TEXT)
+    return text_with_button("\n".join(filter(None, (row.title, row.body))), made)
+
+
+def _build_option_button(card: Card, item: Item, label: str) -> Block:
+    recommended = next((one.number for one in card.items if one.recommended), None)
     agreeing = vote_summary.get_agreeing_option(card)
-    for item in card.items:
-        label = item.label if distinct else item.numbered_label
-        label = f"{CHOSEN if item.chosen else ''}{label}"
-        control = _to_control(card, "choose", item.number - 1)
-        refuses = card.tally is not None and item.number - 1 in card.tally.refusing
-        yield button(label, control, primary=item.number == (agreeing or recommended), danger=refuses)
+    refuses = card.tally is not None and item.number - 1 in card.tally.refusing
+    control = _to_control(card, "choose", item.number - 1)
+    return button(
+        f"{CHOSEN if item.chosen else ''}{label}",
+        control,
+        primary=item.number == (agreeing or recommended),
+        danger=refuses,
+    )
 
 
 def _build_menu(card: Card) -> Block:

@@ -12,7 +12,7 @@ from .figures import Database, Figure
 
 BENCHES = {
     "clicks": "A click until its durable ack, and until the agent continues, compared with the bare frameworks.",
-    "stages": "The budgets of a click, of the agent's next turn, and of the model's last token: the time of each stage.",
+    "stages": "The budgets of a click, of the agent's next turn and of the model's last token: the time of each stage.",
     "answers": "Answers per second through the manager, 64 at once.",
     "open": "With 1 to 1,000,000 open questions: clicks, memory, idle processor, start.",
     "conversations": "With 10, 1,000 and 10,000 conversations in progress: clicks, and the agent that continues.",

@@ -142,7 +142,7 @@ def accepted(messages: Sequence[Body]) -> None:
         if OPENAPI.exists():
             OpenApi(OPENAPI).check("create_message", body)
         kinds = {entry["type"] for entry in body["components"]}
-        assert kinds <= {limits.ROW, limits.DISPLAY, limits.GALLERY, limits.SEPARATOR}
+        assert kinds <= {limits.ROW, limits.SECTION, limits.DISPLAY, limits.GALLERY, limits.SEPARATOR}
     assert not elements(messages[1:]), "controls stand in the first message only"
 
 

@@ -58,6 +58,12 @@ def shown(at: Interview, page: int | None = None, **more: Any) -> tuple[Body, ..
     return made
 
 
+def rows(messages: tuple[Body, ...]) -> list[tuple[str, str]]:
+    """Return the text and the label of the button of each row."""
+    found: list[Any] = [part for message in messages for part in message["components"] if "accessory" in part]  # pyright: ignore
+    return [(said([{"components": part["components"]}]), part["accessory"]["label"]) for part in found]
+
+
 def values(menu: Body) -> list[str]:
     return [entry["value"] for entry in menu["options"]]
 
@@ -75,7 +81,7 @@ def test_the_openapi_document_is_read() -> None:
 # -- one choice ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("count", [1, 2, 4, 10])
 def test_few_short_options_are_buttons(count: int) -> None:
     made = shown(interview(question(options=options(count))))
     assert labels(made) == [*[f"Option {n}" for n in range(1, count + 1)], "Something else…", "Not now…"]
@@ -83,15 +89,46 @@ def test_few_short_options_are_buttons(count: int) -> None:
     assert chosen == [control_ids.Control(kind="choose", ask_id=ASK, step=0, arg=n) for n in range(count)]
 
 
-def test_five_options_are_buttons_where_nothing_else_can_be_written() -> None:
-    made = shown(interview(question(options=options(5), allow_custom=False)))
-    assert labels(made) == ["Option 1", "Option 2", "Option 3", "Option 4", "Option 5", "Not now…"]
+def test_eleven_options_are_buttons_where_nothing_else_can_be_written() -> None:
+    made = shown(interview(question(options=options(11), allow_custom=False)))
+    assert labels(made) == [*[f"Option {n}" for n in range(1, 12)], "Not now…"]
+
+
+def test_a_described_option_is_a_row_with_its_own_button_and_nothing_is_said_twice() -> None:
+    described = (*options(2, description="About it."), Option(value="none", label="None of them"))
+    made = shown(interview(question(options=described)))
+    assert rows(made) == [("About it.", "Option 1"), ("About it.", "Option 2")]
+    assert labels(made)[2:] == ["None of them", "Something else…", "Not now…"], "what needs no text is a button alone"
+    assert "Option 1" not in said(made)
+    assert "None of them" not in said(made)
 
 
 @pytest.mark.parametrize(
-    ("count", "label"), [(5, "Option {}"), (2, "A label of more than 38 characters ... {}"), (25, "O {}")]
+    "odd",
+    [
+        options(2, "A label that no button of a row can hold {}", description="About it."),
+        options(2, "A label of more than forty characters on a line {}"),
+        (Option(value="x", label="Two\nlines"), *options(1)),
+        tuple(Option(value=str(n), label="Yes") for n in range(2)),
+    ],
 )
-def test_more_or_longer_options_are_a_menu(count: int, label: str) -> None:
+def test_an_option_whose_label_is_no_button_is_a_row_with_its_number(odd: tuple[Option, ...]) -> None:
+    made = shown(interview(question(options=odd)))
+    expected = ["\n".join(filter(None, (f"{n}. {one.label}", one.description))) for n, one in enumerate(odd, 1)]
+    assert rows(made) == [(text, f"Choose {n}") for n, text in enumerate(expected, 1)]
+    assert labels(made)[2:] == ["Something else…", "Not now…"]
+
+
+def test_the_chosen_option_of_a_row_has_a_mark() -> None:
+    described = options(2, description="About it.")
+    at = do(interview(FORM[0].evolve(options=described, multi_select=False), FORM[1]), Choose(index=1), Back())
+    assert [label for _, label in rows(shown(at))] == ["Option 1", "✓ Option 2"]
+
+
+@pytest.mark.parametrize(
+    ("count", "label"), [(11, "Option {}"), (8, "A label of more than 38 characters: {}"), (25, "O {}")]
+)
+def test_more_options_are_a_menu(count: int, label: str) -> None:
     made = shown(interview(question(options=options(count, label))))
     (menu,) = menus(made)
     assert menu["placeholder"] == "Choose an answer…"
@@ -103,13 +140,13 @@ def test_more_or_longer_options_are_a_menu(count: int, label: str) -> None:
 
 
 def test_a_label_of_38_characters_is_a_button_and_one_of_39_is_not() -> None:
-    assert not menus(shown(interview(question(options=options(2, "x" * 37 + "{}")))))
-    assert menus(shown(interview(question(options=options(2, "x" * 38 + "{}")))))
+    assert not rows(shown(interview(question(options=options(2, "x" * 35 + "{}")))))
+    assert rows(shown(interview(question(options=options(2, "x" * 38 + "{}")))))
 
 
 def test_long_labels_are_shortened_in_the_menu_and_whole_in_the_text() -> None:
     label = "A label {} " + "that goes on and on " * 10 + "to its end"
-    made = shown(interview(question(options=options(3, label, description="what it means " * 12))))
+    made = shown(interview(question(options=options(8, label, description="what it means " * 12))))
     (menu,) = menus(made)
     entry = menu["options"][0]
     assert entry["label"].startswith("1. A label 1 that goes on")
@@ -134,20 +171,16 @@ def test_the_recommended_option_stands_out_once() -> None:
     assert [entry["style"] for entry in elements(made)] == [1, *[2] * 4]
     assert "A (Recommended)" not in said(made), "the button says it"
     described = Option(value="c", label="C (Recommended)", description="The usual one.")
-    assert "1. C (Recommended)\nThe usual one." in said(shown(interview(question(options=(described, *options(1))))))
+    assert rows(shown(interview(question(options=(described, *options(1)))))) == [("The usual one.", "C (Recommended)")]
 
 
 def test_options_that_their_buttons_show_whole_are_not_listed_too() -> None:
     assert "Option" not in said(shown(interview(question(options=options(3)))))
-    described = (*options(2)[:1], options(2)[1].evolve(description="About it."))
-    assert "1. Option 1" in said(shown(interview(question(options=described))))
-    broken = (Option(value="x", label="Two\nlines"), *options(1))
-    assert "Two\nlines" in said(shown(interview(question(options=broken)))), "a button shows one line"
 
 
 @pytest.mark.parametrize("several", [False, True])
 def test_nothing_is_listed_above_a_long_menu_that_holds_everything(several: bool) -> None:
-    for count, listed in ((10, True), (11, False), (25, False), (26, True)):
+    for count, listed in ((11, False), (25, False), (26, True)):
         made = shown(interview(question(options=options(count), multi_select=several)))
         assert ("7. Option 7" in said(made)) == listed
         assert [entry["label"] for entry in menus(made)[0]["options"]][6] == "7. Option 7"
@@ -166,19 +199,14 @@ def test_the_button_of_what_was_chosen_has_a_mark() -> None:
     assert labels == ["Option 1", "✓ Option 2"]
 
 
-def test_equal_labels_are_told_apart_by_their_numbers() -> None:
-    same = tuple(Option(value=str(n), label="Yes") for n in range(2))
-    assert labels(shown(interview(question(options=same))))[:2] == ["1. Yes", "2. Yes"]
-
-
 def test_a_label_of_nothing_to_see_gets_its_number() -> None:
     odd = (Option(value="a", label="\u200b"), Option(value="b", label="B"))
-    assert labels(shown(interview(question(options=odd))))[0].startswith("1.")
+    assert labels(shown(interview(question(options=odd))))[0] == "Choose 1"
 
 
 def test_an_option_that_is_chosen_already_can_be_confirmed() -> None:
     """Discord sends no event if the shown entry is chosen again; a default is preselected only with "Next"."""
-    preset = question(options=options(9), default=("v3",))
+    preset = question(options=options(11), default=("v3",))
     (menu,) = menus(shown(interview(preset)))
     assert chosen(menu) == []
     (menu,) = menus(shown(interview(preset, question("other"))))
@@ -491,6 +519,7 @@ def test_a_preview_is_code_that_its_own_fences_cannot_end(preview: str) -> None:
 def whole(at: Interview, messages: tuple[Body, ...]) -> None:
     """Check that the messages contain every text of the step, unbroken if one message can hold it."""
     text = said(messages).replace(seen(read(GOES_ON)), "").replace(seen(read(CONTINUED)), "")
+    text = "\n".join([text, *labels(messages)])
     everything = squeezed(text)
     drawn = card(at)
     texts: list[str | None] = [answer for line in drawn.lines for answer in line.answer]

@@ -50,6 +50,12 @@ def shown(at: Interview, **more: Any) -> tuple[render.SlackMessage, ...]:
     return made
 
 
+def rows(messages: tuple[render.SlackMessage, ...]) -> list[tuple[str, str]]:
+    """Return the text and the label of the button of each row."""
+    found: list[Any] = [block for message in messages for block in message.blocks if "accessory" in block]
+    return [(block["text"]["text"], block["accessory"]["text"]["text"]) for block in found]
+
+
 def only(messages: tuple[render.SlackMessage, ...], kind: str) -> dict[str, Any]:
     found = [entry for entry in elements(messages) if entry["type"] == kind]
     assert len(found) == 1
@@ -65,7 +71,7 @@ def control(element: dict[str, Any]) -> control_ids.Control:
 # -- one choice ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("count", [1, 2, 4, 10])
 def test_few_short_options_are_buttons(count: int) -> None:
     made = shown(interview(question(options=options(count))))
     assert labels(made) == [*[f"Option {n}" for n in range(1, count + 1)], "Something else…", "Not now…"]
@@ -73,15 +79,43 @@ def test_few_short_options_are_buttons(count: int) -> None:
     assert chosen == [control_ids.Control(kind="choose", ask_id=ASK, step=0, arg=n) for n in range(count)]
 
 
-def test_five_options_are_buttons_where_nothing_else_can_be_written() -> None:
-    made = shown(interview(question(options=options(5), allow_custom=False)))
-    assert labels(made) == ["Option 1", "Option 2", "Option 3", "Option 4", "Option 5", "Not now…"]
+def test_eleven_options_are_buttons_where_nothing_else_can_be_written() -> None:
+    made = shown(interview(question(options=options(11), allow_custom=False)))
+    assert labels(made) == [*[f"Option {n}" for n in range(1, 12)], "Not now…"]
+
+
+def test_a_described_option_is_a_row_with_its_own_button_and_nothing_is_said_twice() -> None:
+    described = (*options(2, description="About it."), Option(value="none", label="None of them"))
+    made = shown(interview(question(options=described)))
+    assert rows(made) == [("About it.", "Option 1"), ("About it.", "Option 2")]
+    assert labels(made)[2:] == ["None of them", "Something else…", "Not now…"], "what needs no text is a button alone"
+    assert said(made).count("Option 1") == said(made).count("None of them") == 1
 
 
 @pytest.mark.parametrize(
-    ("count", "label"), [(5, "Option {}"), (2, "A label that is longer than forty characters {}"), (100, "O {}")]
+    "odd",
+    [
+        options(2, "A label that no button of a row can hold {}", description="About it."),
+        options(2, "A label of more than forty characters on a line {}"),
+        (Option(value="x", label="Two\nlines"), *options(1)),
+        tuple(Option(value=str(n), label="Yes") for n in range(2)),
+    ],
 )
-def test_more_or_longer_options_are_a_menu(count: int, label: str) -> None:
+def test_an_option_whose_label_is_no_button_is_a_row_with_its_number(odd: tuple[Option, ...]) -> None:
+    made = shown(interview(question(options=odd)))
+    expected = ["\n".join(filter(None, (f"{n}. {one.label}", one.description))) for n, one in enumerate(odd, 1)]
+    assert rows(made) == [(text, f"Choose {n}") for n, text in enumerate(expected, 1)]
+    assert labels(made)[2:] == ["Something else…", "Not now…"]
+
+
+def test_the_chosen_option_of_a_row_has_a_mark() -> None:
+    described = options(2, description="About it.")
+    at = do(interview(FORM[0].evolve(options=described, multi_select=False), FORM[1]), Choose(index=1), Back())
+    assert [label for _, label in rows(shown(at))] == ["Option 1", "✓ Option 2"]
+
+
+@pytest.mark.parametrize(("count", "label"), [(11, "Option {}"), (11, "A longer label of an option {}"), (100, "O {}")])
+def test_more_options_are_a_menu(count: int, label: str) -> None:
     made = shown(interview(question(options=options(count, label))))
     menu = only(made, "static_select")
     assert menu["placeholder"]["text"] == "Choose an answer…"
@@ -93,7 +127,7 @@ def test_more_or_longer_options_are_a_menu(count: int, label: str) -> None:
 
 def test_long_labels_are_shortened_in_the_menu_and_whole_in_the_text() -> None:
     label = "A label {} " + "that goes on and on " * 10 + "to its end"
-    made = shown(interview(question(options=options(3, label))))
+    made = shown(interview(question(options=options(11, label))))
     entry = only(made, "static_select")["options"][0]["text"]["text"]
     assert entry.startswith("1. A label 1 that goes on")
     assert entry.endswith("…")
@@ -139,19 +173,13 @@ def test_the_recommended_option_stands_out_once() -> None:
     assert styles == ["primary", *[None] * 4]
     assert said(made).count("A (Recommended)") == 1, "the button says it"
     described = Option(value="c", label="C (Recommended)", description="The usual one.")
-    assert said(shown(interview(question(options=(described, *options(1)))))).count("C (Recommended)") == 2, (
-        "list, button"
-    )
+    assert said(shown(interview(question(options=(described, *options(1)))))).count("C (Recommended)") == 1
 
 
 def test_options_that_their_buttons_show_whole_are_not_listed_too() -> None:
     at = interview(question(options=options(3)))
     texts = said(shown(at))
     assert [texts.count(f"Option {number}") for number in (1, 2, 3)] == [1, 1, 1]
-    described = (*options(2)[:1], options(2)[1].evolve(description="About it."))
-    assert said(shown(interview(question(options=described)))).count("Option 1") == 2
-    broken = (Option(value="x", label="Two\nlines"), *options(1))
-    assert "Two\nlines" in said(shown(interview(question(options=broken)))), "a button shows one line"
 
 
 def test_the_button_of_what_was_chosen_has_a_mark() -> None:
@@ -160,14 +188,9 @@ def test_the_button_of_what_was_chosen_has_a_mark() -> None:
     assert labels == ["Option 1", "✓ Option 2"]
 
 
-def test_equal_labels_are_told_apart_by_their_numbers() -> None:
-    same = tuple(Option(value=str(n), label="Yes") for n in range(2))
-    assert labels(shown(interview(question(options=same))))[:2] == ["1. Yes", "2. Yes"]
-
-
 def test_a_label_of_nothing_to_see_gets_its_number() -> None:
     odd = (Option(value="a", label="\u200b"), Option(value="b", label="B"))
-    assert labels(shown(interview(question(options=odd))))[0].startswith("1.")
+    assert labels(shown(interview(question(options=odd))))[0] == "Choose 1"
 
 
 # -- several ------------------------------------------------------------------------------------------
@@ -226,9 +249,8 @@ def test_nothing_is_listed_above_a_long_menu_that_holds_everything(count: int, s
     assert "Option 7" not in said(made)
 
 
-@pytest.mark.parametrize(("count", "several"), [(6, False), (10, False), (101, True)])
-def test_up_to_ten_options_of_a_menu_and_very_many_to_tick_are_listed_above(count: int, several: bool) -> None:
-    assert "Option 6" in said(shown(interview(question(options=options(count), multi_select=several))))
+def test_very_many_to_tick_are_listed_above() -> None:
+    assert "Option 6" in said(shown(interview(question(options=options(101), multi_select=True))))
 
 
 def test_a_long_menu_that_does_not_hold_everything_has_its_options_listed_above() -> None:

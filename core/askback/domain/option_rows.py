@@ -1,0 +1,61 @@
+"""Rows of a card: one for each option, with a text and its own button. Nothing is said twice.
+
+If all labels are short, the button has the label, and the text is the description. If not, the text has the number and
+the label, too, and the button has the number.
+"""
+
+from __future__ import annotations
+
+__all__ = ["LONGEST_NAME", "OptionRow", "build_rows"]
+
+from typing import Final
+
+from askback.domain.card import Card, Item
+from askback.internal.values import Value
+from askback.text.literal import count_utf16_units
+
+LONGEST_NAME: Final = 30
+"""Maximum length of a label on the button of a row, in UTF-16 units. A longer one leaves a phone no room for the
+text."""
+MAX_CHARACTERS: Final = 2_000
+"""Maximum number of characters in all rows together. The controls of a card stay in its first message."""
+
+
+class OptionRow(Value):
+    """One option with its own button."""
+
+    item: Item
+    title: str | None
+    """The number and the label; None if the button has the label."""
+    label: str
+    """The label of the button."""
+
+    @property
+    def body(self) -> str | None:
+        """The description."""
+        return self.item.description or None
+
+
+def build_rows(card: Card, most: int) -> tuple[OptionRow, ...]:
+    """Return the rows of a question with one choice, or () if rows do not suit it.
+
+    `most` is the maximum number of rows. If the buttons have the labels, an option without a description has no row.
+    """
+    if card.view != "question" or card.several or card.tally is not None or not 0 < len(card.items) <= most:
+        return ()
+    if any(item.preview or item.image for item in card.items):
+        return ()
+    if _are_button_labels(card):
+        rows = [OptionRow(item=item, title=None, label=item.label) for item in card.items if item.description]
+    else:
+        rows = [OptionRow(item=item, title=item.numbered_label, label=f"Choose {item.number}") for item in card.items]
+    characters = sum(count_utf16_units(f"{row.title or ''}{row.body or ''}") for row in rows)
+    return tuple(rows) if characters <= MAX_CHARACTERS else ()
+
+
+def _are_button_labels(card: Card) -> bool:
+    return (
+        card.is_described
+        and card.has_line_options
+        and all(count_utf16_units(item.label) <= LONGEST_NAME for item in card.items)
+    )
