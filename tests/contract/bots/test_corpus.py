@@ -157,9 +157,8 @@ async def answer(desk: Desk, shown: Card, data: dict[str, Any], nth: int) -> lis
         if entry:
             await desk.pick(ADA, shown, entry[0].choices[index].label)
         else:
-            buttons = [control for control in shown.controls if control.label not in ("Something else…", "Not now…")]
-            first = next(i for i, control in enumerate(buttons) if same(control.label, options[0]))
-            await desk.press(ADA, shown, buttons[first + index].label)
+            wanted = next(label for label in shown.buttons if same(label, options[index], index + 1))
+            await desk.press(ADA, shown, wanted)
         if question.get("multiSelect"):
             ticked = await newest(desk, shown.talk, shown)
             await desk.press(ADA, ticked, "Submit" if single else "Next")
@@ -171,5 +170,6 @@ async def answer(desk: Desk, shown: Card, data: dict[str, Any], nth: int) -> lis
     return labels
 
 
-def same(shown: str, label: str) -> bool:
-    return re.sub(r"^\d+\. ", "", shown) == " ".join(label.split())
+def same(shown: str, label: str, number: int) -> bool:
+    """Return True if a button is that of the option: the label itself, or its number where a row has the label."""
+    return shown in (" ".join(label.split()), f"Choose {number}")

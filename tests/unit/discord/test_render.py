@@ -126,7 +126,7 @@ def test_the_chosen_option_of_a_row_has_a_mark() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "label"), [(11, "Option {}"), (8, "A label of more than 38 characters: {}"), (25, "O {}")]
+    ("count", "label"), [(11, "Option {}"), (8, "A label of more than 38 characters, no. {}"), (25, "O {}")]
 )
 def test_more_options_are_a_menu(count: int, label: str) -> None:
     made = shown(interview(question(options=options(count, label))))

@@ -32,7 +32,7 @@ from support.stores import url_in
 
 from .faults import Faults
 from .people import People
-from .view import component_text
+from .view import component_text, controls
 
 OPENAPI = Path(__file__).parents[5] / "shared" / "schemas" / "discord-openapi.json"
 
@@ -119,8 +119,9 @@ def accepted(messages: list[dict[str, Any]]) -> None:
 
 
 def readable(messages: list[dict[str, Any]]) -> str:
-    """Return all readable text in the output of `askback preview`, except the controls'."""
-    return "\n".join(component_text(tuple(message["components"])) for message in messages)
+    """Return all readable text in the output of `askback preview`, with that of the controls."""
+    found = [one.label for message in messages for one in controls(tuple(message["components"]))]
+    return "\n".join([*(component_text(tuple(message["components"])) for message in messages), *found])
 
 
 def audit(desk: DiscordDesk) -> None:

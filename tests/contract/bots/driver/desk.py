@@ -39,7 +39,7 @@ class PlatformTests(Protocol):
         ...
 
     def readable(self, messages: list[dict[str, Any]]) -> str:
-        """Return all readable text in the output of `askback preview`, except the controls'."""
+        """Return all readable text in the output of `askback preview`, with that of the controls."""
         ...
 
 

@@ -96,10 +96,10 @@ def accepted(messages: list[dict[str, Any]]) -> None:
 
 
 def readable(messages: list[dict[str, Any]]) -> str:
-    """Return all readable text in the output of `askback preview`, with that of menus and boxes, but not of buttons."""
-    entries = [choice for message in messages for one in controls(message["blocks"]) for choice in one.choices]
-    texts = [text for choice in entries for text in (choice.label, choice.description)]
-    return "\n".join([*(body(message["blocks"]) for message in messages), *texts])
+    """Return all readable text in the output of `askback preview`, with that of the controls."""
+    found = [one for message in messages for one in controls(message["blocks"])]
+    texts = [text for one in found for choice in one.choices for text in (choice.label, choice.description)]
+    return "\n".join([*(body(message["blocks"]) for message in messages), *(one.label for one in found), *texts])
 
 
 class SlackDesk(People, Faults):
