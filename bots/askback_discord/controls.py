@@ -11,7 +11,7 @@ from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WIT
 from askback.domain.option_rows import OptionRow, build_rows
 from askback.text.literal import count_utf16_units
 from askback_discord import control_ids, limits
-from askback_discord.components import Component, Style, button, menu, option, row, text_with_button
+from askback_discord.components import Component, Style, button, display, menu, option, row, text_with_button
 from askback_discord.escaping import bold, fit_line, plain
 
 BUTTONS = 11
@@ -46,9 +46,8 @@ def build_controls(card: Card, page: int | None = None) -> list[Component]:
     """
     match card.view:
         case "question":
-            below = _split([*_build_details_button(card), *_build_navigation(card)])
-            options = [_build_row(card, one) for one in _list_rows(card)]
-            return [*options, *(row(parts) for parts in [*_build_choices(card, page), *below] if parts)]
+            options = _build_rows(card, _list_rows(card))
+            return [*options, *(row(parts) for parts in [*_build_choices(card, page), *_build_ways(card)] if parts)]
         case "review":
             rows = [[*_build_edit_buttons(card)], [*_build_navigation(card)]]
         case "ended":
@@ -57,18 +56,27 @@ def build_controls(card: Card, page: int | None = None) -> list[Component]:
 
 
 def _build_choices(card: Card, page: int | None) -> Iterator[list[Component]]:
-    """The options, and the buttons for a written answer."""
+    """The options."""
     pages = split_menu(card)
     if pages:
         page = _get_page(card, pages, page)
         yield [_build_menu(card, page, pages)]
         if pages > 1:
             yield [*_build_paging(card, page, pages)]
-        yield [*_build_text_buttons(card)]
     else:
         shown = {one.item.number for one in _list_rows(card)}
         others = [item for item in card.items if item.number not in shown]
-        yield from _split([*_build_option_buttons(card, others), *_build_text_buttons(card)])
+        yield from _split([*_build_option_buttons(card, others)])
+
+
+def _build_ways(card: Card) -> Iterator[list[Component]]:
+    """The buttons for a written answer, and those that lead on or out. Those of a form have a separate row."""
+    text, navigation = [*_build_text_buttons(card)], [*_build_details_button(card), *_build_navigation(card)]
+    if card.position is not None:
+        yield from (text, *_split(navigation))
+    else:
+        submit = [*_build_submit(card)]
+        yield from _split([*submit, *text, *(one for one in navigation if one not in submit)])
 
 
 def _split(buttons: list[Component]) -> Iterator[list[Component]]:
@@ -80,14 +88,19 @@ def _split(buttons: list[Component]) -> Iterator[list[Component]]:
 def _list_rows(card: Card) -> tuple[OptionRow, ...]:
     """Return the rows of options, or () if rows do not suit them, or if they would take too much of the message."""
     rows = () if are_buttons_enough(card) else build_rows(card, ROWS)
-    return rows if limits.measure([_build_row(card, one) for one in rows]) <= ROWS_WEIGHT else ()
+    return rows if limits.measure([*_build_rows(card, rows)]) <= ROWS_WEIGHT else ()
 
 
-def _build_row(card: Card, one: OptionRow) -> Component:
-    title = None if one.title is None else bold(one.title)
-    body = None if one.body is None else plain(one.body)
-    words = "\n".join(filter(None, (title, body)))
-    return text_with_button(words, _build_option_button(card, one.item, one.label))
+def _build_rows(card: Card, rows: Iterable[OptionRow]) -> list[Component]:
+    made: list[Component] = []
+    for one in rows:
+        part = _build_option_button(card, one.item, one.label)
+        body = None if one.body is None else plain(one.body)
+        if one.title is None:
+            made += [row([part]), display(f"-# {body or ''}")]
+        else:
+            made.append(text_with_button("\n".join(filter(None, (bold(one.title), body))), part))
+    return made
 
 
 def _fits_buttons(card: Card) -> bool:
@@ -192,9 +205,13 @@ def _write_button(card: Card) -> Component:
     return button(card.write_label, _to_control(card, "write"), "primary" if first else "secondary")
 
 
-def _build_navigation(card: Card) -> Iterator[Component]:
+def _build_submit(card: Card) -> Iterator[Component]:
     if card.can_submit:
         yield button("Submit", _to_control(card, "submit"), "success")
+
+
+def _build_navigation(card: Card) -> Iterator[Component]:
+    yield from _build_submit(card)
     if card.next_missing is not None:
         yield button(ANSWER_REST, _to_control(card, "goto", card.next_missing), "primary")
     if card.can_go_back:

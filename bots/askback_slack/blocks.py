@@ -140,9 +140,8 @@ def button(label: str, control: control_ids.Control, *, primary: bool = False, d
 
 
 def text_with_button(words: str, element: Block) -> Block:
-    """A text of a model, shown literally, with a button at its right."""
-    literal = isolate_direction(replace_controls(words))
-    return {"type": "section", "text": plain(literal), "accessory": element}
+    """A text with a button at its right. The text must be literal."""
+    return {"type": "section", "text": plain(words), "accessory": element}
 
 
 def option(label: str, value: int, description: str | None = None) -> Block:

@@ -12,8 +12,8 @@ from askback.domain import vote_summary
 from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.domain.option_rows import OptionRow, build_rows
 from askback_slack import control_ids, limits
-from askback_slack.blocks import Block, actions, button, option, plain, text_with_button
-from askback_slack.escaping import fit_line, replace_controls
+from askback_slack.blocks import Block, actions, button, context, option, plain, text_with_button
+from askback_slack.escaping import fit_line, replace_controls, to_literal
 
 BUTTONS = 11
 """Maximum number of buttons for a single choice, including "Something else…". More options become a menu."""
@@ -33,7 +33,7 @@ def build_controls(card: Card) -> list[Block]:
     """Return the rows of controls below the text."""
     match card.view:
         case "question":
-            rows = [*_build_choices(card), [*_build_navigation(card)]]
+            rows = [*_build_choices(card), *_build_ways(card)]
         case "review":
             rows = [[*_build_edit_buttons(card)], [*_build_navigation(card)]]
         case "ended":
@@ -66,22 +66,33 @@ def list_suggestions(card: Card, query: str) -> list[Block]:
 
 
 def _build_choices(card: Card) -> Iterator[Block | list[Block]]:
-    """The options, and the buttons for a written answer."""
-    if card.several or not card.items:
-        if card.items:
-            yield _build_multi_select(card)
-        yield [*_build_text_buttons(card)]
+    """The options."""
+    if not card.items:
+        return
+    if card.several:
+        yield _build_multi_select(card)
     elif are_buttons_enough(card):
-        yield [*_build_option_buttons(card, card.items), *_build_text_buttons(card)]
+        yield [*_build_option_buttons(card, card.items)]
     elif rows := build_rows(card, ROWS):
-        yield from (_build_row(card, row) for row in rows)
+        for row in rows:
+            yield from _build_row(card, row)
         shown = {row.item.number for row in rows}
         others = [item for item in card.items if item.number not in shown]
-        yield [*_build_option_buttons(card, others), *_build_text_buttons(card)]
+        yield [*_build_option_buttons(card, others)]
     elif _fits_buttons(card):
-        yield [*_build_option_buttons(card, card.items), *_build_text_buttons(card)]
+        yield [*_build_option_buttons(card, card.items)]
     else:
-        yield [_build_menu(card), *_build_text_buttons(card)]
+        yield [_build_menu(card)]
+
+
+def _build_ways(card: Card) -> Iterator[list[Block]]:
+    """The buttons for a written answer, and those that lead on or out: one row, or two in a form."""
+    text, navigation = [*_build_text_buttons(card)], [*_build_navigation(card)]
+    if card.position is not None:
+        yield from (text, navigation)
+    else:
+        submit = [*_build_submit(card)]
+        yield [*submit, *text, *(one for one in navigation if one not in submit)]
 
 
 def _fits_buttons(card: Card) -> bool:
@@ -129,11 +140,14 @@ def _build_option_buttons(card: Card, items: Iterable[Item]) -> Iterator[Block]:
         yield _build_option_button(card, item, item.label if distinct else item.numbered_label)
 
 
-def _build_row(card: Card, row: OptionRow) -> Block:
+def _build_row(card: Card, row: OptionRow) -> Iterator[Block | list[Block]]:
     made = _build_option_button(card, row.item, row.label)
-    if row.title is not None:
+    if row.title is None:
+        yield [made]
+        yield context(to_literal(row.body or ""))
+    else:
         made["accessibility_label"] = fit_line(f"{row.label}: {row.item.label}", limits.BUTTON_TEXT)
-    return text_with_button("\n".join(filter(None, (row.title, row.body))), made)
+        yield text_with_button(to_literal("\n".join(filter(None, (row.title, row.body)))), made)
 
 
 def _build_option_button(card: Card, item: Item, label: str) -> Block:
@@ -213,9 +227,13 @@ def _write_button(card: Card) -> Block:
     return button(card.write_label, _to_control(card, "write"), primary=card.asks_for_text and card.written is None)
 
 
-def _build_navigation(card: Card) -> Iterator[Block]:
+def _build_submit(card: Card) -> Iterator[Block]:
     if card.can_submit:
         yield button("Submit", _to_control(card, "submit"), primary=True)
+
+
+def _build_navigation(card: Card) -> Iterator[Block]:
+    yield from _build_submit(card)
     if card.next_missing is not None:
         yield button(ANSWER_REST, _to_control(card, "goto", card.next_missing), primary=True)
     if card.can_go_back:

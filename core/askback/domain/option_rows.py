@@ -1,7 +1,7 @@
-"""Rows of a card: one for each option, with a text and its own button. Nothing is said twice.
+"""Rows of a card: one for each option, with its own button. Nothing is said twice.
 
-If all labels are short, the button has the label, and the text is the description. If not, the text has the number and
-the label, too, and the button has the number.
+If all labels are short, the button has the label, and the description stands below it. If not, a text has the number,
+the label and the description, and the button beside it has the number.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from askback.internal.values import Value
 from askback.text.literal import count_utf16_units
 
 LONGEST_NAME: Final = 30
-"""Maximum length of a label on the button of a row, in UTF-16 units. A longer one leaves a phone no room for the
-text."""
+"""Maximum length of a label on the button of a row, in UTF-16 units. Slack's clients may cut a longer one.
+
+See https://docs.slack.dev/reference/block-kit/block-elements/button-element
+"""
 MAX_CHARACTERS: Final = 2_000
 """Maximum number of characters in all rows together. The controls of a card stay in its first message."""
 

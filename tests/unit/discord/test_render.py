@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,14 @@ def shown(at: Interview, page: int | None = None, **more: Any) -> tuple[Body, ..
 
 def rows(messages: tuple[Body, ...]) -> list[tuple[str, str]]:
     """Return the text and the label of the button of each row."""
-    found: list[Any] = [part for message in messages for part in message["components"] if "accessory" in part]  # pyright: ignore
-    return [(said([{"components": part["components"]}]), part["accessory"]["label"]) for part in found]
+    parts: list[Any] = [part for message in messages for part in message["components"]]  # pyright: ignore
+    return [
+        (said([{"components": part["components"]}]), part["accessory"]["label"])
+        if "accessory" in part
+        else (said([{"components": [below]}]), part["components"][0]["label"])
+        for part, below in pairwise(parts)
+        if "accessory" in part or (part["type"] == limits.ROW and below["type"] == limits.DISPLAY)
+    ]
 
 
 def values(menu: Body) -> list[str]:
@@ -224,7 +231,7 @@ def test_several_are_a_menu_of_any_number(count: int) -> None:
     assert control(menu).kind == "tick"
     assert (menu["min_values"], menu["max_values"]) == (0, count)
     assert chosen(menu) == []
-    assert labels(made) == ["Something else…", "Submit", "Not now…"]
+    assert labels(made) == ["Submit", "Something else…", "Not now…"]
     assert chosen(menus(shown(do(at, Select(chosen=(0,)))))[0]) == ["0"]
 
 
@@ -237,7 +244,7 @@ def test_a_redraw_is_another_drawing() -> None:
 def test_something_else_beside_several_can_be_edited_and_removed() -> None:
     at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="my own"))
     made = shown(at)
-    assert labels(made) == ["Edit your text…", "Remove text", "Submit", "Not now…"]
+    assert labels(made) == ["Submit", "Edit your text…", "Remove text", "Not now…"]
     assert "Written answer so far:\nmy own" in said(made)
 
 

@@ -52,8 +52,14 @@ def shown(at: Interview, **more: Any) -> tuple[render.SlackMessage, ...]:
 
 def rows(messages: tuple[render.SlackMessage, ...]) -> list[tuple[str, str]]:
     """Return the text and the label of the button of each row."""
-    found: list[Any] = [block for message in messages for block in message.blocks if "accessory" in block]
-    return [(block["text"]["text"], block["accessory"]["text"]["text"]) for block in found]
+    blocks: list[Any] = [block for message in messages for block in message.blocks]
+    return [
+        (block["text"]["text"], block["accessory"]["text"]["text"])
+        if "accessory" in block
+        else (below["elements"][0]["text"], block["elements"][0]["text"]["text"])
+        for block, below in pairwise(blocks)
+        if "accessory" in block or (block["type"] == "actions" and below["type"] == "context")
+    ]
 
 
 def only(messages: tuple[render.SlackMessage, ...], kind: str) -> dict[str, Any]:
@@ -204,7 +210,7 @@ def test_several_are_checkboxes_and_then_a_menu(count: int, kind: str) -> None:
     assert control(element).kind == "tick"
     assert len(element["options"]) == count
     assert "initial_options" not in element
-    assert labels(made) == ["Something else…", "Submit", "Not now…"]
+    assert labels(made) == ["Submit", "Something else…", "Not now…"]
     ticked = only(shown(do(at, Select(chosen=(0,)))), kind)
     assert [entry["value"] for entry in ticked["initial_options"]] == ["0"]
 
@@ -282,7 +288,7 @@ def test_a_redraw_makes_new_blocks() -> None:
 def test_something_else_beside_several_can_be_edited_and_removed() -> None:
     at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="my own"))
     made = shown(at)
-    assert labels(made) == ["Edit your text…", "Remove text", "Submit", "Not now…"]
+    assert labels(made) == ["Submit", "Edit your text…", "Remove text", "Not now…"]
     assert "my own" in said(made)
 
 
@@ -296,8 +302,11 @@ def test_a_text_that_waits_to_be_mended_is_told() -> None:
 def test_a_written_answer_to_one_choice_stands_beside_the_options() -> None:
     made = shown(do(interview(*FORM), SubmitText(text="my own"), GoTo(index=0)))
     rows = [[entry["text"]["text"] for entry in block["elements"]] for block in made[0].blocks if "block_id" in block]  # pyright: ignore
-    assert rows[0] == ["Option 1", "Option 2", "Option 3", "Edit your text…", "Remove text"]
-    assert rows[1] == ["Next", "Review", "Not now…"]
+    assert rows == [
+        ["Option 1", "Option 2", "Option 3"],
+        ["Edit your text…", "Remove text"],
+        ["Next", "Review", "Not now…"],
+    ]
 
 
 def test_a_question_without_options_asks_to_write() -> None:
