@@ -10,7 +10,8 @@ from typing import Final
 
 from askback.domain.click_response import Details
 from askback_slack import control_ids, limits
-from askback_slack.blocks import Block, actions, button, context, plain
+from askback_slack.blocks import Block, actions, button, code, context, plain, rich_text
+from askback_slack.blocks import text as text_run
 from askback_slack.escaping import find_break, fit_line, isolate_direction, replace_controls, split_text
 
 CALLBACK: Final = "askback:whole"
@@ -22,24 +23,29 @@ BLANK: Final = "\u2060"
 """An invisible word joiner, since Slack rejects a text that consists only of spaces."""
 
 
-def split_parts(text: str) -> list[list[Block]]:
-    """Split the text into parts that each fit into a modal. Together they are the whole text."""
+def split_parts(text: str, *, is_document: bool = False) -> list[list[Block]]:
+    """Split the text into parts that each fit into a modal. Together they are the whole text.
+
+    A document is preformatted.
+    """
     made: list[list[Block]] = [[]]
     room = _BYTES
     for words in _split_sections(text):
-        section: Block = {"type": "section", "text": plain(words), "expand": True}
-        size = len(json.dumps(section)) + 2
+        shown: Block = {"type": "section", "text": plain(words), "expand": True}
+        if is_document:
+            shown = rich_text([code([text_run(words)])])
+        size = len(json.dumps(shown)) + 2
         if made[-1] and (len(made[-1]) == _BLOCKS or size > room):
             made.append([])
             room = _BYTES
-        made[-1].append(section)
+        made[-1].append(shown)
         room -= size
     return made
 
 
 def build_view(whole: Details, number: int = 0) -> Block:
     """Return the modal for one part, counted from 0, or for the last part if `number` is too high."""
-    every = split_parts(whole.text)
+    every = split_parts(whole.text, is_document=whole.is_document)
     number = min(max(number, 0), len(every) - 1)
     blocks = every[number]
     if len(every) > 1:

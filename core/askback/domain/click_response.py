@@ -55,6 +55,8 @@ class Details(Value):
     ask_id: str
     title: str
     text: str
+    is_document: bool = False
+    """True if the text is a document, such as arguments or a diff, and not sentences. It is shown in monospace."""
 
 
 Response = Redraw | AskText | FieldErrors | Notice | Details

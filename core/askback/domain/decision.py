@@ -121,7 +121,7 @@ def _build_details(ask: Ask, actor: Actor, is_admitted: AdmissionCheck) -> Respo
     question = ask.interview.question
     if question.details is None:
         return Notice(text="The card already shows everything.")
-    return Details(ask_id=ask.id, title=question.header or "Details", text=question.details)
+    return Details(ask_id=ask.id, title=question.header or "Details", text=question.details, is_document=True)
 
 
 def _record_clicked_message(ask: Ask, message: MessageRef | None) -> Ask:

@@ -185,19 +185,23 @@ def test_which_option_a_reason_is_for_is_read_back() -> None:
 # -- everything ---------------------------------------------------------------------------------------
 
 
-def text_of(text: str) -> str:
-    return "".join(str(one["text"]["text"]) for part in details_modal.split_parts(text) for one in part)  # type: ignore[index,call-overload]
+def text_of(text: str, *, is_document: bool) -> str:
+    parts = details_modal.split_parts(text, is_document=is_document)
+    return "".join(one for part in parts for one in strings(part))
 
 
+@pytest.mark.parametrize("is_document", [False, True])
 @pytest.mark.parametrize("text", ["x", "line\n" * 3_000, "x" * 500_000, "é👋 " * 100_000, '  "a": 1,\n' * 90_000])
-def test_everything_is_shown_whole_in_as_many_parts_as_it_takes(text: str) -> None:
-    assert text_of(text) == text
-    count = len(details_modal.split_parts(text))
+def test_everything_is_shown_whole_in_as_many_parts_as_it_takes(text: str, is_document: bool) -> None:
+    assert text_of(text, is_document=is_document) == text
+    count = len(details_modal.split_parts(text, is_document=is_document))
     for number in range(count):
         view: Any = details_modal.build_view(
-            Details(ask_id=ASK, title="A title that is far too long for one of Slack's", text=text), number
+            Details(ask_id=ASK, title="A title too long for one of Slack's", text=text, is_document=is_document), number
         )
         accepted_view(view)
+        kinds_of_text = {block["type"] for block in view["blocks"]} - {"actions", "context"}
+        assert kinds_of_text == {"rich_text" if is_document else "section"}
         kinds = [control_ids.parse(one["action_id"]) for one in found(view, "button")]
         ways = {control.arg for control in kinds if control is not None}
         assert ways == {other for other in (number - 1, number + 1) if 0 <= other < count}
@@ -205,12 +209,14 @@ def test_everything_is_shown_whole_in_as_many_parts_as_it_takes(text: str) -> No
 
 @pytest.mark.parametrize("text", [" " * 5_000, "\u202e" * 5_000, "\x00\x1b" * 3_000, "\n" * 10_000, "a\r\nb"])
 def test_hostile_texts_make_views_that_slack_takes(text: str) -> None:
-    for number in range(len(details_modal.split_parts(text))):
-        accepted_view(details_modal.build_view(Details(ask_id=ASK, title="\u202e*x*", text=text), number))
+    for is_document in (False, True):
+        details = Details(ask_id=ASK, title="\u202e*x*", text=text, is_document=is_document)
+        for number in range(len(details_modal.split_parts(text, is_document=is_document))):
+            accepted_view(details_modal.build_view(details, number))
 
 
-@given(st.text(min_size=1, max_size=4_000))
-def test_any_text_is_shown(text: str) -> None:
-    view: Any = details_modal.build_view(Details(ask_id=ASK, title=text, text=text))
+@given(st.text(min_size=1, max_size=4_000), st.booleans())
+def test_any_text_is_shown(text: str, is_document: bool) -> None:
+    view: Any = details_modal.build_view(Details(ask_id=ASK, title=text, text=text, is_document=is_document))
     accepted_view(view)
     assert any(strings(view["blocks"]))
