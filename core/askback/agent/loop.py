@@ -238,9 +238,9 @@ class Agent:
             stream = self._open_stream(platform, turn, begun)
             text = TurnText(self._store, turn, stream, reservation.adjust)
             try:
-                response = await stream_response(await self._client(), request, text.follow, reservation.meter)
-                posted = await text.complete()
-                end = await self._ends.build(turn, replace_call_ids(response, turn.history), posted)
+                client = await self._client()
+                response = await text.read(stream_response(client, request, text.follow, reservation.meter))
+                end = await self._ends.build(turn, replace_call_ids(response, turn.history), stream.messages)
                 end = end.evolve(tokens=reservation.meter.total_tokens, reservation=reservation.id)
                 if end.outgoing is None:
                     # Before the commit, because no process looks for a placeholder of a turn that has ended.
@@ -254,11 +254,11 @@ class Agent:
                 await text.abandon(will_retry=not self._steps.is_stopped(conversation.id))
                 raise
             if not ended:
+                await text.abandon()
                 log.info(
                     "Dropped a turn: a person stopped it, or another process committed it first.",
                     extra={"action": "turn_dropped", "conversation_id": conversation.id},
                 )
-                await text.abandon()
                 return
             if end.outgoing is not None:
                 await text.finish(end.outgoing, taken_at)

@@ -10,8 +10,9 @@ __all__ = ["TurnText"]
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from typing import Any, TypeVar
 
 from askback.agent.queued_text import EarlierTextPending
 from askback.domain.outgoing_message import OutgoingMessage
@@ -20,6 +21,8 @@ from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Ret
 from askback.store.errors import StoreError, TurnTakenOver
 from askback.store.leases import LeaseLost, keep_lease
 from askback.store.store import Store
+
+T = TypeVar("T")
 
 log = logging.getLogger("askback.agent")
 
@@ -48,49 +51,59 @@ class TurnText:
         self._is_taken_over = False
         self._is_uncertain = False
         """True if it is unknown whether the place of the text was recorded."""
-        self._showing: asyncio.Task[None] | None = None
+        self._arrived = asyncio.Event()
+        """Set if there may be more to show."""
         self._complete = asyncio.Event()
         """Set once the model has written all of the text."""
 
-    async def follow(self, text: str) -> None:
-        """Have more of the text shown. Raises `TurnTakenOver` if an earlier part could not be shown for that reason.
+    async def read(self, response: Coroutine[Any, Any, T]) -> T:
+        """Return the model's response, and show its text while it arrives through `follow`.
 
-        While the database is unreachable, this shows nothing more, since another process may be writing the text.
+        Raises `TurnTakenOver` as soon as that is known, and the errors of the response.
         """
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._show(), name=f"askback text {self._turn.text_target}")
+                result = await response
+                self._complete.set()
+                self._arrived.set()
+        except BaseExceptionGroup as errors:
+            # One of the two failed, and the other one was cancelled.
+            raise errors.exceptions[0] from None
+        return result
+
+    async def follow(self, text: str) -> None:
+        """Have more of the text shown. Raises the errors of `on_begin`."""
         if self._on_begin is not None:
             begin, self._on_begin = self._on_begin, None
             await begin()
         self._unwritten += text
-        if self._showing is not None:
-            if not self._showing.done():
-                return
-            self._showing.result()
-        self._showing = asyncio.create_task(self._show(), name=f"askback text {self._turn.text_target}")
-
-    async def complete(self) -> Messages:
-        """Begin to show no more, and wait for the part that is being shown. Return the messages that hold the text.
-
-        Raises `TurnTakenOver`.
-        """
-        self._complete.set()
-        if self._showing is not None:
-            await self._showing
-        return self._stream.messages
+        self._arrived.set()
 
     async def _show(self) -> None:
-        """Show what has arrived, and what arrives meanwhile. Raises `TurnTakenOver`."""
+        """Show what arrives, until the text is complete. Raises `TurnTakenOver`."""
+        await self._arrived.wait()
         if not self._stream.messages:
             with suppress(TimeoutError):
                 async with asyncio.timeout(FIRST_SECONDS):
                     await self._complete.wait()
-        while self._unwritten and not self._complete.is_set():
-            now = asyncio.get_running_loop().time()
-            if now < self._held_until or (now - self._checked_at > CHECK_SECONDS and not await self._check()):
-                return
-            text, self._unwritten = self._unwritten, ""
-            await self._stream.append(text)
-            if self._stream.messages != self._recorded:
-                await self._check()
+        while not self._complete.is_set():
+            self._arrived.clear()
+            await self._show_unwritten()
+            await self._arrived.wait()
+
+    async def _show_unwritten(self) -> None:
+        """Show what has arrived.
+
+        While the database is unreachable, this shows nothing more, since another process may be writing the text.
+        """
+        now = asyncio.get_running_loop().time()
+        if now < self._held_until or (now - self._checked_at > CHECK_SECONDS and not await self._check()):
+            return
+        text, self._unwritten = self._unwritten, ""
+        await self._stream.append(text)
+        if self._stream.messages != self._recorded:
+            await self._check()
 
     async def _check(self) -> bool:
         """Record where the text is posted. Return False if the database cannot be reached. Raises `TurnTakenOver`."""
@@ -141,12 +154,6 @@ class TurnText:
         If the turn will be retried, an unfinished message whose place may not be recorded stays open: the next try
         finds it. Otherwise, or if another process may have begun the text in its own message, it is deleted.
         """
-        if self._showing is not None:
-            self._showing.cancel()
-            await asyncio.wait([self._showing])
-            if not self._showing.cancelled():
-                # The turn ends without this part, whatever its error. asyncio logs an error that nobody reads.
-                self._showing.exception()
         if not self._stream.messages and will_retry and not self._is_taken_over:
             # A message whose posting was not confirmed may exist. Only an open one can be looked up.
             await self._stream.abandon("stream")

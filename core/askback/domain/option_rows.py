@@ -14,11 +14,9 @@ from askback.domain.card import Card, Item
 from askback.internal.values import Value
 from askback.text.literal import count_utf16_units
 
-LONGEST_NAME: Final = 30
-"""Maximum length of a label on the button of a row, in UTF-16 units. Slack's clients may cut a longer one.
-
-See https://docs.slack.dev/reference/block-kit/block-elements/button-element
-"""
+LONGEST_NAME: Final = 38
+"""Maximum length of a label on the button of a row, in UTF-16 units. Discord shows no more of it, and a phone has room
+for no more."""
 MAX_CHARACTERS: Final = 2_000
 """Maximum number of characters in all rows together. The controls of a card stay in its first message."""
 
