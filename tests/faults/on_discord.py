@@ -23,7 +23,7 @@ from support.clocks import SharedClock
 from support.outage import End, of_discord
 from support.processes import Launcher
 
-from .rig import ACK_SECONDS, LONGEST_CALL, THREAD, Link, Rig
+from .rig import ACK_SECONDS, LONGEST_CALL, STREAM_SECONDS, THREAD, Link, Rig
 
 DELIVERING = (
     "create_message", "update_message", "delete_message", "list_messages", "get_message", "create_thread_from_message",
@@ -140,7 +140,10 @@ async def rigged(folder: Path, launcher: Launcher) -> AsyncGenerator[Rig]:
     before, clock = discord_limits.RESPONSE_SECONDS, SharedClock()
     discord_limits.RESPONSE_SECONDS = ACK_SECONDS  # type: ignore[misc]
     try:
-        async with clock.running(), Services(port=0, guild=Guild(clock=clock), model=Model()) as services:
+        async with (
+            clock.running(),
+            Services(port=0, guild=Guild(clock=clock), model=Model(delay=STREAM_SECONDS)) as services,
+        ):
             rig = DiscordRig(services, folder, launcher)
             try:
                 yield rig

@@ -42,6 +42,8 @@ DUMP_SECONDS = 1.0
 """Seconds that a bot gets to write the stacks of its tasks."""
 ACK_SECONDS = 1.0
 """Seconds that the workspace waits for an ack; shorter than Slack's, so that dead bots cost little time."""
+STREAM_SECONDS = 0.02
+"""Pause of the model between two parts of a text. A text that is complete at once is not streamed."""
 BOT = Path(__file__).with_name("bot.py")
 OURS = ("ASKBACK", "SLACK", "DISCORD")
 USE = "Use this as your answer"
@@ -270,8 +272,9 @@ class Rig(ABC):
         """
         await self.until(lambda: self.whole(text))
         await self.until(lambda: all(self.settled(prompt, label) for prompt, label in cards.items()))
+        # All of a text may be visible before the edit that ends it.
+        await self.until(lambda: not any(map(self.list_acting, self.bots())))
         log = [exchange.json() for exchange in self.model.log]
-        assert not any(map(self.list_acting, self.bots())), self.picture()
         # Each text and each card was posted once, and the agent posted nothing else.
         for said in (*texts, text):
             assert len(self.says(said)) == 1, (said, self.picture())
@@ -499,7 +502,10 @@ async def rigged(folder: Path, launcher: Launcher) -> AsyncGenerator[Rig]:
     clock = SharedClock()
     workspace = Workspace(clock=clock)
     socket = SlackSocket(workspace, ack_seconds=ACK_SECONDS, event_retries=(0.1, 0.1, 0.1, 0.1, 0.1, 0.1))
-    async with clock.running(), Services(port=0, workspace=workspace, socket=socket, model=Model()) as services:
+    async with (
+        clock.running(),
+        Services(port=0, workspace=workspace, socket=socket, model=Model(delay=STREAM_SECONDS)) as services,
+    ):
         rig = SlackRig(services, folder, launcher)
         try:
             yield rig

@@ -163,6 +163,7 @@ async def test_while_the_model_streams_the_same_message_is_completed(rig: Rig, p
 @pytest.mark.only("slack", reason="Discord has no streams")
 async def test_a_stream_that_was_found_and_ended_is_found_again(rig: SlackRig) -> None:
     script(rig, ONE)
+    rig.model.delay = 0.1  # a text that is complete at once has no stream
     rig.workspace.faults.add(Fault(kind="lost_answer", method="chat.startStream"))
     await rig.start("call:draw")
     rig.write()

@@ -142,16 +142,25 @@ def test_an_answer_settles_and_draws() -> None:
 def test_the_whole_is_shown_under_its_header_and_changes_nothing() -> None:
     detailed = PICK.evolve(details="rm -rf /")
     ask = asked(detailed.evolve(header="Command"))
-    assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="Command", text="rm -rf /"))
+    assert decided(ask, done(ShowDetails())) == (
+        ask,
+        Details(ask_id="ask", title="Command", text="rm -rf /", is_document=True),
+    )
     ask = asked(detailed)
-    assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="Details", text="rm -rf /"))
+    assert decided(ask, done(ShowDetails())) == (
+        ask,
+        Details(ask_id="ask", title="Details", text="rm -rf /", is_document=True),
+    )
 
 
 def test_of_several_questions_the_whole_of_the_one_on_the_card_is_shown() -> None:
     ask = asked(PICK.evolve(details="rm -rf /"), PICK.evolve(id="second", details="mkfs"), PICK.evolve(id="third"))
     for whole in ("rm -rf /", "mkfs"):
         assert ask.to_card().details == whole
-        assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="Details", text=whole))
+        assert decided(ask, done(ShowDetails())) == (
+            ask,
+            Details(ask_id="ask", title="Details", text=whole, is_document=True),
+        )
         ask = ask.evolve(interview=apply_action(ask.interview, done(Next(), step=ask.interview.step)))
     assert ask.to_card().details is None
     assert decided(ask, done(ShowDetails())) == (ask, Notice(text="The card already shows everything."))
