@@ -34,7 +34,7 @@ MENU_WEIGHT = 4_500
 
 def split_menu(card: Card) -> int:
     """Return the number of pages of a card's menu, or 0 if it has none."""
-    if card.view != "question" or not card.items or are_buttons_enough(card) or _list_rows(card) or _fits_buttons(card):
+    if card.view != "question" or not card.items or _fits_buttons(card) or _list_rows(card):
         return 0
     return -(-len(card.items) // limits.MENU_OPTIONS)
 
@@ -46,8 +46,9 @@ def build_controls(card: Card, page: int | None = None) -> list[Component]:
     """
     match card.view:
         case "question":
-            options = _build_rows(card, _list_rows(card))
-            return [*options, *(row(parts) for parts in [*_build_choices(card, page), *_build_ways(card)] if parts)]
+            options = _list_rows(card)
+            below = [*_build_choices(card, page, options), *_build_ways(card)]
+            return [*_build_rows(card, options), *(row(parts) for parts in below if parts)]
         case "review":
             rows = [[*_build_edit_buttons(card)], [*_build_navigation(card)]]
         case "ended":
@@ -55,8 +56,8 @@ def build_controls(card: Card, page: int | None = None) -> list[Component]:
     return [row(parts) for parts in rows if parts]
 
 
-def _build_choices(card: Card, page: int | None) -> Iterator[list[Component]]:
-    """The options."""
+def _build_choices(card: Card, page: int | None, rows: Iterable[OptionRow]) -> Iterator[list[Component]]:
+    """The options without a row."""
     pages = split_menu(card)
     if pages:
         page = _get_page(card, pages, page)
@@ -64,7 +65,7 @@ def _build_choices(card: Card, page: int | None) -> Iterator[list[Component]]:
         if pages > 1:
             yield [*_build_paging(card, page, pages)]
     else:
-        shown = {one.item.number for one in _list_rows(card)}
+        shown = {one.item.number for one in rows}
         others = [item for item in card.items if item.number not in shown]
         yield from _split([*_build_option_buttons(card, others)])
 

@@ -163,7 +163,7 @@ class Agent:
             # There is still work if people approved a call after the tools ran.
             return (await self._store.get_next_step(conversation_id)).calls is not None
         request, grant = reservation.request, reservation.grant
-        if request is None:
+        if request is None or self._has_too_many_rounds(turn):
             await self._end_with_notice(
                 turn,
                 f"I have called the model {self._settings.rounds} times without a message from you. "
