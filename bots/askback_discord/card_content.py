@@ -21,9 +21,19 @@ from askback.domain.card import (
     list_others,
 )
 from askback.domain.vote_summary import OPEN_TO
-from askback.text.literal import fit_line, replace_controls
+from askback.text.literal import fit_line, replace_controls, to_single_line
 from askback_discord import limits, votes
-from askback_discord.card_parts import Block, Part, Text, Unit, mention_everybody, plain, quote_answers, strong
+from askback_discord.card_parts import (
+    Block,
+    Part,
+    Text,
+    Unit,
+    heading,
+    mention_everybody,
+    plain,
+    quote_answers,
+    strong,
+)
 from askback_discord.components import format_time, gallery
 from askback_discord.controls import are_buttons_enough, are_controls_enough
 
@@ -35,7 +45,7 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     """Return the complete content of a card. Without `images`, show the addresses of images as text."""
     if card.ending is not None and card.is_compact:
         return [*_build_settled(card, card.ending)]
-    units: list[Unit] = [_build_head(card)]
+    units: list[Unit] = [[*_build_head(card)]]
     if card.prompt:
         units.append([*_build_prompt(card)])
     if card.arguments is not None:
@@ -59,19 +69,20 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     return units
 
 
-def _build_head(card: Card) -> Unit:
-    """The question's position in the form, and who is asked."""
-    made: Unit = []
+def _build_head(card: Card) -> Iterator[Text]:
+    """The question as a heading, if it is short, above a small line: its position in the form, and who is asked."""
     if card.view == "review":
-        made.append(Text("**Review your answers**"))
-    elif card.header is not None:
-        made.append(strong(card.header))
-        if card.position is not None:
-            made.append(Text(f"  {card.position[0]} of {card.position[1]}"))
-    asked = [Text("-# Asked: ", before="\n"), *_list_people(card)]
+        yield Text("## Review your answers")
+    elif card.heading is not None:
+        yield heading(card.heading)
+    yield Text("-# ", before="\n")
+    if card.header is not None:
+        yield from (plain(to_single_line(card.header)), Text("  ·  "))
+    if card.position is not None:
+        yield Text(f"{card.position[0]} of {card.position[1]}  ·  ")
+    yield from (Text("Asked: "), *_list_people(card))
     if card.deadline is not None and card.ending is None:
-        asked.append(Text(f"  ·  ends {format_time(card.deadline, 'R')}"))
-    return [*made, *asked]
+        yield Text(f"  ·  ends {format_time(card.deadline, 'R')}")
 
 
 def _list_people(card: Card) -> Iterator[Text]:
@@ -85,9 +96,10 @@ def _list_people(card: Card) -> Iterator[Text]:
 
 
 def _build_prompt(card: Card) -> Iterator[Text]:
-    """The question, followed by the quoted part of its details as preformatted text."""
+    """The question if it is no heading, followed by the quoted part of its details as preformatted text."""
     asked, excerpt, rest = card.parts
-    yield strong(asked, opens=True)
+    if card.heading is None:
+        yield strong(asked, opens=True)
     if card.arguments is not None:
         return
     if excerpt:

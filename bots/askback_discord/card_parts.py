@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["MAX_BOLD", "Block", "Part", "Text", "Unit", "mention_everybody", "plain", "quote_answers", "strong"]
+__all__ = [
+    "MAX_BOLD",
+    "Block",
+    "Part",
+    "Text",
+    "Unit",
+    "heading",
+    "mention_everybody",
+    "plain",
+    "quote_answers",
+    "strong",
+]
 
 import re
 from collections.abc import Iterable, Iterator
@@ -19,7 +30,7 @@ from askback_discord.markdown import WORD_JOINER
 MAX_BOLD: Final = 300
 """Maximum length of bold text, in characters. A longer text may have to be split, and bold text cannot be split."""
 
-Style: TypeAlias = Literal["ours", "plain", "bold", "quote", "code", "inline code"]
+Style: TypeAlias = Literal["ours", "plain", "bold", "heading", "quote", "code", "inline code"]
 
 _ESCAPED: Final = frozenset("\\*_~|`[<:@#>+-.)")
 _BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -46,6 +57,8 @@ class Text:
                 return escape(isolate_direction(self.words))
             case "bold":
                 return bold(self.words)
+            case "heading":
+                return f"## {escape(isolate_direction(self.words))}"
             case "quote":
                 return "\n".join(f"> {line}" for line in escape(isolate_direction(self.words)).split("\n"))
             case "code":
@@ -55,7 +68,7 @@ class Text:
 
     @property
     def can_be_split(self) -> bool:
-        return self.style not in {"ours", "bold", "inline code"}
+        return self.style not in {"ours", "bold", "heading", "inline code"}
 
     def split(self, characters: int, octets: int) -> tuple[Text, Text]:
         """Split it into as much as fits into these characters and bytes, and the rest."""
@@ -104,6 +117,11 @@ def quote_answers(answers: Iterable[str]) -> Iterator[Text]:
 def plain(words: str) -> Text:
     """A text of a model or a person, shown literally."""
     return Text(replace_controls(words), "plain")
+
+
+def heading(words: str) -> Text:
+    """A short text of a model or a person on one line, shown literally in large bold letters."""
+    return Text(words, "heading")
 
 
 def strong(words: str, *, opens: bool = False) -> Text:

@@ -71,10 +71,11 @@ def _build_choices(card: Card, page: int | None, rows: Iterable[OptionRow]) -> I
 
 
 def _build_ways(card: Card) -> Iterator[list[Component]]:
-    """The buttons for a written answer, and those that lead on or out. Those of a form have a separate row."""
+    """The buttons for a written answer, and those that lead on or out: one row if it holds them."""
     text, navigation = [*_build_text_buttons(card)], [*_build_details_button(card), *_build_navigation(card)]
     if card.position is not None:
-        yield from (text, *_split(navigation))
+        together = len(text) + len(navigation) <= limits.ROW_BUTTONS
+        yield from _split([*text, *navigation]) if together else (text, *_split(navigation))
     else:
         submit = [*_build_submit(card)]
         yield from _split([*submit, *text, *(one for one in navigation if one not in submit)])

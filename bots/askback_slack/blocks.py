@@ -10,6 +10,7 @@ __all__ = [
     "code",
     "context",
     "date",
+    "heading",
     "image",
     "inline_code",
     "italic",
@@ -112,6 +113,11 @@ def code(elements: Iterable[Block]) -> Block:
 def rich_text(elements: Iterable[Block]) -> Block:
     """A block of paragraphs, quotations and preformatted text."""
     return {"type": "rich_text", "elements": [*elements]}
+
+
+def heading(words: str) -> Block:
+    """A line in large letters. The words must be literal and fit on it."""
+    return {"type": "header", "text": plain(words)}
 
 
 def image(address: str, alt_text: str) -> Block:

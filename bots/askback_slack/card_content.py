@@ -20,7 +20,20 @@ from askback.domain.card import (
 )
 from askback.domain.voting import VoteCount
 from askback_slack import limits, votes
-from askback_slack.blocks import Block, bold, code, context, date, image, inline_code, italic, section, split_runs, text
+from askback_slack.blocks import (
+    Block,
+    bold,
+    code,
+    context,
+    date,
+    heading,
+    image,
+    inline_code,
+    italic,
+    section,
+    split_runs,
+    text,
+)
 from askback_slack.card_parts import Part, Unit, list_addressees, mention_person, paragraph, quote_answer
 from askback_slack.controls import are_buttons_enough, are_controls_enough
 from askback_slack.escaping import fit_line
@@ -35,7 +48,7 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     """Return the complete content of a card. Without `images`, show the addresses of images as text."""
     if card.ending is not None and card.is_compact:
         return [*_build_settled(card, card.ending)]
-    units: list[Unit] = [_build_head(card)]
+    units: list[Unit] = [[*_build_head(card)]]
     if card.prompt:
         units.append([*_build_prompt(card)])
     if card.arguments is not None:
@@ -61,26 +74,28 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     return units
 
 
-def _build_head(card: Card) -> Unit:
-    """The question's position in the form, and who is asked."""
-    line: list[Block] = []
+def _build_head(card: Card) -> Iterator[Part]:
+    """The question as a heading, if it is short, above a line with its position in the form, and who is asked."""
     if card.view == "review":
-        line += [bold("Review your answers"), text("  ·  ")]
-    elif card.header is not None:
-        line += split_runs(card.header, strong=True)
-        if card.position is not None:
-            line.append(text(f"  {card.position[0]} of {card.position[1]}"))
-        line.append(text("  ·  "))
+        yield Part(heading("Review your answers"))
+    elif card.heading is not None:
+        yield Part(heading(fit_line(card.heading, limits.HEADER)))
+    line: list[Block] = []
+    if card.header is not None:
+        line += [*split_runs(card.header), text("  ·  ")]
+    if card.position is not None:
+        line.append(text(f"{card.position[0]} of {card.position[1]}  ·  "))
     line += [text("Asked: "), *list_addressees(card.who)]
     if card.deadline is not None and card.ending is None:
         line += [text("  ·  until "), date(card.deadline)]
-    return [*paragraph(line, opens=True)]
+    yield from paragraph(line, opens=True)
 
 
 def _build_prompt(card: Card) -> Iterator[Part]:
-    """The question, followed by the quoted part of its details as preformatted text."""
+    """The question if it is no heading, followed by the quoted part of its details as preformatted text."""
     asked, excerpt, rest = card.parts
-    yield from paragraph(split_runs(asked, strong=len(asked) <= MAX_BOLD), opens=True)
+    if card.heading is None:
+        yield from paragraph(split_runs(asked, strong=len(asked) <= MAX_BOLD), opens=True)
     if card.arguments is not None:
         return
     for run in split_runs(excerpt):

@@ -86,13 +86,10 @@ def _build_choices(card: Card) -> Iterator[Block | list[Block]]:
 
 
 def _build_ways(card: Card) -> Iterator[list[Block]]:
-    """The buttons for a written answer, and those that lead on or out: one row, or two in a form."""
+    """The buttons for a written answer, and those that lead on or out. "Submit" is first, unless it ends a form."""
     text, navigation = [*_build_text_buttons(card)], [*_build_navigation(card)]
-    if card.position is not None:
-        yield from (text, navigation)
-    else:
-        submit = [*_build_submit(card)]
-        yield [*submit, *text, *(one for one in navigation if one not in submit)]
+    submit = [] if card.position is not None else [*_build_submit(card)]
+    yield [*submit, *text, *(one for one in navigation if one not in submit)]
 
 
 def _fits_buttons(card: Card) -> bool:

@@ -14,6 +14,7 @@ __all__ = [
     "BUTTON_TEXT",
     "CHECKBOXES",
     "CONTEXT_ELEMENTS",
+    "HEADER",
     "ID",
     "INPUT_LABEL",
     "INPUT_TEXT",
@@ -61,6 +62,7 @@ VIEW_BYTES: Final = 250_000  # view_too_large [ref views.open]
 # blocks
 SECTION_TEXT: Final = 3_000  # [ref section-block]
 CONTEXT_ELEMENTS: Final = 10  # [ref context-block]
+HEADER: Final = 150  # [ref header-block]
 ACTIONS_ELEMENTS: Final = 25  # [ref actions-block]
 INPUT_LABEL: Final = 2_000  # label and hint [ref input-block]
 ALT_TEXT: Final = 2_000  # [ref image-block]
@@ -79,6 +81,7 @@ INPUT_TEXT: Final = 3_000  # max_length and initial_value [ref plain-text-input-
 
 _PLAIN: Final[Mapping[str, int]] = {
     "section": SECTION_TEXT,
+    "header": HEADER,
     "button": BUTTON_TEXT,
     "static_select": PLACEHOLDER,
     "multi_static_select": PLACEHOLDER,

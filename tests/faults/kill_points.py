@@ -56,8 +56,8 @@ def reached() -> None:
 def method(work: Any) -> str:
     """Return the store's method of a transaction: `TurnTransactions.end_turn.<locals>.work`, or a function of a table
     with the method's name."""
-    _, _, rest = work.__qualname__.partition(".")
-    return rest.partition(".")[0] or work.__name__
+    first, _, rest = work.__qualname__.partition(".")
+    return rest.partition(".")[0] or first
 
 
 def arm(point: str, number: int, *, halt: bool) -> None:

@@ -153,6 +153,7 @@ _KIT: dict[str, Any] = {
     "actions": blockkit.Actions,
     "section": blockkit.Section,
     "context": blockkit.Context,
+    "header": blockkit.Header,
     "image": blockkit.Image,
     "input": blockkit.Input,
     "button": blockkit.Button,

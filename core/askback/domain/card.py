@@ -40,12 +40,14 @@ from askback.domain.reserved_options import NO_ANSWER
 from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
 from askback.internal.values import Value
-from askback.text.literal import fit_line, to_single_line
+from askback.text.literal import count_utf16_units, fit_line, to_literal, to_single_line
 
 LONGEST_NAMED = 60
 """Maximum number of characters of an option's label in a sentence about it."""
 LONGEST_TITLE = 150
 """Maximum number of UTF-16 units of a question on its settled card. "Show question" shows a longer one."""
+LONGEST_HEADING = 150
+"""Maximum number of UTF-16 units of a question that is a heading. A longer one is a paragraph."""
 LONGEST_RESULT = 150
 """Maximum number of characters of an answer that is the first line of its settled card. A longer one is quoted."""
 SOMETHING_ELSE = "Something else…"
@@ -266,6 +268,13 @@ class Card(Value):
             return self.prompt, "", ""
         asked, _, rest = self.prompt.partition("\n")
         return asked, self.excerpt, rest[len(self.excerpt) :].strip("\n")
+
+    @property
+    def heading(self) -> str | None:
+        """The question as a heading, or the part of it above the excerpt. None if it is not one short line."""
+        asked = self.parts[0]
+        is_line = to_single_line(asked) == asked and any(map(str.isprintable, asked.strip()))
+        return asked if is_line and count_utf16_units(to_literal(asked)) <= LONGEST_HEADING else None
 
     @property
     def description(self) -> str:

@@ -50,7 +50,7 @@ def test_any_arguments_are_literal_and_every_row_is_on_the_card(data: dict[str, 
     assert read_rows(messages) == [(row.name, row.value) for row in rows]
     words = said(messages)
     assert all(row.note in words for row in rows if row.note is not None)
-    assert {*formats(list_nodes(messages))} <= {"bold", "code", "block of code", "small", "mention"}
+    assert {*formats(list_nodes(messages))} <= {"heading", "bold", "code", "block of code", "small", "mention"}
     assert [node.text for node in list_mentions(list_nodes(messages))] == [f"<@{ADA.id}>"]
 
 

@@ -320,7 +320,7 @@ FORM = (
 def test_a_form_shows_where_one_is_and_the_way_on() -> None:
     made = shown(do(interview(*FORM), Choose(index=1)))
     assert labels(made) == ["Something else…", "Back", "Next", "Review", "Not now…"]
-    assert "Extras  2 of 3" in said(made)
+    assert "Which extras?\nExtras  ·  2 of 3  ·  Asked:" in said(made)
 
 
 def test_the_review_of_more_than_five_questions_has_a_menu_of_them() -> None:

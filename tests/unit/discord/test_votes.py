@@ -87,7 +87,8 @@ def test_what_the_question_quotes_of_its_details_stands_there_as_code_also_when_
     quoting = asked(prompt=f"Run deploy?\n{details[:9]}\n… and more.", details=details)
     for at in (quoting, voted(quoting, TWO, (BEN, 1, "No"))):
         (display, *_) = [text for text in displays(shown(at)) if "Run deploy?" in text]
-        assert "**Run deploy?**\n```\n" in display
+        assert display.startswith("## Run deploy?\n-# Asked: ")
+        assert ">\n```\n" in display
         assert display.endswith("\n```\n… and more.")
     assert "```" not in "".join(displays(shown(asked(prompt="Run deploy?\nIt takes a while.", details=details))))
 

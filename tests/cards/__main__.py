@@ -1,0 +1,34 @@
+"""Take pictures of ten typical cards, and print their sizes: `python -m tests.cards FOLDER`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from .pictures import Measured, measure
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.cards",
+        description="Posts ten typical cards on the local platforms, before and after the end of their asks. Takes a "
+        "picture of each in Chromium, light and dark, 1280 and 390 pixels wide, and prints a table of their sizes.",
+    )
+    parser.add_argument("folder", type=Path, help="the folder for the pictures")
+    parser.add_argument("--platform", choices=("slack", "discord"), help="only this platform")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    platforms = (given.platform,) if given.platform else ("slack", "discord")
+    print("| card | words | controls | height | settled: words | controls | height |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for platform, cards in measure(platforms, given.folder).items():
+        for name, opened, settled in cards:
+            print(f"| {platform}: {name} | {_format(opened)} | {_format(settled)} |")
+
+
+def _format(size: Measured) -> str:
+    return f"{size.words} | {size.controls} | {size.height}"
+
+
+if __name__ == "__main__":
+    main()
