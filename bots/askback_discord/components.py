@@ -6,6 +6,7 @@ __all__ = [
     "Component",
     "build_body",
     "button",
+    "container",
     "display",
     "format_time",
     "gallery",
@@ -53,6 +54,11 @@ def gallery(address: str, description: str) -> Component:
 def separator() -> Component:
     """A horizontal line."""
     return {"type": limits.SEPARATOR, "divider": True, "spacing": 1}
+
+
+def container(components: Iterable[Component], colour: int) -> Component:
+    """A box around components, with a bar of that colour (0xRRGGBB) at its left edge."""
+    return {"type": limits.CONTAINER, "accent_color": colour, "components": [*components]}
 
 
 def row(parts: Iterable[Component]) -> Component:

@@ -11,7 +11,7 @@ from typing import Final
 from askback.text.literal import count_utf16_units
 from askback_discord import limits
 from askback_discord.card_parts import Block, Part, Text, Unit
-from askback_discord.components import Component, display
+from askback_discord.components import Component, container, display
 
 GOES_ON: Final = "-# Continues in the next message ↓"
 CONTINUED: Final = "-# (continued)"
@@ -105,6 +105,7 @@ def split_pages(units: list[Unit], reserved: Space) -> list[list[Component]]:
     first = _Page()
     first.room.take(reserved)
     first.room.take(_NOTE)
+    first.room.take(_FRAME)
     filled = [first]
     for unit in units:
         if not filled[-1].fits(unit) and not filled[-1].fresh and _is_short(unit):
@@ -137,6 +138,7 @@ def _open_page() -> _Page:
     page = _Page(written=CONTINUED)
     page.room.take(_measure(Text(CONTINUED), fresh=False, is_open=False))
     page.room.take(_NOTE)
+    page.room.take(_FRAME)
     return page
 
 
@@ -164,3 +166,5 @@ def _measure(part: Part, *, fresh: bool, is_open: bool) -> Space:
 
 
 _NOTE: Final = Space.measure([display(GOES_ON)])
+_FRAME: Final = Space.measure([container([], 0)])
+"""The space of the container around a message's content."""

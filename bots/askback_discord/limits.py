@@ -9,6 +9,7 @@ from __future__ import annotations
 
 __all__ = [
     "BUTTON_LABEL",
+    "COLOURS",
     "COMPONENTS",
     "COMPONENTS_V2",
     "CONTENT",
@@ -64,6 +65,7 @@ SECTION_TEXTS: Final = 3  # [ref components/reference#section]
 GALLERY_ITEMS: Final = 10  # [ref components/reference#media-gallery]
 GALLERY_DESCRIPTION: Final = 1_024  # [ref components/reference#media-gallery]
 MEDIA_URL: Final = 2_048  # [api]
+COLOURS: Final = 0xFFFFFF  # [ref components/reference#container]
 
 # controls
 CUSTOM_ID: Final = 100  # [ref components/reference#anatomy-of-a-component-custom-id]
@@ -83,7 +85,8 @@ INPUT_PLACEHOLDER: Final = 100  # [ref components/reference#text-input]
 
 RADIO_LEAST, RADIO_OPTIONS = 2, 10  # [ref components/reference#radio-group]
 
-ROW, BUTTON, MENU, INPUT, SECTION, DISPLAY, GALLERY, SEPARATOR, LABELLED, RADIO = 1, 2, 3, 4, 9, 10, 12, 14, 18, 21
+ROW, BUTTON, MENU, INPUT, SECTION, DISPLAY, GALLERY, SEPARATOR, CONTAINER = 1, 2, 3, 4, 9, 10, 12, 14, 17
+LABELLED, RADIO = 18, 21
 """Types of components [ref components/reference#component-object-component-types]."""
 
 _MESSAGE_FIELDS: Final = frozenset(
@@ -98,10 +101,13 @@ _FIELDS: Final[Mapping[int, frozenset[str]]] = {
     DISPLAY: frozenset({"content"}),
     GALLERY: frozenset({"items"}),
     SEPARATOR: frozenset({"divider", "spacing"}),
+    CONTAINER: frozenset({"components", "accent_color"}),
     LABELLED: frozenset({"label", "description", "component"}),
     RADIO: frozenset({"custom_id", "options"}),
 }
 """The fields that askback's components may have, in addition to the type."""
+_CONTENT: Final = frozenset({ROW, SECTION, DISPLAY, GALLERY, SEPARATOR})
+"""The components that a container may have, too [ref components/reference#container]."""
 
 
 class TooBig(OperatorError):
@@ -150,7 +156,7 @@ def check_message(body: Mapping[str, JsonValue]) -> None:
         _check_maximum("rows in a message without IS_COMPONENTS_V2", len(components), LEGACY_ROWS)
     _check_mentions(body.get("allowed_mentions"))
     for component in components:
-        _check_part(component, {ROW, SECTION, DISPLAY, GALLERY, SEPARATOR} if new_style else {ROW})
+        _check_part(component, {*_CONTENT, CONTAINER} if new_style else {ROW})
     _check_unique(components)
 
 
@@ -215,6 +221,10 @@ def _check_part(value: JsonValue, allowed: set[int]) -> None:
                     "a picture's description", _to_object(item), "description", GALLERY_DESCRIPTION, optional=True
                 )
                 _check_text("a picture's address", _to_object(_to_object(item).get("media")), "url", MEDIA_URL)
+        case 17:  # CONTAINER
+            _check_range("colours", _get_number(part, "accent_color", 0), 0, COLOURS)
+            for child in _list(part.get("components")):
+                _check_part(child, {*_CONTENT})
         case _:
             pass
 

@@ -13,13 +13,24 @@ from pydantic import JsonValue
 from askback.domain.card import Card
 from askback_discord import limits
 from askback_discord.card_content import build_content
-from askback_discord.components import Component, build_body, display, mention_person, mention_role, separator
+from askback_discord.components import (
+    Component,
+    build_body,
+    container,
+    display,
+    mention_person,
+    mention_role,
+    separator,
+)
 from askback_discord.controls import build_controls, split_menu
 from askback_discord.id_patterns import PLATFORM
 from askback_discord.layout import GOES_ON, Space, split_pages
 
 Body: TypeAlias = dict[str, JsonValue]
 """The body that creates a message, or changes one to it."""
+
+OPEN, ANSWERED, REFUSED, UNANSWERED = 0x5865F2, 0x248046, 0xDA373C, 0x80848E
+"""The colours of a card's bar: Discord's own for a button, a success, a danger and a muted text."""
 
 _MENTION = re.compile(r"<@&?\d+>")
 
@@ -40,8 +51,21 @@ def render_messages(
             components = [*components, display(GOES_ON)]
         if number == 0:
             components = [*components, *_build_below(card, page)]
-        made.append(build_body(components, _build_mentions(card, components) if ping else None))
+        mentions = _build_mentions(card, components) if ping else None
+        made.append(build_body([container(components, _get_colour(card))], mentions))
     return tuple(made)
+
+
+def _get_colour(card: Card) -> int:
+    """Return the colour of the card's state, which its text says, too."""
+    if card.ending is None:
+        return OPEN
+    if card.ending.status != "answered":
+        return UNANSWERED
+    refused = card.tally is not None and any(
+        item.chosen and item.number - 1 in card.tally.refusing for item in card.items
+    )
+    return REFUSED if refused else ANSWERED
 
 
 def _build_below(card: Card, page: int | None) -> list[Component]:

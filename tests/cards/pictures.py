@@ -21,9 +21,9 @@ from .typical import STORIES
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 WIDTHS = (1280, 390)
-TALL = 900
+TALL = 1_400
 _MEASURE = """message => {
-  const shown = [...message.querySelectorAll('.blocks')];
+  const shown = [...message.querySelectorAll('.said > .blocks')];
   const controls = 'button, select, textarea, input:not([type=hidden]), [role=combobox]';
   const words = shown.map(node => node.innerText).join(' ').split(/\\s+/);
   return {

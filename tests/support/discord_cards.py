@@ -141,7 +141,9 @@ def accepted(messages: Sequence[Body]) -> None:
         read_wording("create_message", body)
         if OPENAPI.exists():
             OpenApi(OPENAPI).check("create_message", body)
-        kinds = {entry["type"] for entry in body["components"]}
+        (frame,) = body["components"]
+        assert frame["type"] == limits.CONTAINER
+        kinds = {entry["type"] for entry in frame["components"]}
         assert kinds <= {limits.ROW, limits.SECTION, limits.DISPLAY, limits.GALLERY, limits.SEPARATOR}
     assert not elements(messages[1:]), "controls stand in the first message only"
 

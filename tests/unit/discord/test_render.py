@@ -61,7 +61,7 @@ def shown(at: Interview, page: int | None = None, **more: Any) -> tuple[Body, ..
 
 def rows(messages: tuple[Body, ...]) -> list[tuple[str, str]]:
     """Return the text and the label of the button of each row."""
-    parts: list[Any] = [part for message in messages for part in message["components"]]  # pyright: ignore
+    parts: list[Any] = [part for message in messages for part in message["components"][0]["components"]]
     return [
         (said([{"components": part["components"]}]), part["accessory"]["label"])
         if "accessory" in part
@@ -83,6 +83,16 @@ def test_the_openapi_document_is_read() -> None:
     if not OPENAPI.exists():
         pytest.skip("Discord's OpenAPI document is not on this machine")
     accepted(render.render_messages(card(interview(question(options=options(3))))))
+
+
+def test_a_card_is_a_container_in_the_colour_of_its_state() -> None:
+    at = interview(question(options=options(2)))
+    colours: list[int] = []
+    for now in (at, do(at, Choose(index=0)), do(at, Cancel())):
+        (frame,) = shown(now)[0]["components"]
+        assert frame["type"] == limits.CONTAINER
+        colours.append(frame["accent_color"])
+    assert colours == [render.OPEN, render.ANSWERED, render.UNANSWERED]
 
 
 # -- one choice ---------------------------------------------------------------------------------------
