@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from email.utils import formatdate
 from importlib.resources import files
 from pathlib import Path
@@ -31,6 +31,7 @@ from .guard import Handler, is_loopback, same_origin_only
 from .ledger import Ledger
 from .model import api as model_api
 from .page_api import PageApi
+from .start_page import StartPage
 
 PORT = 8800
 LARGEST_BODY = 32 * 2**20  # the limit of the Messages API; the people's routes take one megabyte
@@ -83,6 +84,10 @@ class Services:
         self._responses = ResponseUrls(self.workspace, posting)
         self.discord = Discord(guild or Guild(clock=clock), openapi=discord_openapi)
         self._page_api = PageApi(self.workspace, self.socket, self.people, self.clicks, self.modals)
+        self._shown: dict[str, str] = {}
+        self._start_page = StartPage(
+            self.workspace, self.discord.guild, self.model, lambda: {**self.environment, **self._shown}
+        )
         self.ledger = Ledger()
         self._runner: web.AppRunner | None = None
         self.date_ahead: float | None = None
@@ -129,6 +134,10 @@ class Services:
             "ANTHROPIC_BASE_URL": self.anthropic_url,
             "DEMO_LEDGER": f"{self.url}/ran",
         }
+
+    def show_environment(self, values: Mapping[str, str]) -> None:
+        """Add variables to the command for a shell on the page, such as the database of the running bot."""
+        self._shown.update(values)
 
     async def __aenter__(self) -> "Services":
         await self.start()
@@ -224,6 +233,7 @@ class Services:
         application.add_routes([web.get("/link/", self.socket.handle)])
         application.add_routes(self._responses.routes())
         application.add_routes(self._page_api.routes())
+        application.add_routes(self._start_page.routes())
         application.add_routes(self.discord.routes())
         application.add_routes(self.ledger.routes())
         application.add_routes(model_api.routes(self.model))

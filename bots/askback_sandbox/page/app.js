@@ -5,6 +5,7 @@ import * as discord from "./discord.js";
 import * as slack from "./api.js";
 import { h, newId, reconcile } from "./dom.js";
 import { drawViews } from "./modal.js";
+import { drawStart } from "./start.js";
 import { date, names } from "./text.js";
 
 // What the page knows of a site. What was there when it opened (`baseline`) counts as read; the thread of what this
@@ -13,6 +14,7 @@ const memory = (api) => ({ api, hash: `#${api.root.join("/")}`, world: null, bas
 const sites = { slack: memory(slack), discord: memory(discord) };
 const chosen = () => (/^#discord(\/|$)/.test(location.hash) ? sites.discord : sites.slack);
 let site = chosen();
+let offer = null; // what there is to try in an empty channel
 let same = null; // the name of who one was last: on the other site, one is that person again
 
 const side = h("nav", { class: "side", "aria-label": "Channels and people" });
@@ -78,6 +80,8 @@ function avatar(name, id, bot) {
 function drawMessage({ m, replies }, old, at) {
   const name = m.username || (names.users.get(m.user) ?? m.user ?? "app");
   const id = newId();
+  const node = old ?? h("article", { class: "message", tabindex: -1 },
+    avatar(name, m.user ?? name, m.bot), h("div", { class: "said" }, h("div"), h("div", { class: "blocks" }), h("div")));
   const head = h("div", { class: "head" },
     h("b", { class: "name", dir: "auto", id }, name),
     m.bot && h("span", { class: "app-mark" }, "APP"),
@@ -91,11 +95,9 @@ function drawMessage({ m, replies }, old, at) {
     replies && h("span", { class: "hint" }, "last ", date(+replies.last, "{time}")),
     m.thread?.archived && h("span", { class: "app-mark" }, m.thread.locked ? "LOCKED" : "ARCHIVED"),
     replies && dot(replies.unread));
-  const node = old ?? h("article", { class: "message", tabindex: -1 },
-    avatar(name, m.user ?? name, m.bot), h("div", { class: "said" }, h("div"), h("div", { class: "blocks" }), h("div")));
   const [heading, body, under] = node.lastChild.children;
   heading.replaceChildren(head);
-  under.replaceChildren(...(foot ? [foot] : []));
+  under.replaceChildren(...[foot, m.bot && drawPosted(node, m.posted ?? m.blocks)].filter(Boolean));
   node.setAttribute("aria-labelledby", id);
   node.classList.toggle("ephemeral", Boolean(m.ephemeral_to));
   node.classList.toggle("streaming", m.streaming);
@@ -110,6 +112,19 @@ function drawMessage({ m, replies }, old, at) {
   node.api ??= acting({ person: at.person.id, ...site.api.where(m) }, () => node.blocks);
   drawBlocks(body, blocks, node.api);
   return node;
+}
+
+/** The JSON of a message of the bot as it was posted, behind a word that appears with the pointer or the focus. */
+function drawPosted(node, posted) {
+  if (!posted?.length) return null;
+  if (!node.posted) {
+    const code = h("pre", { tabindex: 0, "aria-label": "The JSON that was posted" });
+    const details = h("details", { class: "posted", ontoggle: () => node.posted.show() }, h("summary", {}, "JSON"), code);
+    node.posted = { details, show: () => (code.textContent = details.open ? JSON.stringify(node.posted.value, null, 2) : "") };
+  }
+  node.posted.value = posted;
+  node.posted.show();
+  return node.posted.details;
 }
 
 // --- Doing
@@ -154,18 +169,23 @@ function composer(at, thread) {
     chips.replaceChildren(...files.map((file) => h("li", {}, h("bdi", {}, file.name),
       h("button", { type: "button", "aria-label": `Remove ${file.name}`, onclick: () => (attach(files.filter((one) => one !== file)), field.focus()) }, "✕"))));
   }
+  async function post(text, sent = []) {
+    const begun = thread && mine.world.messages.find((m) => m.ts === thread)?.thread?.id;
+    const reply = await mine.api.write({ person: at.person.id, channel: at.channel.id, text, root: thread, thread: begun, ...(sent.length && { files: sent }) });
+    if (reply.ok) {
+      if (!thread) mine.following = { channel: at.channel.id, person: at.person.id, ts: reply.ts };
+      draw();
+    }
+    return reply;
+  }
   async function send() {
     const text = field.value;
     if (!text.trim() && !files.length) return;
     const sent = files;
     field.value = problem.textContent = "";
     attach([]);
-    const begun = thread && mine.world.messages.find((m) => m.ts === thread)?.thread?.id;
-    const reply = await mine.api.write({ person: at.person.id, channel: at.channel.id, text, root: thread, thread: begun, ...(sent.length && { files: sent }) });
-    if (reply.ok) {
-      if (!thread) mine.following = { channel: at.channel.id, person: at.person.id, ts: reply.ts };
-      return draw();
-    }
+    const reply = await post(text, sent);
+    if (reply.ok) return;
     problem.textContent = `⚠ ${reply.error || "That was not sent. Try again."}`;
     field.value ||= text;
     if (!files.length) attach(sent);
@@ -183,6 +203,10 @@ function composer(at, thread) {
         h("button", { type: "button", class: "button primary", onclick: () => (send(), field.focus()) }, "Send"))),
     problem);
   node.field = field;
+  node.ask = async (text) => {
+    const reply = await post(at.channel.kind === "channel" ? `${mention} ${text}` : text);
+    problem.textContent = reply.ok ? "" : `⚠ ${reply.error || "That was not sent. Try again."}`;
+  };
   return node;
 }
 
@@ -192,7 +216,8 @@ function pane(at, thread) {
   const key = scope(at.person, at.channel, thread);
   if (site.panes.has(key)) return site.panes.get(key);
   const list = h("div", { class: "list" });
-  const log = h("div", { class: "log", role: "log", tabindex: 0, "aria-label": thread ? "Messages of the thread" : `Messages of ${title(at.channel)}` }, list);
+  const start = h("div", { class: "start", hidden: true });
+  const log = h("div", { class: "log", role: "log", tabindex: 0, "aria-label": thread ? "Messages of the thread" : `Messages of ${title(at.channel)}` }, start, list);
   const status = h("span", { role: "status" });
   const problem = h("span", { class: "problem", role: "alert" });
   const button = h("button", { type: "button", class: "stop", hidden: true, onclick: () => made.stop?.() });
@@ -204,7 +229,7 @@ function pane(at, thread) {
         h("a", { class: "icon", href: address(at.person.id, at.channel.id), "aria-label": "Close the thread" }, "✕"))
     : h("header", {}, h("a", { class: "icon narrow", href: address(at.person.id), "aria-label": "Channels" }, "☰"),
         h("h2", { dir: "auto" }, `${at.channel.kind === "dm" ? "" : "# "}${title(at.channel)}`));
-  const made = { list, log, status, button, problem, writing, about, stuck: true, at: 0, node: h("div", { class: "pane" }, heading, log, doing, writing) };
+  const made = { list, start, log, status, button, problem, writing, about, stuck: true, at: 0, node: h("div", { class: "pane" }, heading, log, doing, writing) };
   made.to = (top) => (log.scrollTop = top, made.at = log.scrollTop);
   // The end is left by scrolling up, and in no other way: what has grown below since the scroll that is told of here
   // does not count.
@@ -232,6 +257,8 @@ function drawPane(home, at, thread) {
   });
   const begun = thread && messages.find((m) => m.ts === thread)?.thread;
   if (begun) shown.about.textContent = `${begun.name}${begun.locked ? " (locked)" : begun.archived ? " (archived)" : ""}`;
+  shown.start.hidden = thread || mine.length > 0 || !offer;
+  if (!shown.start.hidden) drawStart(shown.start, offer, { site: site.api, other: site === sites.slack ? sites.discord : sites.slack, channel: at.channel, ask: shown.writing.ask });
   const top = shown.log.scrollTop;
   reconcile(shown.list, items, ({ m }) => m.ts, (item, old) => drawMessage(item, old, at));
   // A card that is drawn anew is shorter for a moment, which may have moved everything.
@@ -301,6 +328,7 @@ function draw() {
   const shown = drawPane(main, at, null);
   const thread = at.thread && drawPane(aside, at, at.thread);
   if (!thread) aside.replaceChildren();
+  document.documentElement.dataset.site = site.api.name;
   document.body.dataset.pane = thread ? "thread" : at.listing ? "side" : "main";
   drawSide(at);
   document.title = `${title(at.channel)} · ${at.person.name}`;
@@ -373,3 +401,8 @@ function enter() {
 }
 enter();
 refresh();
+slack.call("start").then((found) => {
+  if (!found.suggestions) return;
+  offer = found;
+  draw();
+});

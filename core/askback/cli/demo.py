@@ -40,6 +40,10 @@ class Services(Protocol):
     def url(self) -> str: ...
     @property
     def environment(self) -> Mapping[str, str]: ...
+    def show_environment(self, values: Mapping[str, str]) -> None:
+        """Show these variables on the page, for a program that asks beside the demo."""
+        ...
+
     def trouble(self, scenario: Path) -> str | None:
         """Return the reasons why a scenario file cannot be played, one a line; None if it can be played."""
         ...
@@ -91,6 +95,7 @@ async def run_demo(
             # Ignore the settings file of a bot on this machine, unless it is named.
             os.environ.setdefault("ASKBACK_CONFIG", os.devnull)
             os.environ["ASKBACK_DATABASE_URL"] = str(database or Path(folder) / "demo.db")
+            services.show_environment({"ASKBACK_DATABASE_URL": os.environ["ASKBACK_DATABASE_URL"]})
             chosen = load_bots()
             if play:
                 chosen = _select_bots(services, file, platform)
@@ -149,7 +154,7 @@ def _print_welcome(console: Console, url: str, platforms: Sequence[str], model: 
         console.print("  The model is scripted. Set ANTHROPIC_API_KEY to use the real one.")
     else:
         console.print(f"  The model is {model}, called with your ANTHROPIC_API_KEY.")
-    console.print("  Open the page and write: [bold]@askback hello[/]")
+    console.print("  Open the page, and choose a question there. Or write: [bold]@askback hello[/]")
     console.print("  Press Ctrl-C to stop.")
     console.print()
 
