@@ -135,9 +135,14 @@ class Services:
             "DEMO_LEDGER": f"{self.url}/ran",
         }
 
-    def show_environment(self, values: Mapping[str, str]) -> None:
-        """Add variables to the command for a shell on the page, such as the database of the running bot."""
-        self._shown.update(values)
+    def describe_run(self, environment: Mapping[str, str], model: str | None = None) -> None:
+        """Tell the page what runs beside these services.
+
+        `environment` has more variables for a program that asks, such as the database of the running bot. `model` is
+        the name of a real model; None means that the scripted one answers.
+        """
+        self._shown.update(environment)
+        self._start_page.model_name = model
 
     async def __aenter__(self) -> "Services":
         await self.start()

@@ -30,9 +30,10 @@ SUGGESTIONS = (
     Suggestion("Find one of thirty", "A menu with all of them", "Ask me for a city in a list of thirty."),
     Suggestion("Fill in a form", "Four questions and a review", "Ask me the four questions of a form."),
     Suggestion("Write an answer", "Your own words", "Let me answer in my own words."),
-    Suggestion("Approve a call", "The agent wants to deploy version 1.4.2", "Deploy it, with my approval."),
 )
-"""Messages that the scripted model understands."""
+"""Messages that the scripted model understands, and a real one, too."""
+APPROVAL = Suggestion("Approve a call", "The agent wants to deploy version 1.4.2", "Deploy it, with my approval.")
+"""A message that needs the demo's tool."""
 
 _PLATFORMS = {"slack": "DISCORD", "discord": "SLACK"}
 """The platforms, each with the word in the variables of the other one."""
@@ -48,6 +49,8 @@ class StartPage:
         self._guild = guild
         self._model = model
         self._environment = environment
+        self.model_name: str | None = None
+        """The name of the real model that answers instead of the scripted one."""
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes to mount."""
@@ -55,14 +58,19 @@ class StartPage:
 
     async def _start(self, request: web.Request) -> web.StreamResponse:
         del request
-        suggestions: list[JsonObject] = []
-        if self._model.persona is not None:
-            suggestions += [asdict(suggestion) for suggestion in SUGGESTIONS]
+        offered: list[Suggestion] = []
+        if self.model_name is not None:
+            offered = [*SUGGESTIONS]
+        elif self._model.persona is not None:
+            offered = [*SUGGESTIONS, APPROVAL]
+        suggestions: list[JsonObject] = [asdict(suggestion) for suggestion in offered]
         places = {"slack": "slack:#general", "discord": f"discord:{self._guild.name}/#general"}
         deaf = [channel.id for channel in self._workspace.channels.values() if not channel.bot_in]
         deaf += [place.id for place in self._guild.places.values() if not sees(self._guild, place)]
         commands = {platform: self._format_command(platform, place) for platform, place in places.items()}
-        return web.json_response({"suggestions": suggestions, "commands": commands, "deaf": deaf})
+        return web.json_response(
+            {"model": self.model_name, "suggestions": suggestions, "commands": commands, "deaf": deaf}
+        )
 
     def _format_command(self, platform: str, place: str) -> str:
         """Return the lines for a shell that ask two people in a place, with the variables that they need."""

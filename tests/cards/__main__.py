@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from pathlib import Path
 
 from .pictures import Measured, measure
@@ -14,9 +15,17 @@ def main() -> None:
         description="Posts ten typical cards on the local platforms, before and after the end of their asks. Takes a "
         "picture of each in Chromium, light and dark, 1280 and 390 pixels wide, and prints a table of their sizes.",
     )
-    parser.add_argument("folder", type=Path, help="the folder for the pictures")
+    parser.add_argument(
+        "folder", type=Path, nargs="?", default=Path("screenshots"), help="for the pictures (screenshots)"
+    )
     parser.add_argument("--platform", choices=("slack", "discord"), help="only this platform")
+    parser.add_argument("--film", type=Path, metavar="FILE", help="draw the README's moving picture instead (a PNG)")
     given = parser.parse_args()
+    if given.film is not None:
+        from .film import take_film  # Pillow comes with the extra `bench`
+
+        asyncio.run(take_film(given.film))
+        return
     given.folder.mkdir(parents=True, exist_ok=True)
     platforms = (given.platform,) if given.platform else ("slack", "discord")
     print("| card | words | controls | height | settled: words | controls | height |")

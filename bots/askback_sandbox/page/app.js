@@ -114,12 +114,17 @@ function drawMessage({ m, replies }, old, at) {
   return node;
 }
 
-/** The JSON of a message of the bot as it was posted, behind a word that appears with the pointer or the focus. */
+/**
+ * The JSON of a message of the bot as it was posted, behind a word that appears with the pointer or the focus. The Tab
+ * key passes it by, so that people go from control to control; Alt+J opens it where the focus is.
+ */
 function drawPosted(node, posted) {
   if (!posted?.length) return null;
   if (!node.posted) {
-    const code = h("pre", { tabindex: 0, "aria-label": "The JSON that was posted" });
-    const details = h("details", { class: "posted", ontoggle: () => node.posted.show() }, h("summary", {}, "JSON"), code);
+    const code = h("pre", { tabindex: 0, role: "region", "aria-label": "The JSON that was posted" });
+    const word = h("summary", { tabindex: -1, title: "What was posted (Alt+J)" }, "JSON");
+    const details = h("details", { class: "posted", ontoggle: () => node.posted.show() }, word, code);
+    node.addEventListener("keydown", (event) => event.altKey && event.code === "KeyJ" && (event.preventDefault(), (details.open = !details.open)));
     node.posted = { details, show: () => (code.textContent = details.open ? JSON.stringify(node.posted.value, null, 2) : "") };
   }
   node.posted.value = posted;
@@ -257,8 +262,12 @@ function drawPane(home, at, thread) {
   });
   const begun = thread && messages.find((m) => m.ts === thread)?.thread;
   if (begun) shown.about.textContent = `${begun.name}${begun.locked ? " (locked)" : begun.archived ? " (archived)" : ""}`;
+  // The start is read from its top; messages are read from their end.
+  const began = !shown.start.hidden && mine.length > 0;
   shown.start.hidden = thread || mine.length > 0 || !offer;
-  if (!shown.start.hidden) drawStart(shown.start, offer, { site: site.api, other: site === sites.slack ? sites.discord : sites.slack, channel: at.channel, ask: shown.writing.ask });
+  if (began) shown.stuck = true;
+  else if (!shown.start.hidden) shown.stuck = false;
+  if (!shown.start.hidden) drawStart(shown.start, offer, { site: site.api, other: (site === sites.slack ? sites.discord : sites.slack).api, channel: at.channel, ask: shown.writing.ask });
   const top = shown.log.scrollTop;
   reconcile(shown.list, items, ({ m }) => m.ts, (item, old) => drawMessage(item, old, at));
   // A card that is drawn anew is shorter for a moment, which may have moved everything.

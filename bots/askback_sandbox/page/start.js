@@ -2,7 +2,7 @@
 import { h } from "./dom.js";
 
 /** Fills `node` once. `ask` sends a message to the bot. */
-export function drawStart(node, { suggestions, commands, deaf }, { site, other, channel, ask }) {
+export function drawStart(node, { model, suggestions, commands, deaf }, { site, other, channel, ask }) {
   if (node.drawn) return;
   node.drawn = true;
   if (deaf.includes(channel.id)) {
@@ -13,11 +13,11 @@ export function drawStart(node, { suggestions, commands, deaf }, { site, other, 
     h("button", { type: "button", class: "try", onclick: () => ask(text) }, h("b", {}, title), h("span", { class: "description" }, about))));
   node.append(
     h("h3", {}, "Let the agent ask you"),
-    h("p", {}, tries.length ? "A scripted model plays the agent. Choose its question:" : "Write to the bot, and it answers."),
+    h("p", {}, tries.length ? `${model ? `The agent's model is ${model}.` : "A scripted model plays the agent."} Choose its question:` : "Write to the bot, and it answers."),
     tries.length > 0 && h("ul", { class: "tries" }, tries),
     h("h3", {}, "Answer as somebody else"),
     h("p", {}, "Choose another account under “You are”. In a second window, you can be two people at once. ",
-      `The same works in ${other.api.title}: choose it above the channels.`),
+      `The same works in ${other.title}: choose it above the channels.`),
     h("h3", {}, "Ask from a script"),
     h("p", {}, "Two people approve. Run this in a shell, then answer as ada and as ben:"),
     script(commands[site.name]));
@@ -25,7 +25,7 @@ export function drawStart(node, { suggestions, commands, deaf }, { site, other, 
 
 function script(command) {
   const said = h("span", { role: "status", class: "hint" });
-  const code = h("pre", { tabindex: 0, "aria-label": "Command" }, command);
+  const code = h("pre", { tabindex: 0, role: "region", "aria-label": "Command" }, command);
   const copy = h("button", { type: "button", class: "button", async onclick() {
     try {
       await navigator.clipboard.writeText(command);

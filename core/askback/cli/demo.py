@@ -40,8 +40,8 @@ class Services(Protocol):
     def url(self) -> str: ...
     @property
     def environment(self) -> Mapping[str, str]: ...
-    def show_environment(self, values: Mapping[str, str]) -> None:
-        """Show these variables on the page, for a program that asks beside the demo."""
+    def describe_run(self, environment: Mapping[str, str], model: str | None = None) -> None:
+        """Tell the page the variables for a program that asks beside the demo, and the real model, if one answers."""
         ...
 
     def trouble(self, scenario: Path) -> str | None:
@@ -95,7 +95,6 @@ async def run_demo(
             # Ignore the settings file of a bot on this machine, unless it is named.
             os.environ.setdefault("ASKBACK_CONFIG", os.devnull)
             os.environ["ASKBACK_DATABASE_URL"] = str(database or Path(folder) / "demo.db")
-            services.show_environment({"ASKBACK_DATABASE_URL": os.environ["ASKBACK_DATABASE_URL"]})
             chosen = load_bots()
             if play:
                 chosen = _select_bots(services, file, platform)
@@ -105,6 +104,8 @@ async def run_demo(
             elif not real_model:
                 os.environ.setdefault("ASKBACK_TOOLS", f"{ASKING},{DEPLOY}")
             settings = load(Settings)
+            shown = {"ASKBACK_DATABASE_URL": os.environ["ASKBACK_DATABASE_URL"]}
+            services.describe_run(shown, settings.model if real_model else None)
             level = "WARNING" if settings.log_level == "INFO" else settings.log_level
             configure_logging(level, settings.log_format)
             # A scenario answers faster than people do, so the pause between questions would only slow it down.

@@ -48,7 +48,7 @@ async def test_a_newcomer_clicks_a_question_answers_it_and_sees_its_json(
 async def test_the_command_on_the_page_asks_two_people_beside_the_running_bot(
     services: Services, open_page: Opener, shot: Shot, platform: PlatformName
 ) -> None:
-    services.show_environment({"ASKBACK_DATABASE_URL": os.environ["ASKBACK_DATABASE_URL"]})
+    services.describe_run({"ASKBACK_DATABASE_URL": os.environ["ASKBACK_DATABASE_URL"]})
     async with living(services, platform):
         page = await opened(open_page, services, platform)
         command = await page.locator(".script pre").inner_text()
@@ -66,3 +66,24 @@ async def test_the_command_on_the_page_asks_two_people_beside_the_running_bot(
         assert asking.returncode == 0
         assert json.loads(out)["approved"] is True
         await shot(page, f"start-{platform}-script")
+
+
+async def test_with_a_real_model_the_page_names_it_and_offers_no_call_of_the_demos_tool(
+    services: Services, open_page: Opener
+) -> None:
+    services.describe_run({}, "claude-test")
+    page = await open_page()
+    await expect(page.locator(".main .start")).to_contain_text("The agent's model is claude-test.")
+    await expect(page.locator(".try")).to_have_count(5)
+
+
+async def test_a_phone_and_the_dark_show_the_whole_start(services: Services, open_page: Opener, shot: Shot) -> None:
+    for site in ("slack", "discord"):
+        page = await open_page(width=390, height=780, color_scheme="dark")
+        await page.goto(f"{services.url}/#{'' if site == 'slack' else 'discord/'}")
+        start = page.locator(".main .start")
+        await expect(start).to_contain_text("Let the agent ask you")
+        overflow = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert overflow <= 0
+        await expect(start.get_by_text("Let the agent ask you")).to_be_in_viewport()
+        await shot(page, f"start-{site}-390-dark")
