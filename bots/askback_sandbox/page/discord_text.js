@@ -84,7 +84,7 @@ function words(text) {
     } else if (line.startsWith("> ")) {
       nodes.push(h("blockquote", {}, words(take((l) => l.startsWith("> ") || l === ">").map((l) => l.slice(2)).join("\n"))));
     } else if ((match = /^(#{1,3}) +(.*)$/.exec(line)) && match[2]) {
-      nodes.push(auto("div", inline(match[2], RULES), { class: `heading level-${match[1].length}`, role: "heading", "aria-level": match[1].length + 2 }));
+      nodes.push(auto("div", inline(match[2], RULES), { class: `heading level-${match[1].length}`, role: "heading", "aria-level": 3 }));
       at++;
     } else if ((match = /^-# +(.+)$/.exec(line))) {
       nodes.push(auto("div", inline(match[1], RULES), { class: "subtext" }));
