@@ -84,10 +84,7 @@ class Services:
         self._responses = ResponseUrls(self.workspace, posting)
         self.discord = Discord(guild or Guild(clock=clock), openapi=discord_openapi)
         self._page_api = PageApi(self.workspace, self.socket, self.people, self.clicks, self.modals)
-        self._shown: dict[str, str] = {}
-        self._start_page = StartPage(
-            self.workspace, self.discord.guild, self.model, lambda: {**self.environment, **self._shown}
-        )
+        self._start_page = StartPage(self.workspace, self.discord.guild, self.model, lambda: self.environment)
         self.ledger = Ledger()
         self._runner: web.AppRunner | None = None
         self.date_ahead: float | None = None
@@ -141,8 +138,7 @@ class Services:
         `environment` has more variables for a program that asks, such as the database of the running bot. `model` is
         the name of a real model; None means that the scripted one answers.
         """
-        self._shown.update(environment)
-        self._start_page.model_name = model
+        self._start_page.describe_run(environment, model)
 
     async def __aenter__(self) -> "Services":
         await self.start()

@@ -49,8 +49,13 @@ class StartPage:
         self._guild = guild
         self._model = model
         self._environment = environment
-        self.model_name: str | None = None
-        """The name of the real model that answers instead of the scripted one."""
+        self._more: dict[str, str] = {}
+        self._real_model: str | None = None
+
+    def describe_run(self, environment: Mapping[str, str], model: str | None) -> None:
+        """Add variables to the command, and name the real model that answers instead of the scripted one."""
+        self._more.update(environment)
+        self._real_model = model
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes to mount."""
@@ -59,7 +64,7 @@ class StartPage:
     async def _start(self, request: web.Request) -> web.StreamResponse:
         del request
         offered: list[Suggestion] = []
-        if self.model_name is not None:
+        if self._real_model is not None:
             offered = [*SUGGESTIONS]
         elif self._model.persona is not None:
             offered = [*SUGGESTIONS, APPROVAL]
@@ -69,14 +74,14 @@ class StartPage:
         deaf += [place.id for place in self._guild.places.values() if not sees(self._guild, place)]
         commands = {platform: self._format_command(platform, place) for platform, place in places.items()}
         return web.json_response(
-            {"model": self.model_name, "suggestions": suggestions, "commands": commands, "deaf": deaf}
+            {"model": self._real_model, "suggestions": suggestions, "commands": commands, "deaf": deaf}
         )
 
     def _format_command(self, platform: str, place: str) -> str:
         """Return the lines for a shell that ask two people in a place, with the variables that they need."""
         lines = [
             f"export {name}={shlex.quote(value)}"
-            for name, value in self._environment().items()
+            for name, value in {**self._environment(), **self._more}.items()
             if _PLATFORMS[platform] not in name and not name.startswith(("ANTHROPIC_", "DEMO_"))
         ]
         asks = f'askback ask "Deploy 1.4.2?" --to {shlex.quote(place)} --option Yes --option No \\'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -98,14 +99,12 @@ async def take_pictures(platform: str, folder: Path) -> list[tuple[str, Measured
     async with Services(port=0) as services, browsing(without_pictures=True) as browser:
         page, posted = await post_cards(services, platform)
         measured: list[tuple[str, Measured, Measured]] = []
-        for scheme in SCHEMES:
-            for width in WIDTHS:
-                window = await browser(page, width=width, height=TALL, color_scheme=scheme)
-                messages = await window.locator("article.message").all()
-                assert len(messages) == sum(first + second for _, first, second in posted)
-                await _shoot(messages, posted, folder, f"{platform}-{scheme}-{width}")
-                if (scheme, width) == (SCHEMES[0], WIDTHS[0]):
-                    measured = await _measure_all(messages, posted)
+        for scheme, width in product(SCHEMES, WIDTHS):
+            window = await browser(page, width=width, height=TALL, color_scheme=scheme)
+            messages = await window.locator("article.message").all()
+            assert len(messages) == sum(first + second for _, first, second in posted)
+            await _shoot(messages, posted, folder, f"{platform}-{scheme}-{width}")
+            measured = measured or await _measure_all(messages, posted)
         return measured
 
 

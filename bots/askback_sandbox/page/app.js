@@ -263,11 +263,10 @@ function drawPane(home, at, thread) {
   const begun = thread && messages.find((m) => m.ts === thread)?.thread;
   if (begun) shown.about.textContent = `${begun.name}${begun.locked ? " (locked)" : begun.archived ? " (archived)" : ""}`;
   // The start is read from its top; messages are read from their end.
-  const began = !shown.start.hidden && mine.length > 0;
-  shown.start.hidden = thread || mine.length > 0 || !offer;
-  if (began) shown.stuck = true;
-  else if (!shown.start.hidden) shown.stuck = false;
-  if (!shown.start.hidden) drawStart(shown.start, offer, { site: site.api, other: (site === sites.slack ? sites.discord : sites.slack).api, channel: at.channel, ask: shown.writing.ask });
+  const empty = Boolean(offer) && !thread && !mine.length;
+  if (shown.start.hidden === empty) shown.stuck = !empty;
+  shown.start.hidden = !empty;
+  if (empty) drawStart(shown.start, offer, { site: site.api, other: (site === sites.slack ? sites.discord : sites.slack).api, channel: at.channel, ask: shown.writing.ask });
   const top = shown.log.scrollTop;
   reconcile(shown.list, items, ({ m }) => m.ts, (item, old) => drawMessage(item, old, at));
   // A card that is drawn anew is shorter for a moment, which may have moved everything.

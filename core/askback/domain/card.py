@@ -242,8 +242,7 @@ class Card(Value):
         answers = [answer for line in self.lines for answer in line.answer]
         if len(answers) != 1 or len(answers[0]) > LONGEST_RESULT:
             return None
-        is_readable = to_single_line(answers[0]) == answers[0] and any(map(str.isprintable, answers[0]))
-        return answers[0] if is_readable else None
+        return answers[0] if _is_readable_line(answers[0]) else None
 
     def is_folded(self, *, buttons_enough: bool) -> bool:
         """Return True if the settled card leaves out a part of the question. It then has a button that shows it.
@@ -273,13 +272,20 @@ class Card(Value):
     def heading(self) -> str | None:
         """The question as a heading, or the part of it above the excerpt. None if it is not one short line."""
         asked = self.parts[0]
-        is_line = to_single_line(asked) == asked and any(map(str.isprintable, asked.strip()))
-        return asked if is_line and count_utf16_units(to_literal(asked)) <= LONGEST_HEADING else None
+        # Each click draws a card, so a long prompt is not examined.
+        if len(asked) > LONGEST_HEADING or not _is_readable_line(asked):
+            return None
+        return asked if count_utf16_units(to_literal(asked)) <= LONGEST_HEADING else None
 
     @property
     def description(self) -> str:
         """The question as plain text, with the arguments of the tool call as lines below it."""
         return self.prompt if self.arguments is None else f"{self.parts[0]}\n{self.arguments.describe()}"
+
+
+def _is_readable_line(text: str) -> bool:
+    """Return True if the text is one line, and something of it can be seen."""
+    return to_single_line(text) == text and any(map(str.isprintable, text))
 
 
 def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:

@@ -132,8 +132,11 @@ def test_the_tally_says_who_has_spoken_why_and_who_is_missing() -> None:
 
 
 def test_approved_and_refused_are_told_apart_with_every_vote() -> None:
-    yes = said(shown(voted(asked(), TWO, (BEN, 0, None), (CY, 0, "Go"))))
-    no = said(shown(voted(asked(), TWO, (BEN, 0, None), (CY, 1, "Not on a Friday"))))
+    approved = shown(voted(asked(), TWO, (BEN, 0, None), (CY, 0, "Go")))
+    refused = shown(voted(asked(), TWO, (BEN, 0, None), (CY, 1, "Not on a Friday")))
+    colours = [body[0]["components"][0]["accent_color"] for body in (approved, refused)]
+    assert colours == [render.ANSWERED, render.REFUSED]
+    yes, no = said(approved), said(refused)
     at = f"  ·  <t:{int(NOW.timestamp())}:f>"
     assert f"✅ Approved{at}" in yes
     assert f"✓  <@{BEN.id}>  Yes\n✓  <@{CY.id}>  Yes\nGo" in yes

@@ -63,6 +63,23 @@ def test_hostile_text_stands_on_the_card_as_it_was_written(text: str):
     assert Card.model_validate_json(story.card.model_dump_json()) == story.card
 
 
+@pytest.mark.parametrize(
+    ("prompt", "is_heading"),
+    [
+        ("Which one?", True),
+        ("x" * 150, True),
+        ("x" * 151, False),
+        ("\U0001f469" * 76, False),  # two units each
+        ("Two\nlines?", False),
+        ("Two  spaces?", False),
+        ("\u200b", False),
+    ],
+)
+def test_a_question_of_one_short_line_is_a_heading(prompt: str, is_heading: bool):
+    card = Story(Question(id="q", prompt=prompt)).card
+    assert card.heading == (prompt if is_heading else None)
+
+
 def test_the_card_says_who_is_asked_and_until_when():
     policy = Policy(who=Who.from_people(ANN), deadline=NOON)
     card = build_card("ask", start_interview(form(COLOUR)), policy)
