@@ -27,10 +27,11 @@ from askback.domain.actions import (
     Operation,
     Remind,
     Select,
+    SubmitForm,
     SubmitText,
 )
 from askback.domain.ask import Ask
-from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Response
+from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Response
 from askback.domain.decision import UNKNOWN
 from askback.inbound.message_router import NOT_STOPPED
 from askback.internal.clock import utc_now
@@ -40,7 +41,7 @@ from askback.ports.bot import OfferHandler, StopHandler
 from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
-from askback_discord import control_ids, ephemeral, not_now_modal, render, text_modal
+from askback_discord import control_ids, ephemeral, form_modal, not_now_modal, render, text_modal
 from askback_discord.api_calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.channels import ChannelCache
 from askback_discord.details_modal import build_notice
@@ -186,6 +187,11 @@ class Clicks:
                 await self._send_response(reply, MODAL, not_now_modal.build_modal(field, utc_now()))
             case AskText(field=field):
                 await self._send_response(reply, MODAL, text_modal.build_modal(field))
+            case AskForm(fields=fields):
+                await self._send_response(reply, MODAL, form_modal.build_modal(fields))
+            case FormErrors(problems=problems, fields=fields):
+                await self._notify(reply, pressed, ephemeral.build_form_errors(problems, fields))
+                await self._manager.cards.leave_to_outbox(control.ask_id)
             case FieldErrors(message=message, field=field) if field.choice is not None:
                 # An invalid reason is not kept on the card.
                 again = ephemeral.retry(field.ask_id, field.step, field.choice)
@@ -201,6 +207,8 @@ class Clicks:
                     await self._notify(reply, pressed, ephemeral.build_notice(text))
                 elif isinstance(operation, SubmitText):
                     await self._return_text(reply, pressed, text, operation.text)
+                elif isinstance(operation, SubmitForm):
+                    await self._return_text(reply, pressed, text, "\n\n".join(operation.texts))
                 elif isinstance(operation, Decline | Choose | Cancel | Remind):
                     await self._return_text(reply, pressed, text, operation.reason or "")
                 else:
@@ -299,6 +307,9 @@ class Clicks:
             elif control is not None and control.kind == "vote":
                 again = ephemeral.retry(control.ask_id, control.step, control.arg)
                 await self._return_text(reply, pressed, text, text_modal.read_text(interaction.data or {}), again)
+            elif control is not None and control.kind == "fields":
+                sent = SubmitForm(answers=form_modal.read_answers(interaction.data or {}))
+                await self._return_text(reply, pressed, text, "\n\n".join(sent.texts))
             elif control is not None and control.kind == "decline":
                 await self._return_text(reply, pressed, text, text_modal.read_text(interaction.data or {}))
             else:
@@ -312,7 +323,7 @@ class Clicks:
         It replaces the notice if the text was written from there. It does not replace a notice whose button was only
         now pressed, because that may still hold the text. Return True if it was delivered.
         """
-        if pressed.on_notice and pressed.control is not None and pressed.control.kind in {"field", "vote"}:
+        if pressed.on_notice and pressed.control is not None and pressed.control.kind in {"field", "fields", "vote"}:
             return await self._send_response(reply, UPDATE, ephemeral.to_replacement(words))
         return await self._send_response(reply, MESSAGE, words)
 
@@ -381,6 +392,8 @@ def _build_operation(
             return OpenTextField() if control.arg is None else Choose(index=control.arg)
         case "field" if interaction.type is discord.InteractionType.modal_submit:
             return SubmitText(text=text_modal.read_text(interaction.data or {}))
+        case "fields" if interaction.type is discord.InteractionType.modal_submit:
+            return SubmitForm(answers=form_modal.read_answers(interaction.data or {}), revision=control.revision)
         case "vote" if interaction.type is discord.InteractionType.modal_submit and control.arg is not None:
             return Choose(index=control.arg, reason=text_modal.read_text(interaction.data or {}))
         case "decline" if interaction.type is discord.InteractionType.modal_submit:

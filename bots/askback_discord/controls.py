@@ -7,10 +7,10 @@ __all__ = ["are_buttons_enough", "are_controls_enough", "build_controls", "split
 from collections.abc import Iterable, Iterator, Sequence
 
 from askback.domain import vote_summary
-from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import ANSWER_ALL, ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.domain.option_rows import OptionRow, build_rows
 from askback.text.literal import count_utf16_units
-from askback_discord import control_ids, limits
+from askback_discord import control_ids, form_modal, limits
 from askback_discord.components import Component, Style, button, display, menu, option, row, text_with_button
 from askback_discord.escaping import bold, fit_line, plain
 
@@ -216,6 +216,8 @@ def _build_navigation(card: Card) -> Iterator[Component]:
     yield from _build_submit(card)
     if card.next_missing is not None:
         yield button(ANSWER_REST, _to_control(card, "goto", card.next_missing), "primary")
+    if card.form is not None and form_modal.fits(card.form):
+        yield button(ANSWER_ALL, _to_control(card, "form"))
     if card.can_go_back:
         yield button("Back", _to_control(card, "back"))
     if card.can_go_on:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-__all__ = ["Component", "build_notice", "build_rejection", "build_replacement", "retry", "to_replacement", "try_again"]
+__all__ = [
+    "Component",
+    "build_form_errors",
+    "build_notice",
+    "build_rejection",
+    "build_replacement",
+    "retry",
+    "to_replacement",
+    "try_again",
+]
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
+from askback.domain.form_fields import FieldProblem, FormFields
 from askback.domain.text_field import TextField
 from askback.text.literal import count_utf16_units, find_break, truncate
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, button, row
 from askback_discord.escaping import plain
+
+TRY_AGAIN = "Try again"
 
 
 def build_notice(words: str) -> Component:
@@ -35,11 +47,18 @@ def try_again(words: str, field: TextField) -> Component:
     return _check_limits(words, [retry(field.ask_id, field.step)])
 
 
+def build_form_errors(problems: Sequence[FieldProblem], fields: FormFields) -> Component:
+    """A private message with the problems of several questions. Its button opens their fields again."""
+    words = "\n".join(
+        ("Your answers are kept, but not sent:", *(f"{problem.header}: {problem.message}" for problem in problems))
+    )
+    control = control_ids.Control(kind="form", ask_id=fields.ask_id, step=fields.step, revision=fields.revision)
+    return _check_limits(words, [row([button(TRY_AGAIN, control, "primary")])])
+
+
 def retry(ask_id: str, step: int, choice: int | None = None) -> Component:
     """The row with the button that opens the text field. `choice` is the option whose reason the field is for."""
-    return row(
-        [button("Try again", control_ids.Control(kind="retry", ask_id=ask_id, step=step, arg=choice), "primary")]
-    )
+    return row([button(TRY_AGAIN, control_ids.Control(kind="retry", ask_id=ask_id, step=step, arg=choice), "primary")])
 
 
 def build_rejection(words: str, written: str, again: Component | None = None) -> list[Component]:

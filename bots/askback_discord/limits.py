@@ -8,7 +8,9 @@ which are never fewer.
 from __future__ import annotations
 
 __all__ = [
+    "BOXES",
     "BUTTON_LABEL",
+    "CHECKBOXES",
     "COLOURS",
     "COMPONENTS",
     "COMPONENTS_V2",
@@ -84,9 +86,10 @@ INPUT_VALUE: Final = 4_000  # value and max_length [ref components/reference#tex
 INPUT_PLACEHOLDER: Final = 100  # [ref components/reference#text-input]
 
 RADIO_LEAST, RADIO_OPTIONS = 2, 10  # [ref components/reference#radio-group]
+CHECKBOXES: Final = 10  # [ref components/reference#checkbox-group]
 
 ROW, BUTTON, MENU, INPUT, SECTION, DISPLAY, GALLERY, SEPARATOR, CONTAINER = 1, 2, 3, 4, 9, 10, 12, 14, 17
-LABELLED, RADIO = 18, 21
+LABELLED, RADIO, BOXES = 18, 21, 22
 """Types of components [ref components/reference#component-object-component-types]."""
 
 _MESSAGE_FIELDS: Final = frozenset(
@@ -95,7 +98,7 @@ _MESSAGE_FIELDS: Final = frozenset(
 _FIELDS: Final[Mapping[int, frozenset[str]]] = {
     ROW: frozenset({"components"}),
     BUTTON: frozenset({"style", "label", "custom_id", "disabled"}),
-    MENU: frozenset({"custom_id", "options", "placeholder", "min_values", "max_values"}),
+    MENU: frozenset({"custom_id", "options", "placeholder", "min_values", "max_values", "required"}),
     INPUT: frozenset({"custom_id", "style", "value", "placeholder", "required", "min_length", "max_length"}),
     SECTION: frozenset({"components", "accessory"}),
     DISPLAY: frozenset({"content"}),
@@ -103,7 +106,8 @@ _FIELDS: Final[Mapping[int, frozenset[str]]] = {
     SEPARATOR: frozenset({"divider", "spacing"}),
     CONTAINER: frozenset({"components", "accent_color"}),
     LABELLED: frozenset({"label", "description", "component"}),
-    RADIO: frozenset({"custom_id", "options"}),
+    RADIO: frozenset({"custom_id", "options", "required"}),
+    BOXES: frozenset({"custom_id", "options", "min_values", "max_values", "required"}),
 }
 """The fields that askback's components may have, in addition to the type."""
 _CONTENT: Final = frozenset({ROW, SECTION, DISPLAY, GALLERY, SEPARATOR})
@@ -176,7 +180,7 @@ def check_modal(data: Mapping[str, JsonValue]) -> None:
             _check_keys("a field in a label", set(label) - _FIELDS[LABELLED] - {"type"})
             _check_text("a label", label, "label", LABEL)
             _check_text("a label's description", label, "description", LABEL_DESCRIPTION, optional=True)
-            _check_part(label.get("component"), {INPUT, RADIO})
+            _check_part(label.get("component"), {INPUT, RADIO, BOXES, MENU})
         else:
             _check_part(component, {DISPLAY})
     _check_unique(components)
@@ -205,6 +209,11 @@ def _check_part(value: JsonValue, allowed: set[int]) -> None:
             _check_text("a radio group's custom_id", part, "custom_id", CUSTOM_ID)
             _check_range("options in a radio group", len(_list(part.get("options"))), RADIO_LEAST, RADIO_OPTIONS)
             _check_options(part)
+        case 22:  # BOXES
+            _check_text("a checkbox group's custom_id", part, "custom_id", CUSTOM_ID)
+            _check_range("options in a checkbox group", len(_list(part.get("options"))), 1, CHECKBOXES)
+            _check_options(part)
+            _check_values(part)
         case 9:  # SECTION
             texts = _list(part.get("components"))
             _check_range("texts in a section", len(texts), 1, SECTION_TEXTS)
@@ -255,9 +264,14 @@ def _check_menu(menu: Mapping[str, JsonValue]) -> None:
     _check_text("a menu's placeholder", menu, "placeholder", MENU_PLACEHOLDER, optional=True)
     _check_range("options in a menu", len(options), 1, MENU_OPTIONS)
     _check_options(menu)
-    most = _get_number(menu, "max_values", 1)
-    _check_range("values that a menu takes", most, 1, len(options))
-    _check_range("values that a menu needs", _get_number(menu, "min_values", 1), 0, most)
+    _check_values(menu)
+
+
+def _check_values(chooser: Mapping[str, JsonValue]) -> None:
+    options = [_to_object(option) for option in _list(chooser.get("options"))]
+    most = _get_number(chooser, "max_values", 1)
+    _check_range("values that a control takes", most, 1, len(options))
+    _check_range("values that a control needs", _get_number(chooser, "min_values", 1), 0, most)
     _check_maximum("options chosen to begin with", sum(option.get("default") is True for option in options), most)
 
 

@@ -10,6 +10,7 @@ __all__ = [
     "code",
     "context",
     "date",
+    "divider",
     "heading",
     "image",
     "inline_code",
@@ -118,6 +119,11 @@ def rich_text(elements: Iterable[Block]) -> Block:
 def heading(words: str) -> Block:
     """A line in large letters. The words must be literal and fit on it."""
     return {"type": "header", "text": plain(words)}
+
+
+def divider() -> Block:
+    """A horizontal line."""
+    return {"type": "divider"}
 
 
 def image(address: str, alt_text: str) -> Block:

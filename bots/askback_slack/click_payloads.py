@@ -6,6 +6,7 @@ __all__ = [
     "Click",
     "parse_indexes",
     "read_click",
+    "read_picked",
 ]
 
 import re
@@ -64,7 +65,7 @@ def read_click(body: Json, home: Installation = UNKNOWN_INSTALLATION) -> Click |
         actor=who,
         message=MessageRef(channel=channel, id=ts) if channel and ts else None,
         thread=get_text(body, "container", "thread_ts") or get_text(body, "message", "thread_ts"),
-        picked=_read_picked(action),
+        picked=read_picked(action),
         base=_read_drawn_ticks(body, block_id, get_text(action, "action_id")),
         revision=revision,
         order=number,
@@ -75,7 +76,8 @@ def read_click(body: Json, home: Installation = UNKNOWN_INSTALLATION) -> Click |
     )
 
 
-def _read_picked(element: object) -> tuple[str, ...]:
+def read_picked(element: object) -> tuple[str, ...]:
+    """Return the values that a menu or a group of boxes holds."""
     one = get_text(element, "selected_option", "value")
     many = [value for entry in get_list(element, "selected_options") if (value := get_text(entry, "value"))]
     return (one,) if one is not None else tuple(many)
@@ -106,7 +108,7 @@ def _read_ticks(body: Json, order: float | None) -> Select | None:
             control = control_ids.parse(action_id)
             if control is None or control.kind != "tick":
                 continue
-            chosen, base = parse_indexes(_read_picked(element)), _read_drawn_ticks(body, block_id, action_id)
+            chosen, base = parse_indexes(read_picked(element)), _read_drawn_ticks(body, block_id, action_id)
             if not chosen and base:
                 # Slack sometimes omits boxes that were drawn ticked and never touched. Unticking arrives as a separate
                 # action, so ignoring this loses nothing.

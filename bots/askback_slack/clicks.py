@@ -11,6 +11,7 @@ __all__ = ["Clicks"]
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from slack_bolt.context.ack.async_ack import AsyncAck
@@ -24,11 +25,13 @@ from askback.domain.actions import (
     Operation,
     Select,
     ShowDetails,
+    SubmitForm,
     SubmitText,
 )
 from askback.domain.ask import Ask
-from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Response
+from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Response
 from askback.domain.decision import UNKNOWN
+from askback.domain.form_fields import FormFields
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.outgoing_message import OfferResult
 from askback.domain.text_field import TextField
@@ -40,7 +43,7 @@ from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.ports.retries import call_again
 from askback.store.errors import StoreError
-from askback_slack import control_ids, details_modal, not_now_modal, render, text_modal
+from askback_slack import control_ids, details_modal, form_modal, not_now_modal, render, text_modal
 from askback_slack.api_calls import SlackApi, SlackRejection
 from askback_slack.blocks import Block
 from askback_slack.bot_sentences import build_remark
@@ -72,10 +75,10 @@ NO_MODAL = "Slack did not open it in time. Please click again."
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """The reason why a submitted modal stays open, and the block that shows it."""
+    """The reasons why a submitted modal stays open."""
 
-    text: str
-    block: str = text_modal.ANSWER
+    errors: Mapping[str, str]
+    """The reason at each block that has one, by the block's id."""
 
 
 class Clicks:
@@ -165,6 +168,8 @@ class Clicks:
             return
         if isinstance(response, AskText):
             await self._open_modal(pressed, response.field)
+        elif isinstance(response, AskForm):
+            await self._open_form(pressed, response.fields)
         elif isinstance(response, Notice) and not response.is_repeated:
             await self._notify(pressed, response.text)
         if not isinstance(response, Notice) or response.card is not None:
@@ -204,6 +209,20 @@ class Clicks:
         view = not_now_modal.build_view(field, ref, utc_now()) if field.declines else text_modal.build_view(field, ref)
         await self._open_view(pressed, view, NO_FIELD)
 
+    async def _open_form(self, pressed: Click, fields: FormFields) -> None:
+        if pressed.message is None:
+            await self._notify(pressed, NO_FIELD)
+            return
+        ref = text_modal.FieldRef(
+            ask_id=fields.ask_id,
+            step=fields.step,
+            channel=pressed.message.channel,
+            message_ts=pressed.message.id,
+            is_form=True,
+            revision=fields.revision,
+        )
+        await self._open_view(pressed, form_modal.build_view(fields, ref), NO_FIELD)
+
     async def _show_whole(self, pressed: Click, view: Block) -> None:
         if pressed.view is None:
             await self._open_view(pressed, view, NO_MODAL)
@@ -232,29 +251,36 @@ class Clicks:
 
     async def handle_submission(self, ack: AsyncAck, body: Json) -> None:
         """Handle a submitted text field."""
-        problem: _Problem | None = _Problem(UNCERTAIN)
+        block = form_modal.find_error_block(get_object(body, "view"))
+        problem: _Problem | None = _Problem({block: UNCERTAIN})
         try:
             problem = await self._submit(body)
         except StoreError as error:
             log.error("Could not commit a text; the modal shows that: %s", error, extra={"action": "click_rejected"})
-            problem = _Problem(describe_failure(error))
+            problem = _Problem({block: describe_failure(error)})
         except Exception:
             log.exception("A text failed because of a bug; the modal shows that.", extra={"action": "click_failed"})
         finally:
             if problem is None:
                 await ack()
             else:
-                await ack(response_action="errors", errors=text_modal.build_errors(problem.text, problem.block))
+                await ack(response_action="errors", errors={**problem.errors})
 
     async def _submit(self, body: Json) -> _Problem | None:
         """Commit a text. If it is rejected, return the reason, which the modal shows while it stays open."""
         view, who = get_object(body, "view"), read_actor(body, self._home)
-        ref = text_modal.parse_ref(view)
+        ref, block = text_modal.parse_ref(view), form_modal.find_error_block(view)
         if ref is None or who is None:
             log.warning("Ignored a text: its field does not belong to askback.", extra={"action": "unknown_view"})
-            return _Problem(UNKNOWN)
+            return _Problem({block: UNKNOWN})
         text = text_modal.read_text(view)
-        operation = await self._build_way_operation(view, who) if ref.declines else _build_text_operation(ref, text)
+        if ref.declines:
+            operation = await self._build_way_operation(view, who)
+        elif ref.is_form:
+            operation = SubmitForm(answers=form_modal.read_answers(view), revision=ref.revision)
+            text = "\n".join(operation.texts)
+        else:
+            operation = _build_text_operation(ref, text)
         if isinstance(operation, _Problem):
             return operation
         response = await self._manager.act(
@@ -270,10 +296,16 @@ class Clicks:
         )
         if isinstance(response, Notice):
             kept = " Your text is still here: copy it if you need it." if text and not response.kept else ""
-            return _Problem(f"{response.text}{kept}")
+            return _Problem({block: f"{response.text}{kept}"})
         # A modal's submission has no response URL for the card, so the outbox draws it at once.
         self._behind.start_soon(self._manager.cards.leave_to_outbox(ref.ask_id), "click")
-        return _Problem(response.message) if isinstance(response, FieldErrors) else None
+        match response:
+            case FieldErrors(message=message):
+                return _Problem({block: message})
+            case FormErrors(problems=problems, fields=fields):
+                return _Problem(form_modal.build_errors(problems, fields))
+            case _:
+                return None
 
     async def _build_way_operation(self, view: Json, who: Actor) -> Operation | _Problem:
         """Return the action of the way that a person chose to leave a question for now, or what is wrong with it."""
@@ -282,7 +314,7 @@ class Clicks:
             return Decline(reason=sent.note or None)  # the modal of an earlier release had no ways
         now, at = utc_now(), sent.when
         if at is not None and sent.way != "time":
-            return _Problem(NOT_AT_A_TIME, not_now_modal.WHEN)
+            return _Problem({not_now_modal.WHEN: NOT_AT_A_TIME})
         if sent.way == "tomorrow":
             zone = await self._names.fetch_zone(who.id)
             at = None if zone is None else not_now.find_next_morning(now, zone)
@@ -290,8 +322,8 @@ class Clicks:
         if operation is not None:
             return operation
         if sent.way == "tomorrow":
-            return _Problem(NO_ZONE, not_now_modal.WAY)
-        return _Problem(NO_TIME, not_now_modal.WHEN)
+            return _Problem({not_now_modal.WAY: NO_ZONE})
+        return _Problem({not_now_modal.WHEN: NO_TIME})
 
     async def handle_unknown_view(self, ack: AsyncAck) -> None:
         """Ack a view that belongs to another app or to an older release."""

@@ -14,7 +14,7 @@ from typing import Final, Literal, get_args
 
 Kind = Literal[
     "choose", "pick", "tick", "write", "erase", "next", "back", "goto", "review", "submit", "cancel", "postpone",
-    "undo", "look", "part", "use", "keep", "discuss",
+    "undo", "look", "part", "form", "use", "keep", "discuss",
 ]  # fmt: skip
 """The kinds of controls. Some of them:
 
@@ -25,6 +25,7 @@ postpone: the button "Not now…", which opens a modal
 undo: the button "Undo my vote"
 look: the button "Show everything"
 part: a button that shows another part of the details, in their modal
+form: the button "Answer all…", which opens a modal
 use, keep, discuss: the buttons of an offer, with the offer's id as the ask id
 """
 

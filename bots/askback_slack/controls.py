@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from pydantic import JsonValue
 
 from askback.domain import vote_summary
-from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import ANSWER_ALL, ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.domain.option_rows import OptionRow, build_rows
-from askback_slack import control_ids, limits
+from askback_slack import control_ids, form_modal, limits
 from askback_slack.blocks import Block, actions, button, context, option, plain, text_with_button
 from askback_slack.escaping import fit_line, replace_controls, to_literal
 
@@ -233,6 +233,8 @@ def _build_navigation(card: Card) -> Iterator[Block]:
     yield from _build_submit(card)
     if card.next_missing is not None:
         yield button(ANSWER_REST, _to_control(card, "goto", card.next_missing), primary=True)
+    if card.form is not None and form_modal.fits(card.form):
+        yield button(ANSWER_ALL, _to_control(card, "form"))
     if card.can_go_back:
         yield button("Back", _to_control(card, "back"))
     if card.can_go_on:

@@ -14,9 +14,10 @@ from askback.domain.not_now import HINT, WAYS, WayName, list_ways
 from askback.domain.text_field import TextField
 from askback.internal.values import Value
 from askback_slack import limits
-from askback_slack.blocks import Block, plain, rich_text, section, split_runs
+from askback_slack.blocks import Block, plain
 from askback_slack.json_access import get_text, get_value
-from askback_slack.text_modal import ANSWER, CALLBACK, TEXT, FieldRef, parse_time, read_text
+from askback_slack.text_entry import build_paragraphs, parse_time
+from askback_slack.text_modal import ANSWER, CALLBACK, TEXT, FieldRef, read_text
 
 WAY: Final = "askback:way"
 """The block with the ways."""
@@ -46,7 +47,7 @@ def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
         "hint": plain(HINT),
         "element": {"type": "radio_buttons", "action_id": WAY, "options": [*options], "initial_option": options[0]},
     }
-    blocks: list[JsonValue] = [rich_text([section([run])]) for run in split_runs(field.prompt)]
+    blocks: list[JsonValue] = [*build_paragraphs(field.prompt)]
     blocks += [choice, _build_note(field)]
     if "time" in ways:
         blocks.append(

@@ -61,6 +61,36 @@ def forms(pick: st.DrawFn) -> Form:
     return Form(questions=tuple(made))
 
 
+@st.composite
+def modal_forms(pick: st.DrawFn) -> Form:
+    """Return a form whose questions can be answered together, as far as the core knows."""
+    made: list[Question] = []
+    for number in range(pick(st.integers(2, 6))):
+        several = pick(st.booleans())
+        count = pick(st.sampled_from([0, 2, 1, 3, 10, 24, 60]))
+        described = pick(st.booleans())
+        size = pick(st.sampled_from([0, 0, 60, 90]))
+        offered = tuple(
+            Option(value=f"v{i}", label=f"{number}.{i}" + "x" * size, description="About it." if described else None)
+            for i in range(count)
+        )
+        least = pick(st.integers(1, 2)) if several and count > 1 else 1
+        made.append(
+            Question(
+                id=f"q{number}",
+                prompt=pick(st.sampled_from([f"Question {number}?", "A long one" * 12 + "?", "Two\nlines?"])),
+                header=pick(st.sampled_from([None, f"Head {number}", "A header that is rather long" * 4])),
+                options=offered,
+                multi_select=several and count > 0,
+                min_choices=least,
+                allow_custom=not offered or pick(st.booleans()),
+                default=("v0",) if offered and pick(st.booleans()) else (),
+                rules=pick(st.sampled_from([TextRules(), DIGITS, TextRules(kind="integer", minimum=2)])),
+            )
+        )
+    return Form(questions=tuple(made))
+
+
 def is_described_whole(at: Interview) -> bool:
     """Return True if "Show question" shows every text of the questions that people saw."""
     shown = describe_questions(at, with_details=True)

@@ -154,6 +154,7 @@ _KIT: dict[str, Any] = {
     "section": blockkit.Section,
     "context": blockkit.Context,
     "header": blockkit.Header,
+    "divider": blockkit.Divider,
     "image": blockkit.Image,
     "input": blockkit.Input,
     "button": blockkit.Button,
@@ -187,5 +188,6 @@ def kit(value: Any) -> Any:
     if value.get("min_query_length") == 0:
         del known["min_query_length"]  # Slack accepts it, blockkit does not know it
     if kind == "number_input":  # Slack takes numbers as texts, blockkit as numbers
-        value = {name: float(entry) if name.endswith("_value") else entry for name, entry in value.items()}
+        number = float if value["is_decimal_allowed"] else int
+        value = {name: number(entry) if name.endswith("_value") else entry for name, entry in value.items()}
     return make(**{name: kit(entry) for name, entry in value.items() if name in known})

@@ -9,9 +9,11 @@ __all__ = [
     "Choose",
     "ClearText",
     "Decline",
+    "FieldAnswer",
     "GoTo",
     "Next",
     "OpenDecline",
+    "OpenForm",
     "OpenTextField",
     "Operation",
     "Remind",
@@ -19,6 +21,7 @@ __all__ = [
     "Select",
     "ShowDetails",
     "Submit",
+    "SubmitForm",
     "SubmitText",
     "UndoVote",
 ]  # fmt: skip
@@ -80,6 +83,39 @@ class OpenTextField(Value):
     """Ask for the text field. Changes nothing."""
 
     kind: Literal["open"] = "open"
+
+
+class OpenForm(Value):
+    """Ask for the fields of all questions. Changes nothing."""
+
+    kind: Literal["open_form"] = "open_form"
+
+
+class FieldAnswer(Value):
+    """The answer to one question of a form, as its fields were sent."""
+
+    index: int = Field(ge=0)
+    """The index of the question in the form."""
+    chosen: tuple[int, ...] = ()
+    text: PersonText | None = None
+
+
+class SubmitForm(Value):
+    """Send the answers to all questions of a form together.
+
+    It counts from every position of the interview, because it names no current question.
+    """
+
+    kind: Literal["submit_form"] = "submit_form"
+    answers: tuple[FieldAnswer, ...]
+    """One answer for each question, in the order of the form."""
+    revision: int | None = None
+    """The revision of the interview that the fields showed when they opened. None means unknown."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The written texts that are not blank."""
+        return tuple(one.text.strip() for one in self.answers if one.text is not None and one.text.strip())
 
 
 class Next(Value):
@@ -156,6 +192,8 @@ Operation = Annotated[
     | SubmitText
     | ClearText
     | OpenTextField
+    | OpenForm
+    | SubmitForm
     | ShowDetails
     | Next
     | Back

@@ -26,14 +26,17 @@ from askback.domain.actions import (
     GoTo,
     Next,
     OpenDecline,
+    OpenForm,
     OpenTextField,
     Operation,
     Review,
     Select,
     ShowDetails,
     Submit,
+    SubmitForm,
     SubmitText,
 )
+from askback.domain.apply_form import apply_form
 from askback.domain.interview import Draft, Interview, Phase, SelectionSnapshot, settle
 from askback.domain.outcome import Outcome
 from askback.domain.text_rules import TextRules
@@ -85,7 +88,7 @@ def apply_action(interview: Interview, action: Action) -> Interview:
 
 def record_click(interview: Interview, action: Action) -> Interview:
     """Return the interview with this click recorded as applied."""
-    if action.delivery is None or isinstance(action.operation, OpenTextField | OpenDecline | ShowDetails):
+    if action.delivery is None or isinstance(action.operation, OpenTextField | OpenForm | OpenDecline | ShowDetails):
         return interview
     # If many people decide, their clicks must not push out an earlier one: delivered again, it would undo a change.
     kept = max(KEPT_DELIVERIES, KEPT_FOR_EACH_VOTE * len(interview.votes))
@@ -124,8 +127,10 @@ def _apply_operation(interview: Interview, action: Action) -> Interview:
                 interview,
                 Outcome(status="declined", at=action.at, by=action.actor, reason=check_reason(reason), discuss=discuss),
             )
-        case OpenDecline() | ShowDetails():
+        case OpenDecline() | OpenForm() | ShowDetails():
             return interview
+        case SubmitForm():
+            return apply_form(interview, operation, action)
         case _:
             pass
     if action.step != interview.step:

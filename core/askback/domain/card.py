@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "ANSWER_ALL",
     "ANSWER_REST",
     "ENDINGS",
     "EVERYTHING",
@@ -32,7 +33,8 @@ from pydantic import AwareDatetime
 
 from askback.domain.arguments import Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy
-from askback.domain.form import Question
+from askback.domain.form import Form, Question
+from askback.domain.form_fields import has_field_for_each
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview
 from askback.domain.outcome import OutcomeStatus
@@ -54,6 +56,8 @@ SOMETHING_ELSE = "Something else…"
 WRITE_ANSWER = "Write an answer…"
 EDIT_TEXT = "Edit your text…"
 NOT_NOW = "Not now…"
+ANSWER_ALL = "Answer all…"
+"""Label of the button that opens a modal with all questions of a form."""
 ANSWER_REST = "Answer the rest"
 """Label of the button that leads from a review to the first question without an answer."""
 UNDO_VOTE = "Undo my vote"
@@ -163,6 +167,8 @@ class Card(Value):
     can_go_back: bool
     can_go_on: bool
     can_review: bool
+    form: Form | None
+    """The form, on the card of its first question, if all its questions can be answered at once."""
     can_withdraw: bool
     """True if a requester can end a decision of several people."""
     can_decline: bool
@@ -330,6 +336,9 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         and (interview.phase == "reviewing" or (asking and interview.current > visible[0])),
         can_go_on=several_questions and asking,
         can_review=several_questions and asking and any(map(interview.is_answered, visible)),
+        form=interview.form
+        if asking and several_questions and interview.current == visible[0] and has_field_for_each(interview.form)
+        else None,
         can_withdraw=approval is not None and bool(approval.requesters),
         can_decline=approval is None,
         tally=None if approval is None else count_votes(interview, policy, approval),

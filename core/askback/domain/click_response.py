@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["AskText", "Details", "FieldErrors", "Notice", "Redraw", "Response"]
+__all__ = ["AskForm", "AskText", "Details", "FieldErrors", "FormErrors", "Notice", "Redraw", "Response"]
 
 from typing import Literal
 
 from askback.domain.ask_policy import Denied
 from askback.domain.card import Card
+from askback.domain.form_fields import FieldProblem, FormFields
 from askback.domain.text_field import TextField
 from askback.internal.values import Value
 
@@ -31,6 +32,21 @@ class FieldErrors(Value):
     kind: Literal["field_errors"] = "field_errors"
     message: str
     field: TextField
+
+
+class AskForm(Value):
+    """The response to a wish to answer all questions at once: open these fields."""
+
+    kind: Literal["ask_form"] = "ask_form"
+    fields: FormFields
+
+
+class FormErrors(Value):
+    """The response to fields of which some are wrong. The interview keeps all of them, so nothing is lost."""
+
+    kind: Literal["form_errors"] = "form_errors"
+    problems: tuple[FieldProblem, ...]
+    fields: FormFields
 
 
 class Notice(Value):
@@ -59,4 +75,4 @@ class Details(Value):
     """True if the text is a document, such as arguments or a diff, and not sentences. It is shown in monospace."""
 
 
-Response = Redraw | AskText | FieldErrors | Notice | Details
+Response = Redraw | AskText | FieldErrors | AskForm | FormErrors | Notice | Details

@@ -5,10 +5,21 @@ from __future__ import annotations
 __all__ = ["NOT_TO_CANCEL", "UNKNOWN", "decide"]
 
 from askback.domain import late_answers
-from askback.domain.actions import Action, Cancel, OpenDecline, OpenTextField, Remind, ShowDetails, SubmitText
+from askback.domain.actions import (
+    Action,
+    Cancel,
+    OpenDecline,
+    OpenForm,
+    OpenTextField,
+    Remind,
+    ShowDetails,
+    SubmitForm,
+    SubmitText,
+)
 from askback.domain.apply_action import Closed, apply_action
 from askback.domain.ask import AdmissionCheck, Ask
-from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Redraw, Response
+from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Redraw, Response
+from askback.domain.form_fields import build_form_fields, find_field_problems, has_field_for_each
 from askback.domain.identity import Actor, MessageRef, is_person_among
 from askback.domain.not_now import add_reminder
 from askback.domain.question_text import describe_questions
@@ -17,6 +28,7 @@ from askback.domain.voting import ReasonRequired, apply_vote
 from askback.errors import PersonError
 
 NOT_TO_CANCEL = "Only the person who requested this can withdraw it. To refuse it, choose that option."
+NO_FORM = "These questions cannot be answered together. Please answer one after the other."
 UNKNOWN = (
     "I don't know this question. It may belong to another bot of this app: if the card does not change, click again. "
     "If that does not help, it is closed."
@@ -60,6 +72,12 @@ def decide(
     after = adopted.evolve(interview=interview)
     if isinstance(action.operation, OpenTextField):
         return after, AskText(field=build_text_field(ask.id, interview))
+    if isinstance(action.operation, OpenForm):
+        if not has_field_for_each(interview.form):
+            return adopted, Notice(text=NO_FORM, card=ask.to_card())
+        return after, AskForm(fields=build_form_fields(ask.id, interview))
+    if isinstance(action.operation, SubmitForm) and (problems := find_field_problems(interview)):
+        return after, FormErrors(problems=problems, fields=build_form_fields(ask.id, interview))
     if isinstance(action.operation, OpenDecline):
         may_answer = ask.find_denial(action.actor, is_admitted) is None
         return after, AskText(field=build_reason_field(ask, may_answer=may_answer))

@@ -49,6 +49,11 @@ class Draft(Value):
     def is_answer(self) -> bool:
         return bool(self.chosen) or self.text is not None
 
+    @property
+    def shown_text(self) -> str:
+        """The text in its field when that opens: the rejected text, or else the written answer."""
+        return self.unsent if self.unsent and self.unsent.strip() else self.text or ""
+
 
 class Interview(Value):
     """A form in progress. `drafts` has one entry for each question of the form."""

@@ -6,7 +6,7 @@ __all__ = ["get_closed_notice", "get_late_text_notice", "get_text", "to_message"
 
 import hashlib
 
-from askback.domain.actions import Action, Cancel, Choose, Decline, Remind, SubmitText
+from askback.domain.actions import Action, Cancel, Choose, Decline, Remind, SubmitForm, SubmitText
 from askback.domain.apply_action import is_click_recorded
 from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.incoming_message import IncomingMessage
@@ -21,6 +21,8 @@ def get_text(action: Action) -> str:
     match action.operation:
         case SubmitText(text=written):
             return written.strip()
+        case SubmitForm() as sent:
+            return "\n".join(sent.texts)
         case Decline(reason=reason) | Choose(reason=reason) | Cancel(reason=reason) | Remind(reason=reason):
             return (reason or "").strip()
         case _:

@@ -53,7 +53,6 @@ class TextField(Value):
 def build_text_field(ask_id: str, interview: Interview) -> TextField:
     """Return the field for a written answer to the current question, prefilled with the earlier text."""
     question, draft = interview.question, interview.draft
-    value = draft.unsent if draft.unsent and draft.unsent.strip() else draft.text or ""
     return TextField(
         ask_id=ask_id,
         step=interview.step,
@@ -62,7 +61,7 @@ def build_text_field(ask_id: str, interview: Interview) -> TextField:
         else (question.header or ""),
         prompt=question.prompt,
         placeholder=question.placeholder,
-        value=value,
+        value=draft.shown_text,
         rules=question.rules,
         multi=question.multi_select and bool(question.options),
     )

@@ -14,6 +14,7 @@ from askback.domain.actions import (
     ClearText,
     Next,
     OpenDecline,
+    OpenForm,
     OpenTextField,
     Operation,
     Review,
@@ -25,6 +26,7 @@ from askback.domain.actions import (
 OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
     {
         "write": OpenTextField(),
+        "form": OpenForm(),
         "erase": ClearText(),
         "next": Next(),
         "back": Back(),

@@ -21,6 +21,7 @@ from askback.domain.actions import (
     Choose,
     ClearText,
     Decline,
+    FieldAnswer,
     GoTo,
     Next,
     OpenTextField,
@@ -28,18 +29,20 @@ from askback.domain.actions import (
     Review,
     Select,
     Submit,
+    SubmitForm,
 )
 from askback.domain.actions import SubmitText as WriteIn
 from askback.domain.apply_action import Closed, Incomplete, NotPossible, Stale, apply_action
 from askback.domain.ask import create_ask_id
 from askback.domain.card import Card, build_card
 from askback.domain.form import Condition, Form, Question
+from askback.domain.form_fields import find_field_problems, has_field_for_each
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start_interview
 from askback.domain.text_field import build_text_field
 from askback.errors import PersonError
 from support.cases import ANN, BEN, EVERYBODY, NOON, ended, form, options, question
-from support.forms import forms
+from support.forms import forms, modal_forms
 
 CLEO = Actor(platform="local", tenant="T1", id="U3", name="Cleo")
 PEOPLE = (ANN, BEN, CLEO)
@@ -89,7 +92,7 @@ class Account:
 class Room(RuleBasedStateMachine):
     """Three people, one ask."""
 
-    @initialize(asked=forms())
+    @initialize(asked=forms() | modal_forms())
     def ask(self, asked: Form) -> None:
         self.form = asked
         self.interview = start_interview(asked)
@@ -280,6 +283,37 @@ class Room(RuleBasedStateMachine):
             assert self.interview.missing == ()
         if refused is Incomplete:
             assert before.missing
+
+    @precondition(lambda self: has_field_for_each(self.form))
+    @rule(person=people, data=st.data(), fresh=mostly)
+    def send_all(self, person: Actor, data: st.DataObject, fresh: bool) -> None:
+        """Send the answers to all questions together, from a modal that shows the newest state or the first one."""
+        sent = tuple(
+            FieldAnswer(
+                index=index,
+                chosen=tuple(
+                    data.draw(st.sets(st.integers(0, len(one.options) - 1), max_size=1 + 2 * one.multi_select))
+                )
+                if one.options
+                else (),
+                text=data.draw(texts) if one.allow_custom else None,
+            )
+            for index, one in enumerate(self.form.questions)
+        )
+        before = self.interview
+        operation = SubmitForm(answers=sent, revision=before.revision if fresh else 0)
+        if self.do(self.action(person, operation, 0)) is not None:
+            assert before.phase == "closed"
+            return
+        for account, one, draft in zip(self.accounts, sent, self.interview.drafts, strict=True):
+            text = (one.text or "").strip()
+            if one.text is not None or not self.form.questions[one.index].multi_select:
+                assert (draft.text or (draft.unsent or "").strip()) in (text, ""), "no other text appears"
+                account.text, account.unsent = draft.text, draft.unsent
+            assert set(draft.chosen) == set(one.chosen), "every choice is kept"
+            account.chosen = set(one.chosen)
+        if self.interview.phase == "asking":
+            assert find_field_problems(self.interview)
 
     def press(self, person: Actor, operation: Operation, fresh: bool) -> type[PersonError] | None:
         """Press a button; the ticks on that screen are sent with it."""

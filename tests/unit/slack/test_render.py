@@ -304,7 +304,7 @@ def test_a_written_answer_to_one_choice_stands_beside_the_options() -> None:
     rows = [[entry["text"]["text"] for entry in block["elements"]] for block in made[0].blocks if "block_id" in block]  # pyright: ignore
     assert rows == [
         ["Option 1", "Option 2", "Option 3"],
-        ["Edit your text…", "Remove text", "Next", "Review", "Not now…"],
+        ["Edit your text…", "Remove text", "Answer all…", "Next", "Review", "Not now…"],
     ]
 
 

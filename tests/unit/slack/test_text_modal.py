@@ -117,11 +117,6 @@ def test_nothing_written_is_empty(state: Any) -> None:
     assert text_modal.read_text({}) == ""
 
 
-def test_errors_point_at_the_field() -> None:
-    block_id = shown(FIELD)["blocks"][-1]["block_id"]
-    assert text_modal.build_errors("Please write an answer.") == {block_id: "Please write an answer."}
-
-
 @pytest.mark.parametrize(
     ("rules", "value", "made"),
     [

@@ -239,6 +239,8 @@ def _add_reason(done: str, reason: str | None) -> str:
 _OPERATIONS = {
     "erase": "deleted the written text",
     "open": "opened the text field",
+    "open_form": "opened all questions",
+    "submit_form": "sent all answers together",
     "look": "opened the details",
     "postpone": "opened “Not now…”",
     "next": "went to the next question",

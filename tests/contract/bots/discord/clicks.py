@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Literal
@@ -11,9 +12,10 @@ from askback_discord.clicks import TAKEN
 from askback_sandbox.discord import payloads as discord_payloads
 from askback_sandbox.discord.clicks import Delivery, Target
 from askback_sandbox.discord.components import each_component
+from askback_sandbox.discord.controls import controls as drawn_controls
 from askback_sandbox.discord.values import Done, DoneKind, Kind, Post
 from askback_sandbox.json_values import JsonObject, as_object, as_text, copied_all, objects
-from contract.bots.driver import Card, Clicked, Control, Talk, TextField, checked, is_label, until
+from contract.bots.driver import Card, Clicked, Control, Field, Talk, TextField, checked, fill, is_label, until
 
 from .view import View, controls, read_text
 
@@ -160,6 +162,32 @@ class Clicks(View):
                 options = objects(one.get("options"))
                 values[as_text(one.get("custom_id"))] = next(o["value"] for o in options if o["label"] == way)
         return await self.services.discord.clicks.submit(person, opened.custom_id, values, Delivery())
+
+    async def open_form(self, person: str, card: Card) -> tuple[Field, ...]:
+        who = self._person(person)
+        self.guild.modals.pop(who.id, None)
+        await self.press(person, card, "Answer all…")
+        await until(lambda: who.id in self.guild.modals, "a modal opens")
+        return self.form(person)
+
+    def form(self, person: str) -> tuple[Field, ...]:
+        opened = self.guild.modals.get(self._person(person).id)
+        return () if opened is None else drawn_controls(objects(opened.modal.get("components")))
+
+    async def send_form(self, person: str, entries: Mapping[str, str | Sequence[str]]) -> tuple[str, ...]:
+        """Fill in the open modal and send it. If it is rejected, reopen it from the notice that offers that."""
+        opened = self.guild.modals[self._person(person).id]
+        values: JsonObject = {
+            as_text(field.handle["custom_id"]): entry for field, entry in fill(self.form(person), entries)
+        }
+        before = self._told(person)
+        checked(_clicked(await self.services.discord.clicks.submit(person, opened.custom_id, values, Delivery())))
+        new = [post for post in self._told(person) if post not in before]
+        if not new or read_text(new[-1].content) == TAKEN:
+            return ()
+        if any(one.label == TRY_AGAIN for one in controls(new[-1].components)):
+            await self.press_on_notice(person, TRY_AGAIN)
+        return tuple(read_text(new[-1].content).partition(TO_COPY)[0].strip().splitlines())
 
     async def press_on_notice(self, person: str, label: str) -> Done:
         """Press a button on the newest ephemeral notice."""

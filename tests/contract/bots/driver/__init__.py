@@ -14,6 +14,8 @@ from .asks import option as option
 from .asks import program_asks as program_asks
 from .desk import Desk as Desk
 from .desk import PlatformTests as PlatformTests
+from .form_entries import Field as Field
+from .form_entries import fill as fill
 from .journal import Journal as Journal
 from .not_now import CANCEL as CANCEL
 from .not_now import NOT_NOW as NOT_NOW

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from askback.domain.identity import Actor, Place
 from askback.domain.open_ask_limits import Limits
 from askback.runtime.app import Host
 from askback_sandbox.model.model import Model
+from askback_sandbox.play.controls import Control as Field
 
 from .journal import Journal
 from .values import GENERAL, Card, Clicked, Line, Talk, TextField, What
@@ -171,6 +172,21 @@ class Desk(Protocol):
 
     def kept(self, person: str) -> str:
         """Return the rejected text, if the person can still see it."""
+        ...
+
+    async def open_form(self, person: str, card: Card) -> tuple[Field, ...]:
+        """Press "Answer all…", and return the fields of the modal."""
+        ...
+
+    def form(self, person: str) -> tuple[Field, ...]:
+        """Return the fields of the open modal; none if there is none."""
+        ...
+
+    async def send_form(self, person: str, entries: Mapping[str, str | Sequence[str]]) -> tuple[str, ...]:
+        """Fill in the open modal and send it; return the reasons if it stays open or is offered again.
+
+        `entries` has a text or the labels of the chosen options for the label of each field that is changed.
+        """
         ...
 
     async def close_field(self, person: str) -> None: ...

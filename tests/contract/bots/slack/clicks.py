@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -16,7 +17,7 @@ from askback_sandbox.slack.socket import Ack
 from askback_sandbox.slack.values import Interaction
 from askback_sandbox.slack.workspace import scope_of
 from askback_slack.not_now_modal import WHEN
-from contract.bots.driver import Card, Clicked, Control, Talk, TextField, checked, is_label, until
+from contract.bots.driver import Card, Clicked, Control, Field, Talk, TextField, checked, fill, is_label, until
 
 from .view import View
 
@@ -126,6 +127,31 @@ class Clicks(View):
             checked(_clicked(done.interaction))
         else:
             assert done.errors, "Slack's client itself refuses an empty field, and a text that is no number"
+        assert done.error is None, done.error
+        return tuple(done.errors.values())
+
+    async def open_form(self, person: str, card: Card) -> tuple[Field, ...]:
+        before = {view.id for view in self.workspace.stack(self._person(person).id)}
+        await self.press(person, card, "Answer all…")
+        await until(
+            lambda: any(view.id not in before for view in self.workspace.stack(self._person(person).id)),
+            "a modal opens",
+        )
+        return self.form(person)
+
+    def form(self, person: str) -> tuple[Field, ...]:
+        stack = self.workspace.stack(self._person(person).id)
+        return controls(objects(stack[-1].view.get("blocks"))) if stack else ()
+
+    async def send_form(self, person: str, entries: Mapping[str, str | Sequence[str]]) -> tuple[str, ...]:
+        view = self.workspace.stack(self._person(person).id)[-1]
+        values: JsonObject = {
+            field.handle["block_id"]: {field.handle["action_id"]: entry}
+            for field, entry in fill(self.form(person), entries)
+        }
+        done = await self.services.modals.submit(person, view.id, values)
+        if done.interaction is not None:
+            checked(_clicked(done.interaction))
         assert done.error is None, done.error
         return tuple(done.errors.values())
 

@@ -1,0 +1,59 @@
+"""Applies the answers to all questions of a form that a person sent together. No I/O."""
+
+from __future__ import annotations
+
+__all__ = ["apply_form"]
+
+from askback.domain.actions import Action, FieldAnswer, SubmitForm
+from askback.domain.form import Question
+from askback.domain.form_fields import find_field_problems, has_field_for_each
+from askback.domain.interview import Draft, Interview, settle
+from askback.domain.outcome import Outcome
+from askback.errors import PersonError
+
+
+class NoFields(PersonError):
+    """Raised if the form cannot be answered in this way. No card of askback shows such a control."""
+
+    def __init__(self) -> None:
+        super().__init__("These questions cannot be answered together; please use the newest card.")
+
+
+def apply_form(interview: Interview, sent: SubmitForm, action: Action) -> Interview:
+    """Return the interview with these answers: closed if they are complete.
+
+    Every answer is kept, also if another one has a problem, which `find_field_problems` reports. If an answer replaces
+    another one that was given after the fields were opened, the form shows its review instead of ending, so that people
+    see what is submitted. Raises `NoFields` if the form has no such fields.
+    """
+    questions = interview.form.questions
+    if not has_field_for_each(interview.form) or [one.index for one in sent.answers] != [*range(len(questions))]:
+        raise NoFields
+    drafts = tuple(map(_fill, questions, interview.drafts, sent.answers))
+    filled = interview.evolve(drafts=drafts)
+    if find_field_problems(filled):
+        return filled.evolve(revision=interview.revision + (drafts != interview.drafts))
+    if sent.revision != interview.revision and any(map(_replaces_answer, interview.drafts, drafts)):
+        return filled.evolve(phase="reviewing", step=interview.step + 1, revision=interview.revision + 1)
+    return settle(filled, Outcome(status="answered", at=action.at, by=action.actor, answers=filled.answers))
+
+
+def _replaces_answer(before: Draft, after: Draft) -> bool:
+    return before.is_answer and (before.chosen, before.text) != (after.chosen, after.text)
+
+
+def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
+    text = (sent.text or "").strip()
+    if not all(0 <= index < len(question.options) for index in sent.chosen) or (text and not question.allow_custom):
+        raise NoFields
+    if len(sent.chosen) > 1 and not question.multi_select:
+        raise NoFields
+    chosen = tuple(sorted(set(sent.chosen)))
+    if sent.text is None and question.multi_select:
+        return draft.evolve(chosen=chosen, marks=(), seen=True)  # there was no field for the text
+    is_both = bool(text and chosen) and not question.multi_select
+    if is_both and text == draft.shown_text.strip() and chosen != draft.chosen:
+        text, is_both = "", False  # the choice is new, and the text was in the field before
+    if is_both or (text and question.rules.find_problem(text) is not None):
+        return Draft(chosen=chosen, text=None, unsent=sent.text, seen=True)
+    return Draft(chosen=chosen, text=text or None, seen=True)
