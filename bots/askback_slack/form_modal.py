@@ -13,6 +13,7 @@ from askback.domain.card import SOMETHING_ELSE
 from askback.domain.form import Form, Option, Question
 from askback.domain.form_fields import FieldProblem, FormField, FormFields
 from askback.domain.text_kinds import is_checked
+from askback.domain.text_rules import TextRules
 from askback_slack import limits
 from askback_slack.blocks import Block, context, divider, plain
 from askback_slack.click_payloads import parse_indexes, read_picked
@@ -141,10 +142,11 @@ def _build_option(index: int, given: Option) -> Block:
 def _build_text(field: FormField, label: str) -> list[Block]:
     question = field.question
     value, kept_whole = get_initial_value(field.value)
-    is_line = is_checked(question.rules.kind) and to_single_line(value) == value
+    # An answer beside options is short, as a rule. An earlier text of several lines would lose them.
+    is_line = (bool(question.options) or is_checked(question.rules.kind)) and to_single_line(value) == value
     placeholder = fit_line(question.placeholder, limits.PLACEHOLDER) or "Enter your answer…"
     entry = build_native_entry(question.rules, value) or build_text_entry(value, placeholder, is_line=is_line)
-    hint = fit_line(question.rules.describe(), _HINT)
+    hint = fit_line(question.rules.describe(), _HINT) if question.rules != TextRules() or not question.options else None
     made = _build_input("text", field, label, entry, hint=hint, optional=bool(question.options))
     if kept_whole:
         return [made]
