@@ -59,7 +59,7 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     if card.view == "question" and card.unsent:
         units.append([Text(f"-# A rejected text is kept: {_explain_problem(card)}", opens=True)])
     if not card.prompt:
-        units += map(_build_review_line, card.lines)
+        units += [_build_review_line(line, opens=number == 0) for number, line in enumerate(card.lines)]
     if card.reminders:
         units.append([*_build_reminders(card.reminders)])
     if card.tally is not None:
@@ -156,8 +156,10 @@ def _build_item(card: Card, item: Item, apart: str, *, images: bool) -> Iterator
         yield replace(plain(item.image), before="\n")
 
 
-def _build_review_line(line: ReviewLine) -> Unit:
+def _build_review_line(line: ReviewLine, *, opens: bool) -> Unit:
     """One question of the review, with its answer."""
+    if line.fits_line:
+        return [replace(plain(line.header), before="\n", opens=opens), Text("  ·  "), *_build_shared_line(line)]
     made: Unit = [replace(plain(line.header), opens=True), replace(strong(line.prompt), before="\n")]
     missing = [] if line.missing is None else [Text(f"*{line.missing}*", before="\n")]
     return [*made, *quote_answers(line.answer), *missing]
@@ -188,13 +190,30 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
         made += quote_answers([ending.reason])
     yield made
     if not card.prompt:
-        for one in card.lines:
-            if one.answer:
-                yield [replace(plain(get_line_title(one)), opens=True), *quote_answers(one.answer)]
+        for number, one in enumerate(one for one in card.lines if one.answer):
+            yield [*_build_answer(one, opens=number == 0)]
     if not answered and any(one.answer for one in card.lines):
         yield [Text("-# These draft answers were not submitted.", opens=True)]
     if not card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield [*_build_others(card)]
+
+
+def _build_answer(line: ReviewLine, *, opens: bool) -> Iterator[Text]:
+    """One question of a settled form, with its answer."""
+    if line.fits_line:
+        first, *others = _build_shared_line(line)
+        yield from (replace(first, before="\n", opens=opens), *others)
+    else:
+        yield from (replace(plain(get_line_title(line)), opens=True), *quote_answers(line.answer))
+
+
+def _build_shared_line(line: ReviewLine) -> Iterator[Text]:
+    """A question and its answer, or what it still needs, for one line."""
+    yield from (plain(line.prompt), Text("  "))
+    for number, answer in enumerate(line.answer):
+        yield replace(strong(answer), before=", " if number else "")
+    if line.missing is not None:
+        yield Text(f"{'  ' if line.answer else ''}*{line.missing}*")
 
 
 def _build_facts(card: Card, ending: Ending) -> Iterator[Text]:

@@ -62,7 +62,7 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     if card.view == "question" and card.unsent:
         units.append([Part(context(f"A rejected text is kept: {_explain_problem(card)}"), opens=True)])
     if not card.prompt:
-        units += map(_build_review_line, card.lines)
+        units += [_build_review_line(line, opens=number == 0) for number, line in enumerate(card.lines)]
     if card.reminders:
         units.append([*_build_reminders(card.reminders)])
     if card.tally is not None and card.ending is None:
@@ -153,8 +153,10 @@ def _build_item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterato
         yield Part(section(split_runs(item.image)))
 
 
-def _build_review_line(line: ReviewLine) -> Unit:
+def _build_review_line(line: ReviewLine, *, opens: bool) -> Unit:
     """One question of the review, with its answer."""
+    if line.fits_line:
+        return [*paragraph([*split_runs(line.header), text("  ·  "), *_build_shared_line(line)], opens)]
     made = [
         *paragraph(
             [*split_runs(line.header), text("\n"), *split_runs(line.prompt, strong=len(line.prompt) <= MAX_BOLD)], True
@@ -165,6 +167,17 @@ def _build_review_line(line: ReviewLine) -> Unit:
     if line.missing is not None:
         made.append(Part(section([italic(line.missing)])))
     return made
+
+
+def _build_shared_line(line: ReviewLine) -> Iterator[Block]:
+    """A question and its answer, or what it still needs, for one line."""
+    yield from (*split_runs(line.prompt), text("  "))
+    for number, answer in enumerate(line.answer):
+        if number:
+            yield text(", ")
+        yield from split_runs(answer, strong=True)
+    if line.missing is not None:
+        yield italic(f"{'  ' if line.answer else ''}{line.missing}")
 
 
 def _build_captioned(caption: str, words: str) -> Iterator[Part]:
@@ -212,9 +225,8 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
         made += quote_answer(ending.reason)
     yield made
     if not card.prompt:
-        for one in card.lines:
-            if one.answer:
-                yield [*_build_answer(one)]
+        for number, one in enumerate(one for one in card.lines if one.answer):
+            yield [*_build_answer(one, opens=number == 0)]
     if not answered and any(one.answer for one in card.lines):
         yield [Part(context("These draft answers were not submitted."), opens=True)]
     if not card.is_folded(buttons_enough=are_buttons_enough(card)):
@@ -237,8 +249,11 @@ def _build_facts(card: Card, ending: Ending) -> Iterator[Block]:
     yield date(ending.at)
 
 
-def _build_answer(line: ReviewLine) -> Iterator[Part]:
-    """One question of a settled form by its header, with its answer."""
+def _build_answer(line: ReviewLine, *, opens: bool) -> Iterator[Part]:
+    """One question of a settled form, with its answer."""
+    if line.fits_line:
+        yield from paragraph([*_build_shared_line(line)], opens=opens)
+        return
     yield from paragraph(split_runs(get_line_title(line)), opens=True)
     for answer in line.answer:
         yield from quote_answer(answer)

@@ -52,6 +52,8 @@ LONGEST_HEADING = 150
 """Maximum number of UTF-16 units of a question that is a heading. A longer one is a paragraph."""
 LONGEST_RESULT = 150
 """Maximum number of characters of an answer that is the first line of its settled card. A longer one is quoted."""
+LONGEST_SHARED = 120
+"""Maximum number of characters of a question and its answer that share one line of a review or a settled form."""
 SOMETHING_ELSE = "Something else…"
 WRITE_ANSWER = "Write an answer…"
 EDIT_TEXT = "Edit your text…"
@@ -112,6 +114,12 @@ class ReviewLine(Value):
     """The chosen labels, then the written text; empty if unanswered."""
     missing: str | None
     """A sentence about what the question still needs; None if it is answered."""
+
+    @property
+    def fits_line(self) -> bool:
+        """True if the question and its answer are short enough to share one line."""
+        texts = [self.prompt, *self.answer, *([] if self.missing is None else [self.missing])]
+        return sum(map(len, texts)) <= LONGEST_SHARED and all(map(_is_readable_line, texts))
 
 
 class Ending(Value):
