@@ -37,6 +37,8 @@ from askback_discord.card_parts import (
 from askback_discord.components import format_time, gallery
 from askback_discord.controls import are_buttons_enough, are_controls_enough
 
+IN_LINES: Final = 10
+"""Maximum number of short options that have a line each. More of them follow one another in a paragraph."""
 SPACED: Final = 30
 """Maximum number of options with details that blank lines separate."""
 
@@ -136,16 +138,26 @@ def _build_others(card: Card) -> Iterator[Text]:
 
 
 def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:
+    if len(card.items) > IN_LINES and card.has_line_options and not card.is_described:
+        for item in card.items:
+            label = replace(plain(item.numbered_label), before="  ·  ", opens=item.number == 1)
+            yield [label, *_build_mark(card, item)]
+        return
     bare = not any(item.description or item.preview or item.image for item in card.items)
     apart = "\n" if bare or len(card.items) > SPACED else "\n\n"
     for item in card.items:
         yield [*_build_item(card, item, apart, images=images)]
 
 
-def _build_item(card: Card, item: Item, apart: str, *, images: bool) -> Iterator[Part]:
-    yield replace(strong(item.numbered_label), before=apart, opens=item.number == 1)
+def _build_mark(card: Card, item: Item) -> Iterator[Text]:
+    """A mark behind a chosen option."""
     if item.chosen and (card.ending is None or card.ending.status == "answered"):
         yield Text("  ✗" if card.tally is not None and item.number - 1 in card.tally.refusing else "  ✓")
+
+
+def _build_item(card: Card, item: Item, apart: str, *, images: bool) -> Iterator[Part]:
+    yield replace(strong(item.numbered_label), before=apart, opens=item.number == 1)
+    yield from _build_mark(card, item)
     if item.description is not None:
         yield replace(plain(item.description), before="\n")
     if item.preview is not None:

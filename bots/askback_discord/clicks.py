@@ -33,6 +33,7 @@ from askback.domain.actions import (
 from askback.domain.ask import Ask
 from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Response
 from askback.domain.decision import UNKNOWN
+from askback.domain.late_answers import get_closed_notice
 from askback.inbound.message_router import NOT_STOPPED
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
@@ -41,7 +42,7 @@ from askback.ports.bot import OfferHandler, StopHandler
 from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
-from askback_discord import control_ids, ephemeral, form_modal, not_now_modal, render, text_modal
+from askback_discord import control_ids, ephemeral, form_modal, not_now_modal, option_search, render, text_modal
 from askback_discord.api_calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.channels import ChannelCache
 from askback_discord.details_modal import build_notice
@@ -124,6 +125,9 @@ class Clicks:
             return
         if control is not None and control.kind == "page":
             await self._show_page(reply, pressed, control.ask_id, control.arg or 0)
+            return
+        if control is not None and control.kind in ("search", "query"):
+            await self._search(reply, pressed, control, interaction)
             return
         operation = None if control is None else _build_operation(control, pressed, interaction)
         if control is None or operation is None:
@@ -219,6 +223,9 @@ class Clicks:
                 first, *more = (made := build_notice(response))[0]
                 if await self._send_response(reply, MESSAGE, first) and not await self._add(reply, more, made[1]):
                     await self._add(reply, [ephemeral.build_notice(NOT_WHOLE)])
+            case _ if pressed.on_notice and control.kind == "tick":
+                await self._send_response(reply, LATER, None)  # the notice with the menu stays for further ticks
+                await self._manager.cards.leave_to_outbox(control.ask_id)
             case _ if pressed.message is None:
                 # The person pressed a button of a private notice, which is not the card.
                 await self._notify(reply, pressed, ephemeral.build_notice(TAKEN))
@@ -278,14 +285,41 @@ class Clicks:
 
     async def _show_page(self, reply: InteractionResponse, pressed: Click, ask_id: str, page: int) -> None:
         """Show another page of a long menu. Nothing is committed, because the ask does not change."""
+        if await self._find_ask(reply, pressed, ask_id) is not None:
+            await self._show(reply, pressed, ask_id, page)
+
+    async def _search(
+        self,
+        reply: InteractionResponse,
+        pressed: Click,
+        control: control_ids.Control,
+        interaction: discord.Interaction,
+    ) -> None:
+        """Open the field to search a long menu, or show what was found. Nothing is committed."""
+        ask = await self._find_ask(reply, pressed, control.ask_id)
+        if ask is None:
+            return
+        card = ask.to_card()
+        if ask.outcome is not None:
+            await self._notify(reply, pressed, ephemeral.build_notice(get_closed_notice(ask)))
+        elif control.step != card.step or card.view != "question":
+            await self._notify_denial(reply, pressed, control.ask_id, option_search.STALE)
+        elif control.kind == "search":
+            await self._send_response(reply, MODAL, option_search.build_modal(card))
+        else:
+            found = option_search.build_result(card, option_search.read_query(interaction.data or {}))
+            await self._send_response(reply, MESSAGE, found)
+
+    async def _find_ask(self, reply: InteractionResponse, pressed: Click, ask_id: str) -> Ask | None:
+        """Return the ask if this person may act on it. Otherwise tell them why not, and return None."""
         ask = await self._manager.get(ask_id)
         denial = UNKNOWN if ask is None else await self._manager.access.explain_denial(ask, pressed.actor)
         if ask is None:
             await reply.wait_for_other_process()
-        if denial is not None:
-            await self._notify_denial(reply, pressed, ask_id, denial)
-        else:
-            await self._show(reply, pressed, ask_id, page)
+        if denial is None:
+            return ask
+        await self._notify_denial(reply, pressed, ask_id, denial)
+        return None
 
     async def _notify_denial(self, reply: InteractionResponse, pressed: Click, about: str, text: str) -> None:
         """Tell a person why the action does not count. If they were told recently, only ack."""
@@ -323,7 +357,11 @@ class Clicks:
         It replaces the notice if the text was written from there. It does not replace a notice whose button was only
         now pressed, because that may still hold the text. Return True if it was delivered.
         """
-        if pressed.on_notice and pressed.control is not None and pressed.control.kind in {"field", "fields", "vote"}:
+        if (
+            pressed.on_notice
+            and pressed.control is not None
+            and pressed.control.kind in {"field", "fields", "vote", "pick"}
+        ):
             return await self._send_response(reply, UPDATE, ephemeral.to_replacement(words))
         return await self._send_response(reply, MESSAGE, words)
 

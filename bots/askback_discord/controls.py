@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["are_buttons_enough", "are_controls_enough", "build_controls", "split_menu"]
+__all__ = ["SEARCH", "are_buttons_enough", "are_controls_enough", "build_controls", "build_items_menu", "split_menu"]
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -28,6 +28,8 @@ CHOSEN = "✓ "
 """Text in front of the label of the option that is chosen so far."""
 LISTED = 10
 """Up to this many options of a menu are also listed above it, so that people see them without opening it."""
+SEARCH = "Search…"
+"""Label of the button that opens the field to search the options."""
 MENU_WEIGHT = 4_500
 """Bytes that the entries of a menu may take, since they count towards the message's limit."""
 
@@ -163,9 +165,13 @@ def _build_menu(card: Card, page: int, pages: int) -> Component:
         what = f"{what} ({items[0].number:,}–{items[-1].number:,} of {len(card.items):,})"
     # Discord sends nothing if a person chooses the option that a menu of one already shows. So mark the chosen option
     # only if the person has another way to continue.
-    marked = card.several or card.can_go_on
-    control = _to_control(card, "tick" if card.several else "pick", page)
-    return menu(control, _build_entries(items, marked=marked), what, several=card.several)
+    return build_items_menu(card, items, what, page, marked=card.several or card.can_go_on)
+
+
+def build_items_menu(card: Card, items: Sequence[Item], placeholder: str, drawing: int, *, marked: bool) -> Component:
+    """Return a menu of some options of the card. `drawing` tells apart the menus that were drawn in one revision."""
+    control = _to_control(card, "tick" if card.several else "pick", drawing)
+    return menu(control, _build_entries(items, marked=marked), placeholder, several=card.several)
 
 
 def _build_entries(items: Sequence[Item], *, marked: bool) -> list[Component]:
@@ -193,6 +199,7 @@ def _build_paging(card: Card, page: int, pages: int) -> Iterator[Component]:
     yield button("◀", _to_control(card, "page", before), disabled=before == pages)
     yield button(f"Page {page + 1} of {pages}", _to_control(card, "page", page), disabled=True)
     yield button("▶", _to_control(card, "page", after), disabled=after == pages)
+    yield button(SEARCH, _to_control(card, "search"))
 
 
 def _build_text_buttons(card: Card) -> Iterator[Component]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "Component",
     "build_form_errors",
+    "build_message",
     "build_notice",
     "build_rejection",
     "build_replacement",
@@ -29,7 +30,7 @@ TRY_AGAIN = "Try again"
 
 def build_notice(words: str) -> Component:
     """A private message with these words. Words that are too long are shortened."""
-    return _check_limits(words, [])
+    return build_message(words, [])
 
 
 def build_replacement(words: str) -> Component:
@@ -44,7 +45,7 @@ def to_replacement(body: Mapping[str, JsonValue]) -> Component:
 
 def try_again(words: str, field: TextField) -> Component:
     """A private message whose button opens the text field again, since a modal cannot follow a modal."""
-    return _check_limits(words, [retry(field.ask_id, field.step)])
+    return build_message(words, [retry(field.ask_id, field.step)])
 
 
 def build_form_errors(problems: Sequence[FieldProblem], fields: FormFields) -> Component:
@@ -53,7 +54,7 @@ def build_form_errors(problems: Sequence[FieldProblem], fields: FormFields) -> C
         ("Your answers are kept, but not sent:", *(f"{problem.header}: {problem.message}" for problem in problems))
     )
     control = control_ids.Control(kind="form", ask_id=fields.ask_id, step=fields.step, revision=fields.revision)
-    return _check_limits(words, [row([button(TRY_AGAIN, control, "primary")])])
+    return build_message(words, [row([button(TRY_AGAIN, control, "primary")])])
 
 
 def retry(ask_id: str, step: int, choice: int | None = None) -> Component:
@@ -65,11 +66,11 @@ def build_rejection(words: str, written: str, again: Component | None = None) ->
     """A private message and the complete text that was rejected, so that its author can copy it."""
     below = [again] if again is not None else []
     if not written.strip():
-        return [_check_limits(words, below)]
+        return [build_message(words, below)]
     heading = f"{words} Here is your text, so that you can copy it:"
     if count_utf16_units(plain(f"{heading}\n\n{written}")) <= limits.CONTENT:
-        return [_check_limits(f"{heading}\n\n{written}", below)]
-    return [_check_limits(heading, below), *(_check_limits(piece, []) for piece in _split_text(written))]
+        return [build_message(f"{heading}\n\n{written}", below)]
+    return [build_message(heading, below), *(build_message(piece, []) for piece in _split_text(written))]
 
 
 def _split_text(written: str) -> Iterator[str]:
@@ -84,7 +85,8 @@ def _split_text(written: str) -> Iterator[str]:
         written = written[at:]
 
 
-def _check_limits(words: str, components: list[Component]) -> Component:
+def build_message(words: str, components: list[Component]) -> Component:
+    """A private message with rows of controls. Words that are too long are shortened."""
     made: Component = {"content": _shorten(words), "flags": limits.EPHEMERAL, "allowed_mentions": {"parse": []}}
     if components:
         made["components"] = [*components]

@@ -11,9 +11,10 @@ from pydantic import JsonValue
 from askback.domain import vote_summary
 from askback.domain.card import ANSWER_ALL, ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.domain.option_rows import OptionRow, build_rows
+from askback.domain.option_search import find_items
 from askback_slack import control_ids, form_modal, limits
 from askback_slack.blocks import Block, actions, button, context, option, plain, text_with_button
-from askback_slack.escaping import fit_line, replace_controls, to_literal
+from askback_slack.escaping import fit_line, to_literal
 
 BUTTONS = 11
 """Maximum number of buttons for a single choice, including "Something else…". More options become a menu."""
@@ -50,18 +51,7 @@ def build_controls(card: Card) -> list[Block]:
 
 def list_suggestions(card: Card, query: str) -> list[Block]:
     """Return the options of a searchable menu that match the query by number, label or description."""
-    words = replace_controls(query).casefold().split()
-    exact = words[0].removesuffix(".") if len(words) == 1 else ""
-
-    def fits(item: Item) -> bool:
-        number = str(item.number)
-        if number == exact or (exact and number.startswith(words[0])):
-            return True
-        body = f"{item.label} {item.description or ''}".casefold()
-        return all(word in body or word.rstrip(".") == number for word in words)
-
-    found = [item for item in card.items if fits(item)]
-    found.sort(key=lambda item: str(item.number) != exact)
+    found = find_items(card.items, query)
     return [_build_entry(item, limits.OPTION_TEXT) for item in found[: limits.MENU_OPTIONS]]
 
 

@@ -378,7 +378,7 @@ def test_the_review_lists_every_answer_whole() -> None:
     text = said(made)
     assert "Review your answers" in text
     assert "Database  ·  Which database?  Option 3" in text
-    assert "Extras\nWhich extras?\nOption 1\nOption 3" in text
+    assert "Extras  ·  Which extras?  Option 1, Option 3" in text
     assert f"Q3\nWhat is it called?\n{written.strip()}" in text
     assert labels(made) == ["Edit Database", "Edit Extras", "Edit Q3", "Submit", "Back", "Not now…"]
 

@@ -48,7 +48,7 @@ class DiscordBase:
         """Return the thread, or the channel, once it exists."""
         return await until(lambda: self.guild.place(talk.thread or talk.channel), "the thread begins")
 
-    def _told(self, person: str) -> list[Post]:
+    def told(self, person: str) -> list[Post]:
         who = self._person(person).id
         found = [post for post in self.guild.posts.values() if post.ephemeral_to == who]
         return sorted(found, key=lambda post: int(post.id))

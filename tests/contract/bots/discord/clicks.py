@@ -139,11 +139,11 @@ class Clicks(View):
         if self.field(person) is None:
             await self.press_on_notice(person, TRY_AGAIN)
         assert when is None, "Discord's modals have no field for a time"
-        before = self._told(person)
+        before = self.told(person)
         done = await self.submit_once(person, text, way=way)
         checked(_clicked(done))
         self._errors.pop(person, None)
-        new = [post for post in self._told(person) if post not in before]
+        new = [post for post in self.told(person) if post not in before]
         if not new or read_text(new[-1].content) == TAKEN:
             return ()
         reason = read_text(new[-1].content).partition(TO_COPY)[0].strip()
@@ -180,9 +180,9 @@ class Clicks(View):
         values: JsonObject = {
             as_text(field.handle["custom_id"]): entry for field, entry in fill(self.form(person), entries)
         }
-        before = self._told(person)
+        before = self.told(person)
         checked(_clicked(await self.services.discord.clicks.submit(person, opened.custom_id, values, Delivery())))
-        new = [post for post in self._told(person) if post not in before]
+        new = [post for post in self.told(person) if post not in before]
         if not new or read_text(new[-1].content) == TAKEN:
             return ()
         if any(one.label == TRY_AGAIN for one in controls(new[-1].components)):
@@ -193,7 +193,7 @@ class Clicks(View):
         """Press a button on the newest ephemeral notice."""
         notice, control = next(
             (notice, one)
-            for notice in reversed(self._told(person))
+            for notice in reversed(self.told(person))
             for one in controls(notice.components)
             if one.label == label
         )
@@ -203,7 +203,7 @@ class Clicks(View):
         return await self.services.discord.clicks.click(target, Delivery())
 
     def kept(self, person: str) -> str:
-        told = self._told(person)
+        told = self.told(person)
         given_back = read_text(told[-1].content).partition(TO_COPY)[2].strip() if told else ""
         field = self.field(person)
         return given_back or ("" if field is None else field.value)

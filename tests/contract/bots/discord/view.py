@@ -72,7 +72,7 @@ class View(DiscordBase):
         )
 
     def notices(self, person: str) -> tuple[str, ...]:
-        return tuple(read_text(post.content) for post in self._told(person))
+        return tuple(read_text(post.content) for post in self.told(person))
 
     def alone(self, person: str) -> str:
         return "\n".join(self.notices(person))
