@@ -93,6 +93,8 @@ class Acting:
                     raise
                 return find(found, wanted[0], kinds=("button",), what="menu or button")
 
+        if self._offered(person) is not None:
+            await self._until_dialog(person, lambda dialog: dialog is not None, within)
         dialog = self._door.scene.dialog(person)
         if dialog is not None and any(control.kind in kinds for control in dialog.controls):
             control = look(dialog.controls)

@@ -286,6 +286,8 @@ def _replace_draft(interview: Interview, draft: Draft) -> Interview:
     before = interview.draft
     if draft == before:
         return interview
+    if draft.evolve(marks=before.marks) != before:
+        draft = draft.evolve(sender=None)
     seen = draft.marks == before.marks or draft.evolve(marks=before.marks) != before
     return _set_draft(interview, interview.current, draft, revision=interview.revision + seen)
 

@@ -23,22 +23,27 @@ def apply_form(interview: Interview, sent: SubmitForm, action: Action) -> Interv
     """Return the interview with these answers: closed if they are complete.
 
     Every answer is kept, also if another one has a problem, which `find_field_problems` reports. If an answer replaces
-    another one that was given after the fields were opened, the form shows its review instead of ending, so that people
-    see what is submitted. Raises `NoFields` if the form has no such fields.
+    another one that somebody gave after the fields were opened, the form shows its review instead of ending, so that
+    people see what is submitted. Raises `NoFields` if the form has no such fields.
     """
     questions = interview.form.questions
     if not has_field_for_each(interview.form) or [one.index for one in sent.answers] != [*range(len(questions))]:
         raise NoFields
-    drafts = tuple(map(_fill, questions, interview.drafts, sent.answers))
-    filled = interview.evolve(drafts=drafts)
-    if find_field_problems(filled):
-        return filled.evolve(revision=interview.revision + (drafts != interview.drafts))
-    if sent.revision != interview.revision and any(map(_replaces_answer, interview.drafts, drafts)):
-        return filled.evolve(phase="reviewing", step=interview.step + 1, revision=interview.revision + 1)
-    return settle(filled, Outcome(status="answered", at=action.at, by=action.actor, answers=filled.answers))
+    sender = f"{action.actor.platform}:{action.actor.id}:{sent.revision}"
+    filled = tuple(map(_fill, questions, interview.drafts, sent.answers))
+    drafts = tuple(draft.evolve(sender=sender) for draft in filled)
+    after = interview.evolve(drafts=drafts)
+    if find_field_problems(after):
+        return after.evolve(revision=interview.revision + (drafts != interview.drafts))
+    if sent.revision != interview.revision and any(
+        draft.sender != sender and _is_replaced(draft, other)
+        for draft, other in zip(interview.drafts, drafts, strict=True)
+    ):
+        return after.evolve(phase="reviewing", step=interview.step + 1, revision=interview.revision + 1)
+    return settle(after, Outcome(status="answered", at=action.at, by=action.actor, answers=after.answers))
 
 
-def _replaces_answer(before: Draft, after: Draft) -> bool:
+def _is_replaced(before: Draft, after: Draft) -> bool:
     return before.is_answer and (before.chosen, before.text) != (after.chosen, after.text)
 
 

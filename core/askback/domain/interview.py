@@ -44,6 +44,9 @@ class Draft(Value):
     marks: tuple[SelectionSnapshot, ...] = ()
     seen: bool
     """True if the question has been shown to people."""
+    # Excluded by default, because an older process rejects a field that it does not know.
+    sender: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The person and the modal that sent this answer with those to all questions. None if it has another origin."""
 
     @property
     def is_answer(self) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.domain.actions import Action, Back, Choose, FieldAnswer, GoTo, Next, OpenForm, SubmitForm
+from askback.domain.actions import Action, Back, Choose, FieldAnswer, GoTo, Next, OpenForm, Select, SubmitForm
 from askback.domain.apply_action import Closed, apply_action
 from askback.domain.apply_form import NoFields
 from askback.domain.ask import Ask
@@ -107,6 +107,18 @@ def test_an_answer_that_somebody_gave_meanwhile_is_not_replaced_unseen() -> None
     assert (after.phase, after.outcome) == ("reviewing", None)
     same = send(story.now, said(0, 0), said(1, 0), revision=opened)
     assert same.outcome is not None, "the same answer replaces nothing"
+
+
+def test_a_person_corrects_their_own_answers_from_the_same_modal_without_a_review() -> None:
+    story = Story(*TWO)
+    opened = story.now.revision
+    story.now = send(story.now, said(0), said(1, 0))
+    assert story.now.outcome is None
+    assert send(story.now, said(0, 1), said(1, 1), revision=opened).outcome is not None
+    story.does(GoTo(index=1))
+    story.does(Select(chosen=(1,), base=(0,)), by=BEN)
+    after = send(story.now, said(0, 1), said(1, 0), revision=opened)
+    assert (after.phase, after.outcome) == ("reviewing", None), "ben has changed it since"
 
 
 def test_it_counts_from_every_position_and_not_after_the_end() -> None:
