@@ -18,10 +18,12 @@ let offer = null; // what there is to try in an empty channel
 let same = null; // the name of who one was last: on the other site, one is that person again
 
 const side = h("nav", { class: "side", "aria-label": "Channels and people" });
-const main = h("main", { class: "main" });
-const aside = h("aside", { class: "thread", "aria-label": "Thread" });
+const main = h("section", { class: "main", "aria-label": "Channel" });
+const aside = h("section", { class: "thread", "aria-label": "Thread" });
 const offline = h("div", { class: "offline", role: "status" });
-document.body.prepend(offline, h("div", { class: "app" }, side, main, aside));
+// The column with the workspace's name is hidden on a narrow screen, so the heading of the page is apart from it.
+document.body.prepend(h("header", { class: "sr" }, h("h1", {}, document.title)), offline,
+  h("div", { class: "app" }, side, h("main", { class: "panes" }, main, aside)));
 
 // --- The place
 
@@ -53,7 +55,7 @@ function drawSide(at) {
     side.replaceChildren(
       h("div", { class: "sites", role: "group", "aria-label": "Site" }, Object.values(sites).map(({ api }) =>
         h("a", { "data-site": api.name, "aria-current": api === site.api ? "true" : null }, api.title))),
-      h("h1", {}, "Workspace", h("small", {}, "on this machine")),
+      h("p", { class: "title" }, "Workspace", h("small", {}, "on this machine")),
       h("label", { class: "who" }, "You are", h("select", { onchange: (event) => go(event.target.value, place().channel.id) },
         site.world.people.map((person) => h("option", { value: person.id, selected: person.id === at.person.id }, person.name)))),
       ...[["Channels", "channel"], ["Direct messages", "dm"]].map(([heading, kind]) => h("section", {}, h("h2", {}, heading),
@@ -391,7 +393,7 @@ addEventListener("keydown", (event) => {
   if (event.key !== "F6") return; // from pane to pane, as in Slack
   event.preventDefault();
   const stops = [side.querySelector("select"), ...document.querySelectorAll(".pane textarea")].filter((node) => node.checkVisibility());
-  const here = stops.findIndex((node) => node.closest("nav, main, aside").contains(document.activeElement));
+  const here = stops.findIndex((node) => node.closest(".side, .main, .thread").contains(document.activeElement));
   stops.at((here + (event.shiftKey ? -1 : 1)) % stops.length).focus();
 });
 

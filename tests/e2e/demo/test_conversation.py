@@ -173,7 +173,7 @@ async def test_a_whole_conversation_by_mouse(services: Services, open_page: Open
     await button(card(page, "Who looks after it?"), "Team Blue").click()
     review = card(page, "Review your answers")
     for answer in ("billing", "None", "A queue", "Nightly backups", "Team Blue"):
-        await expect(review.locator("blockquote", has_text=answer)).to_be_visible()
+        await expect(review).to_contain_text(answer)
     await is_at_the_end(page)
     await shot(page, "12-form-review")
     await button(review, "Edit Database").click()
