@@ -20,6 +20,7 @@ from askback.domain.card import (
     get_line_title,
     list_others,
 )
+from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
 from askback.domain.vote_summary import OPEN_TO
 from askback.text.literal import fit_line, replace_controls, to_single_line
 from askback_discord import limits, votes
@@ -60,6 +61,8 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
         units.append([Text(f"-# A rejected text is kept: {_explain_problem(card)}", opens=True)])
     if not card.prompt:
         units += map(_build_review_line, card.lines)
+    if card.timeout is not None and card.timeout.defaults:
+        units.append([Text(CAPTION, opens=True), *quote_answers(card.timeout.defaults)])
     if card.reminders:
         units.append([*_build_reminders(card.reminders)])
     if card.tally is not None:
@@ -83,6 +86,8 @@ def _build_head(card: Card) -> Iterator[Text]:
     yield from (Text("Asked: "), *_list_people(card))
     if card.deadline is not None and card.ending is None:
         yield Text(f"  ·  ends {format_time(card.deadline, 'R')}")
+        if card.timeout is not None:
+            yield from (Text(", "), plain(card.timeout.words))
 
 
 def _list_people(card: Card) -> Iterator[Text]:
@@ -181,8 +186,10 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
     """The whole of a settled card: the answer; the question, the person and the time; the answers of a form."""
     result, answered = card.result, ending.status == "answered"
     made: Unit = [Text(f"**{ending.title}**")] if result is None else [Text("✓ "), strong(result)]
+    if ending.consequence is not None:
+        made = [Text(f"**{ending.title}.** "), plain(ending.consequence.words)]
     made += _build_facts(card, ending)
-    if answered and result is None and card.prompt and card.lines:
+    if (answered or ending.lists_defaults) and result is None and card.prompt and card.lines:
         made += quote_answers(card.lines[0].answer)
     if ending.reason is not None and ending.reason.strip():
         made += quote_answers([ending.reason])
@@ -191,7 +198,9 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
         for one in card.lines:
             if one.answer:
                 yield [replace(plain(get_line_title(one)), opens=True), *quote_answers(one.answer)]
-    if not answered and any(one.answer for one in card.lines):
+    if ending.has_unused_drafts:
+        yield [Text(f"-# {UNUSED_DRAFTS}", opens=True)]
+    elif not (answered or ending.falls_back) and any(one.answer for one in card.lines):
         yield [Text("-# These draft answers were not submitted.", opens=True)]
     if not card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield [*_build_others(card)]

@@ -32,11 +32,12 @@ from pydantic import AwareDatetime
 
 from askback.domain.arguments import Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy
-from askback.domain.form import Question
+from askback.domain.form import Form, Question
 from askback.domain.identity import Actor
-from askback.domain.interview import Interview
-from askback.domain.outcome import OutcomeStatus
+from askback.domain.interview import Interview, start_interview
+from askback.domain.outcome import Outcome, OutcomeStatus
 from askback.domain.reserved_options import NO_ANSWER
+from askback.domain.timeout_words import Consequence, TimeoutNotice, build_consequence, build_notice
 from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
 from askback.internal.values import Value
@@ -118,6 +119,17 @@ class Ending(Value):
     by: Actor | None
     reason: str | None
     discuss: bool = False
+    consequence: Consequence | None = None
+    """What follows from a timeout, such as a default that applies."""
+    falls_back: bool = False
+    """True if the lines of the card hold defaults that apply, and no answers."""
+    has_unused_drafts: bool = False
+    """True if people had begun to answer, and the defaults apply all the same."""
+
+    @property
+    def lists_defaults(self) -> bool:
+        """True if the settled card lists the defaults that apply."""
+        return self.consequence is not None and self.consequence.lists_defaults
 
     @property
     def title(self) -> str:
@@ -133,6 +145,8 @@ class Card(Value):
     revision: int
     who: Who
     deadline: AwareDatetime | None
+    timeout: TimeoutNotice | None
+    """What happens at the deadline, if it is more than to report that nobody answered. None once it has ended."""
     view: Literal["question", "review", "ended"]
     header: str | None
     prompt: str
@@ -307,6 +321,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         revision=interview.revision,
         who=policy.deciders,
         deadline=policy.deadline,
+        timeout=None if outcome is not None else build_notice(interview, policy.on_timeout),
         view="ended" if outcome is not None else "question" if asking else "review",
         header=(interview.form.get_header(interview.current) if several_questions else question.header)
         if shown
@@ -335,11 +350,29 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         tally=None if approval is None else count_votes(interview, policy, approval),
         reminders=tuple(sorted(policy.personal_reminders, key=lambda reminder: reminder.at)) if outcome is None else (),
         details=question.details if shown and is_partial and (outcome is None or approval is None) else None,
-        ending=None
-        if outcome is None
-        else Ending(
-            status=outcome.status, at=outcome.at, by=outcome.by, reason=outcome.reason, discuss=outcome.discuss
-        ),
+        ending=None if outcome is None else _build_ending(interview, outcome),
+    )
+
+
+def _build_ending(interview: Interview, outcome: Outcome) -> Ending:
+    falls_back = bool(outcome.fallback)
+    return Ending(
+        status=outcome.status,
+        at=outcome.at,
+        by=outcome.by,
+        reason=outcome.reason,
+        discuss=outcome.discuss,
+        consequence=build_consequence(interview.form, outcome),
+        falls_back=falls_back,
+        has_unused_drafts=falls_back and _has_changed_drafts(interview),
+    )
+
+
+def _has_changed_drafts(interview: Interview) -> bool:
+    before = start_interview(interview.form).drafts
+    return any(
+        (draft.chosen, draft.text, draft.unsent) != (first.chosen, first.text, first.unsent)
+        for draft, first in zip(interview.drafts, before, strict=True)
     )
 
 
@@ -392,6 +425,8 @@ def _build_items(question: Question, chosen: tuple[int, ...]) -> tuple[Item, ...
 
 
 def _build_review(interview: Interview) -> tuple[ReviewLine, ...]:
+    if interview.outcome is not None and interview.outcome.fallback:
+        return _build_defaults(interview.form, interview.outcome)
     return tuple(
         ReviewLine(
             index=index,
@@ -401,6 +436,22 @@ def _build_review(interview: Interview) -> tuple[ReviewLine, ...]:
             missing=_describe_missing(interview, index),
         )
         for index in interview.visible
+    )
+
+
+def _build_defaults(form: Form, outcome: Outcome) -> tuple[ReviewLine, ...]:
+    """Return the defaults that apply in the place of answers."""
+    return tuple(
+        ReviewLine(
+            index=index,
+            header=form.get_header(index),
+            prompt=question.prompt,
+            answer=answer.labels,
+            missing=None,
+        )
+        for index, question in enumerate(form.questions)
+        for answer in outcome.fallback
+        if answer.question_id == question.id
     )
 
 
