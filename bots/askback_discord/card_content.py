@@ -13,13 +13,13 @@ from askback.domain.ask_policy import PersonalReminder
 from askback.domain.card import (
     LONGEST_TITLE,
     Card,
-    Ending,
     Item,
-    ReviewLine,
     get_form_title,
     get_line_title,
     list_others,
 )
+from askback.domain.card_ending import Ending
+from askback.domain.review_line import ReviewLine
 from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
 from askback.domain.vote_summary import OPEN_TO
 from askback.text.literal import fit_line, replace_controls, to_single_line

@@ -11,13 +11,13 @@ from askback.domain.ask_policy import PersonalReminder
 from askback.domain.card import (
     LONGEST_TITLE,
     Card,
-    Ending,
     Item,
-    ReviewLine,
     get_form_title,
     get_line_title,
     list_others,
 )
+from askback.domain.card_ending import Ending
+from askback.domain.review_line import ReviewLine
 from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
 from askback.domain.voting import VoteCount
 from askback_slack import limits, votes

@@ -7,8 +7,10 @@ __all__ = ["format_continuation", "summarize"]
 from collections.abc import Iterable, Iterator
 
 from askback.domain import vote_summary
-from askback.domain.card import LONGEST_NAMED, Card, Ending, Item, ReviewLine
+from askback.domain.card import LONGEST_NAMED, Card, Item
+from askback.domain.card_ending import Ending
 from askback.domain.outcome import Vote
+from askback.domain.review_line import ReviewLine
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback_slack import limits

@@ -17,6 +17,7 @@ from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Reasons
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
+from askback.domain.timeout_action import TimeoutAction, find_default_problem
 from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.values import Value
@@ -51,6 +52,8 @@ class AskRequest(Value):
     own: bool = False
     wait: Seconds | None = 7200.0
     """Seconds until the question times out. None means no deadline."""
+    on_timeout: TimeoutAction = "report"
+    """What happens if nobody answers within the wait."""
     remind: tuple[Seconds, ...] = ()
     escalate: Mapping[Seconds, tuple[str, ...]] = Field(default_factory=dict[float, tuple[str, ...]])
     details: str | None = None
@@ -103,6 +106,22 @@ class AskRequest(Value):
         for name in (*(name for name, value in given.items() if value), *self._list_vote_parameters()):
             inside = "put it into the form" if name in given else "ask for a vote without a form"
             raise CallerError(f"{self.terms.name(name)} does not go together with {form}: {inside}, or leave it out.")
+
+    def check_timeout(self, form: Form) -> None:
+        """Raise `CallerError` if a timeout is to apply defaults that this question does not have."""
+        if self.on_timeout != "default":
+            return
+        given = self.terms.format_parameter("on_timeout", "default")
+        if self.options:
+            raise CallerError(
+                f"{given} does not go together with {self.terms.name('options')}: people decide by voting, and silence "
+                f"is not consent. Put the question with its default into a form ({self.terms.name('form')})."
+            )
+        if self.wait is None:
+            raise CallerError(f"{given} needs a deadline: give {self.terms.name('wait')} a time.")
+        problem = find_default_problem(form)
+        if problem is not None:
+            raise CallerError(f"{given} needs a form with a default for each question: {problem}")
 
     def check_secrets(self) -> None:
         """Raise `CallerError` if people would read a secret that askback knows. The error does not show it."""
@@ -191,6 +210,7 @@ class Prepared:
     who: Who
     approval: Approval | None
     wait: float | None
+    on_timeout: TimeoutAction
     remind: tuple[float, ...]
     escalate: Mapping[float, Who]
     key: str
@@ -202,7 +222,14 @@ class Prepared:
         # Imported here, because it loads the store. An error in the arguments is reported without that.
         from askback.manager import build_ask, build_policy
 
-        policy = build_policy(self.who, self.wait, approval=self.approval, remind=self.remind, escalate=self.escalate)
+        policy = build_policy(
+            self.who,
+            self.wait,
+            approval=self.approval,
+            remind=self.remind,
+            escalate=self.escalate,
+            on_timeout=self.on_timeout,
+        )
         return build_ask(self.form, to=self.found.place, policy=policy, key=self.key)
 
 
@@ -237,6 +264,7 @@ async def prepare(request: AskRequest, place: str, directory: Directory, key: st
         who=build_who(approvers),
         approval=approval,
         wait=request.wait,
+        on_timeout=request.on_timeout,
         remind=request.remind,
         escalate={after: build_who(names) for after, names in later.items()},
         key=key,

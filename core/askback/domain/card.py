@@ -4,7 +4,6 @@ from __future__ import annotations
 
 __all__ = [
     "ANSWER_REST",
-    "ENDINGS",
     "EVERYTHING",
     "EXPANDING",
     "LONGEST_NAMED",
@@ -16,7 +15,6 @@ __all__ = [
     "WITHDRAW",
     "Card",
     "Item",
-    "ReviewLine",
     "build_card",
     "get_excerpt",
     "get_form_title",
@@ -24,7 +22,6 @@ __all__ = [
     "list_others",
 ]
 
-from collections.abc import Mapping
 from itertools import takewhile
 from typing import Final, Literal
 
@@ -32,12 +29,12 @@ from pydantic import AwareDatetime
 
 from askback.domain.arguments import Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy
-from askback.domain.form import Form, Question
-from askback.domain.identity import Actor
-from askback.domain.interview import Interview, start_interview
-from askback.domain.outcome import Outcome, OutcomeStatus
+from askback.domain.card_ending import Ending, build_ending
+from askback.domain.form import Question
+from askback.domain.interview import Interview
 from askback.domain.reserved_options import NO_ANSWER
-from askback.domain.timeout_words import Consequence, TimeoutNotice, build_consequence, build_notice
+from askback.domain.review_line import ReviewLine, build_review
+from askback.domain.timeout_words import TimeoutNotice, build_notice
 from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
 from askback.internal.values import Value
@@ -63,16 +60,6 @@ WITHDRAW = "Withdraw request"
 """Label of the button with which the requester ends a decision of several people."""
 EVERYTHING = "Show everything"
 """Label of the button that shows `Card.details`."""
-ENDINGS: Final[Mapping[OutcomeStatus, str]] = {
-    "answered": "✓ Answered",
-    "cancelled": "Cancelled",
-    "declined": "Not now",
-    "timed_out": "Nobody answered in time",
-    "undeliverable": "Could not be delivered",
-}
-"""First line of a settled card without an answer of one line."""
-DISCUSS = "To be discussed first"
-"""That line if somebody wants to discuss the question before anybody answers it."""
 SHOW_QUESTION = "Show question"
 """Label of the button that shows what a settled card leaves out."""
 SHOW_QUESTIONS = "Show questions"
@@ -97,44 +84,6 @@ class Item(Value):
     def numbered_label(self) -> str:
         """The number and the label, as a list or a menu shows them."""
         return f"{self.number}. {self.label}"
-
-
-class ReviewLine(Value):
-    """One question of a form with its answer so far."""
-
-    index: int
-    header: str
-    prompt: str
-    answer: tuple[str, ...]
-    """The chosen labels, then the written text; empty if unanswered."""
-    missing: str | None
-    """A sentence about what the question still needs; None if it is answered."""
-
-
-class Ending(Value):
-    """The end of the ask, as people read it."""
-
-    status: OutcomeStatus
-    at: AwareDatetime
-    by: Actor | None
-    reason: str | None
-    discuss: bool = False
-    consequence: Consequence | None = None
-    """What follows from a timeout, such as a default that applies."""
-    falls_back: bool = False
-    """True if the lines of the card hold defaults that apply, and no answers."""
-    has_unused_drafts: bool = False
-    """True if people had begun to answer, and the defaults apply all the same."""
-
-    @property
-    def lists_defaults(self) -> bool:
-        """True if the settled card lists the defaults that apply."""
-        return self.consequence is not None and self.consequence.lists_defaults
-
-    @property
-    def title(self) -> str:
-        """The first line of a settled card without an answer of one line."""
-        return DISCUSS if self.discuss else ENDINGS[self.status]
 
 
 class Card(Value):
@@ -338,7 +287,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         unsent=asking and draft.unsent is not None and bool(draft.unsent.strip()),
         position=(visible.index(interview.current) + 1, len(visible)) if asking and several_questions else None,
         is_answered=asking and several_questions and interview.is_answered(interview.current),
-        lines=_build_review(interview) if not asking else (),
+        lines=build_review(interview) if not asking else (),
         can_submit=(interview.phase == "reviewing" and not interview.missing)
         or (asking and not several_questions and (question.multi_select and bool(question.options))),
         can_go_back=several_questions
@@ -350,29 +299,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         tally=None if approval is None else count_votes(interview, policy, approval),
         reminders=tuple(sorted(policy.personal_reminders, key=lambda reminder: reminder.at)) if outcome is None else (),
         details=question.details if shown and is_partial and (outcome is None or approval is None) else None,
-        ending=None if outcome is None else _build_ending(interview, outcome),
-    )
-
-
-def _build_ending(interview: Interview, outcome: Outcome) -> Ending:
-    falls_back = bool(outcome.fallback)
-    return Ending(
-        status=outcome.status,
-        at=outcome.at,
-        by=outcome.by,
-        reason=outcome.reason,
-        discuss=outcome.discuss,
-        consequence=build_consequence(interview.form, outcome),
-        falls_back=falls_back,
-        has_unused_drafts=falls_back and _has_changed_drafts(interview),
-    )
-
-
-def _has_changed_drafts(interview: Interview) -> bool:
-    before = start_interview(interview.form).drafts
-    return any(
-        (draft.chosen, draft.text, draft.unsent) != (first.chosen, first.text, first.unsent)
-        for draft, first in zip(interview.drafts, before, strict=True)
+        ending=None if outcome is None else build_ending(interview, outcome),
     )
 
 
@@ -422,41 +349,3 @@ def _build_items(question: Question, chosen: tuple[int, ...]) -> tuple[Item, ...
         )
         for index, option in enumerate(question.options)
     )
-
-
-def _build_review(interview: Interview) -> tuple[ReviewLine, ...]:
-    if interview.outcome is not None and interview.outcome.fallback:
-        return _build_defaults(interview.form, interview.outcome)
-    return tuple(
-        ReviewLine(
-            index=index,
-            header=interview.form.get_header(index),
-            prompt=interview.form.questions[index].prompt,
-            answer=interview.answer(index).labels if interview.drafts[index].is_answer else (),
-            missing=_describe_missing(interview, index),
-        )
-        for index in interview.visible
-    )
-
-
-def _build_defaults(form: Form, outcome: Outcome) -> tuple[ReviewLine, ...]:
-    """Return the defaults that apply in the place of answers."""
-    return tuple(
-        ReviewLine(
-            index=index,
-            header=form.get_header(index),
-            prompt=question.prompt,
-            answer=answer.labels,
-            missing=None,
-        )
-        for index, question in enumerate(form.questions)
-        for answer in outcome.fallback
-        if answer.question_id == question.id
-    )
-
-
-def _describe_missing(interview: Interview, index: int) -> str | None:
-    if interview.is_answered(index):
-        return None
-    problem = interview.find_count_problem(index)
-    return "Not answered yet" if problem is None else f"Not answered yet: {problem}"

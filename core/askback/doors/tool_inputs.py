@@ -24,6 +24,7 @@ from askback.client.result import QUESTION_ID
 from askback.domain.ask_policy import Approval
 from askback.domain.form import Form, Option
 from askback.domain.form_limits import MAX_DETAILS, MAX_LABEL, MAX_OPTIONS, MAX_PROMPT
+from askback.domain.timeout_action import TimeoutAction
 from askback.doors.json_schema import read_form
 from askback.doors.results import CallKind
 from askback.errors import CallerError, ModelError, to_problems
@@ -82,6 +83,12 @@ class AskInput(_Input):
         json_schema_extra=build_length_limits(MAX_DETAILS),
     )
     place: LenientText | None = Field(default=None, description="Where to ask. Leave it out for the usual place.")
+    on_timeout: TimeoutAction = Field(
+        default="report",
+        description="What happens if nobody answers in time. report: the result says so. halt: the card and the result "
+        "say that you stop until a person tells you more. default: the defaults in `form` apply, and the card names "
+        "them beforehand.",
+    )
 
     @property
     def is_vote(self) -> bool:

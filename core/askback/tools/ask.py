@@ -305,7 +305,7 @@ class AskTool(QuestionTool[AskInput]):
                 data["skipped"] = skipped
         else:
             if outcome.fallback:
-                data["defaults"] = list_fallback_values(self.to_form(parsed), outcome)
+                data["fallback"] = list_fallback_values(self.to_form(parsed), outcome)
             if outcome.halted:
                 data["halted"] = True
             data["message"] = describe_unanswered(outcome)
