@@ -121,9 +121,16 @@ def ask(
         Literal["report", "halt", "default"],
         typer.Option(
             help="If nobody answers in time: only report that; halt, so that the card and the outcome say that the "
-            "work stops; or apply the defaults of --form, which the card names beforehand."
+            "work stops; or apply a default, which the card names beforehand: --default, or those of --form."
         ),
     ] = "report",
+    default: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="With --on-timeout default: the option, or the written answer, that applies if nobody answers.",
+        ),
+    ] = None,
     remind: Annotated[
         list[str] | None, typer.Option(metavar="TIME", help="Remind people who have not answered, after this time.")
     ] = None,
@@ -197,6 +204,7 @@ def ask(
                 details=None if details is None else _read_details(details),
                 wait=wait,
                 on_timeout=on_timeout,
+                default=default,
             )
             through = ServerAsk(read_server(server, token_file, settings), asked, key, _write_line)
             raise typer.Exit(run_to_end(_report_outcome(through.ask(), through), terminated_code=TERMINATED))
@@ -217,6 +225,7 @@ def ask(
             own=own,
             wait=wait,
             on_timeout=on_timeout,
+            default=default,
             remind=remind or (),
             escalate=_parse_escalations(escalate or ()),
             details=None if details is None else _read_details(details),

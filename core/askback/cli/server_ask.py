@@ -73,6 +73,7 @@ def build_question(
     details: str | None,
     wait: str,
     on_timeout: TimeoutAction,
+    default: str | None,
 ) -> ServerQuestion:
     """Return the question for a server. Raises `CallerError`."""
     if (question is None) == (form is None):
@@ -92,6 +93,7 @@ def build_question(
         reasons=reasons,
         timeout=parse_wait("wait", wait, SHELL),
         on_timeout=on_timeout,
+        default=default,
     )
 
 

@@ -71,6 +71,7 @@ class ServerQuestion(Value):
     reasons: Reasons = "none"
     timeout: float | None = None
     on_timeout: TimeoutAction = "report"
+    default: str | None = None
 
 
 async def ask_server(

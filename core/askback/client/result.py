@@ -135,7 +135,10 @@ def _format_consequence(outcome: AskOutcome) -> str:
         return " The work stops, as announced."
     if outcome.fallback is None:
         return ""
-    values = "; ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in outcome.fallback.items())
+    shown = {name: json.dumps(value, ensure_ascii=False) for name, value in outcome.fallback.items()}
+    if len(shown) == 1:
+        return f" The default applies, as announced: {to_terminal_text(*shown.values())}"
+    values = "; ".join(f"{name}: {value}" for name, value in shown.items())
     return f" The defaults apply, as announced: {to_terminal_text(values)}"
 
 

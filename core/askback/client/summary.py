@@ -127,8 +127,10 @@ def describe_fallback(outcome: Outcome) -> str | None:
 
 
 def _format_defaults(fallback: tuple[Answer, ...]) -> str:
-    shown = "; ".join(f"{one.question_id}: {', '.join(one.labels)}" for one in fallback)
-    return f"the default{'s' if len(fallback) > 1 else ''}: {to_terminal_text(fit_line(shown, DEFAULTS))}"
+    labels = {one.question_id: ", ".join(one.labels) for one in fallback}
+    several = len(labels) > 1
+    shown = "; ".join(f"{name}: {words}" if several else words for name, words in labels.items())
+    return f"the default{'s' if several else ''}: {to_terminal_text(fit_line(shown, DEFAULTS))}"
 
 
 def format_span(span: timedelta) -> str:

@@ -162,7 +162,8 @@ def to_timestamp_ms(outcome: Outcome) -> int:
 
 
 def _list_defaults(outcome: Outcome) -> str:
-    return "; ".join(f"{answer.question_id}: {', '.join(map(_quote, answer.labels))}" for answer in outcome.fallback)
+    labels = {answer.question_id: ", ".join(map(_quote, answer.labels)) for answer in outcome.fallback}
+    return "; ".join(f"{name}: {words}" if len(labels) > 1 else words for name, words in labels.items())
 
 
 def _describe_consequence(outcome: Outcome) -> str:
@@ -170,9 +171,10 @@ def _describe_consequence(outcome: Outcome) -> str:
     if outcome.halted:
         return "Stop here: do not continue this work, and do not assume an answer. Wait until a person writes to you."
     if outcome.fallback:
+        apply = "defaults apply" if len(outcome.fallback) > 1 else "default applies"
         return (
-            f"The default applies, as the card announced: {_list_defaults(outcome)}. Nobody chose it, so never say "
-            "that somebody did."
+            f"The {apply}, as the card announced: {_list_defaults(outcome)}. Nobody chose this, so never say that "
+            "somebody did."
         )
     return "This is not an answer or a choice: do not assume one."
 

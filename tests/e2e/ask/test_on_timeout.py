@@ -21,6 +21,9 @@ WHERE: dict[str, Any] = {
 }
 
 
+OPEN = ("--option", "Staging", "--option", "Production")
+
+
 async def asked(office: Office, *arguments: str, form: object = None) -> Any:
     to = f"{office.platform}:#deploys"
     given = []
@@ -37,20 +40,35 @@ async def test_the_default_of_a_form_is_printed_as_a_fallback_and_not_as_an_answ
     assert (outcome["status"], outcome["answer"], outcome["answers"]) == ("timed_out", None, None)
     assert (outcome["approved"], outcome["by"]) == (False, None)
     assert (outcome["fallback"], outcome["halted"]) == ({"where": "stg"}, False)
-    assert "then the default: where: Staging." in asking.err
-    assert 'Nobody answered in time. The defaults apply, as announced: where: "stg"' in asking.err
+    assert "then the default: Staging." in asking.err
+    assert 'Nobody answered in time. The default applies, as announced: "stg"' in asking.err
     assert await office.settled("Where do we deploy?", "“Staging” applies, as announced.")
     again = await asked(office, "--wait", "2s", "--on-timeout", "default", "--key", "k", form=WHERE)
     assert await again.outcome(4) == outcome
     other = await asked(office, "--wait", "2s", "--key", "k", form=WHERE)
     assert "this question was asked with --on-timeout default" in await other.refused()
     for command, words in (
-        (("show", outcome["id"]), "applies  the default: where: Staging"),
-        (("list",), "→ the default: where: Staging"),
+        (("show", outcome["id"]), "applies  the default: Staging"),
+        (("list",), "→ the default: Staging"),
     ):
         code, out = await (await office.start(*command)).ended()
         assert code == 0
         assert words in out
+
+
+async def test_an_option_can_be_the_default_where_none_is_a_yes_or_a_no(office: Office) -> None:
+    asking = await asked(office, "Where?", *OPEN, "--wait", "2s", "--on-timeout", "default", "--default", "staging")
+    outcome = await asking.outcome(4)
+    assert (outcome["status"], outcome["answer"]) == ("timed_out", None)
+    assert outcome["fallback"] == {"answer": "Staging"}
+    assert await office.settled("Where?", "“Staging” applies, as announced.")
+
+
+async def test_people_can_take_the_default_of_a_written_answer_or_another_one(office: Office) -> None:
+    asking = await asked(office, "Which version?", "--on-timeout", "default", "--default", "1.4.2", "--wait", "60s")
+    await office.click("ada", "✓ 1.4.2")
+    outcome = await asking.outcome()
+    assert (outcome["status"], outcome["answer"], outcome["fallback"]) == ("answered", "1.4.2", None)
 
 
 async def test_a_halt_says_that_the_work_stops(office: Office) -> None:
@@ -64,8 +82,11 @@ async def test_a_halt_says_that_the_work_stops(office: Office) -> None:
 @pytest.mark.parametrize(
     ("arguments", "form", "words"),
     [
-        (("Deploy?", "--option", "Yes", "--option", "No"), None, "silence is not consent"),
-        (("Which version?",), None, "needs a form with a default for each question"),
+        (("Deploy?", "--option", "Yes", "--option", "No", "--default", "Yes"), None, "silence is not consent"),
+        (("Deploy?", *OPEN, "--default", "Staging", "--quorum", "2"), None, "does not go together with --quorum"),
+        (("Deploy?", *OPEN, "--default", "The moon"), None, "--default The moon: there is no such option"),
+        (("Which version?",), None, "needs a default: name it with --default"),
+        (("--default", "Staging"), WHERE, "--default does not go together with --form: put it into the form"),
         ((), {**WHERE, "default": []}, "“Where do we deploy?” has no default: give it one"),
         (("--wait", "forever"), WHERE, "--on-timeout default needs a deadline: give --wait a time"),
     ],

@@ -392,7 +392,10 @@ async def test_a_program_chooses_what_a_timeout_does(office: Office) -> None:
         answer = await one.ask(wait=60, timeout=1, on_timeout="halt", **QUESTION)
         assert (answer["status"], answer["halted"], answer["approved"]) == ("timed_out", True, False)
         assert "Stop here" in answer["message"]
-        asked = {**QUESTION, "timeout": 1, "on_timeout": "default"}
+        places: dict[str, Any] = {"question": "Where?", "options": ["Staging", "Production"], "default": "Staging"}
+        answer = await one.ask(wait=60, timeout=1, on_timeout="default", **places)
+        assert (answer["status"], answer["fallback"], "answer" in answer) == ("timed_out", {"answer": "Staging"}, False)
+        asked = {**QUESTION, "timeout": 1, "on_timeout": "default", "default": "Yes"}
         assert "silence is not consent" in await one.problem(422, "POST", "/v1/asks", json=asked)
         _, document = await one.request("GET", "/openapi.json")
         body = document["components"]["schemas"]["AskBody"]["properties"]["on_timeout"]

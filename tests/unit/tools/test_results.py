@@ -316,10 +316,8 @@ def test_a_default_is_told_as_one_that_nobody_chose():
     assert result.data["status"] == "timed_out"
     assert result.data["fallback"] == {"where": "Staging"}
     assert "answers" not in result.data
-    assert 'The default applies, as the card announced: where: "Staging". Nobody chose it' in str(
-        result.data["message"]
-    )
-    assert ANY.summarize_result(ended("timed_out", fallback=FALLBACK)).endswith('default: where: "Staging"')
+    assert 'The default applies, as the card announced: "Staging". Nobody chose this' in str(result.data["message"])
+    assert ANY.summarize_result(ended("timed_out", fallback=FALLBACK)).endswith('default: "Staging"')
 
 
 def test_a_plain_timeout_is_told_as_before():
