@@ -56,7 +56,7 @@ class AskRequest(Value):
     wait: Seconds | None = 7200.0
     """Seconds until the question times out. None means no deadline."""
     on_timeout: TimeoutAction = "report"
-    """What happens if nobody answers within the wait."""
+    """The action if nobody answers within the wait."""
     default: str | None = None
     """The option or the written answer that applies then, if that is what happens. A form has its own defaults."""
     remind: tuple[Seconds, ...] = ()

@@ -36,7 +36,7 @@ class Ending(Value):
     reason: str | None
     discuss: bool = False
     consequence: Consequence | None = None
-    """What follows from a timeout, such as a default that applies."""
+    """The sentence about its timeout, such as a default that applies."""
     falls_back: bool = False
     """True if the lines of the card hold defaults that apply, and no answers."""
     has_unused_drafts: bool = False

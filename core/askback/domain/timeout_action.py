@@ -1,4 +1,4 @@
-"""What happens at the deadline if nobody has answered, and the defaults that then apply. No I/O.
+"""The choice of what a timeout does, and the defaults that it may apply. No I/O.
 
 A timeout is never an answer: its outcome is `timed_out` in each case, and has no answers.
 """
@@ -16,19 +16,19 @@ from askback.domain.reserved_options import NO_ANSWER
 from askback.text.literal import quote_line
 
 TimeoutAction = Literal["report", "halt", "default"]
-"""What a timeout does: report that nobody answered, stop the work, or apply the defaults that the card names."""
+"""A timeout reports that nobody answered; it may also stop the work, or apply the defaults that the card names."""
 
 
 def build_fallback(form: Form) -> tuple[Answer, ...]:
     """Return the defaults of the questions that these very defaults call for.
 
-    A question that may stay without an answer, and has no default, gets none: the option “(no answer)”.
+    An optional question without a default gets the option “(no answer)”.
     """
     return _start_with_defaults(form).answers
 
 
 def find_default_problem(form: Form) -> str | None:
-    """Return a sentence about the first question that lacks a default and needs one. None means that there is none."""
+    """Return a sentence about the first question that lacks a default and needs one. None means that all have theirs."""
     interview = _start_with_defaults(form)
     if not interview.missing:
         return None

@@ -20,7 +20,7 @@ LONGEST_DEFAULT = 60
 
 
 class TimeoutNotice(Value):
-    """What happens at the deadline if nobody has answered, as the open card says it."""
+    """The announcement of an open card about its deadline."""
 
     words: str
     """The end of the line with the deadline, such as “then the work stops”. It may quote a label."""
@@ -29,7 +29,7 @@ class TimeoutNotice(Value):
 
 
 class Consequence(Value):
-    """What follows from a timeout, as the settled card says it."""
+    """The sentence of a settled card about its timeout."""
 
     words: str
     """A sentence. It may quote a label."""

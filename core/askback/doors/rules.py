@@ -48,7 +48,7 @@ class DoorRules:
     """Seconds until a question times out. None means no deadline."""
     remind: tuple[float, ...] = ()
     on_timeout: TimeoutAction = "report"
-    """What follows from a timeout of a question, where callers do not decide that themselves."""
+    """The action at the deadline of a question, where callers do not decide that themselves."""
     approvals: ApprovalRules = field(default_factory=ApprovalRules)
     """The rules for approvals. Only they apply to approvals, so `wait`, `remind` and `on_timeout` do not."""
     terms: Terms = SHELL

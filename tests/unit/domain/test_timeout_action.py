@@ -1,4 +1,4 @@
-"""What a timeout does: it is never an answer, and a default applies only if the card has named it."""
+"""A timeout is never an answer, whatever it does, and a default applies only if the card has named it."""
 
 from __future__ import annotations
 
