@@ -95,7 +95,7 @@ class Card(Value):
     who: Who
     deadline: AwareDatetime | None
     timeout: TimeoutNotice | None
-    """The announcement about its deadline. None if a timeout only reports that nobody answered, or once it has ended."""
+    """The announcement about its deadline. None if a timeout is only reported, or once it has ended."""
     view: Literal["question", "review", "ended"]
     header: str | None
     prompt: str

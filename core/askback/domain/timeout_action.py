@@ -28,7 +28,7 @@ def build_fallback(form: Form) -> tuple[Answer, ...]:
 
 
 def find_default_problem(form: Form) -> str | None:
-    """Return a sentence about the first question that lacks a default and needs one. None means that all have theirs."""
+    """Return a sentence about the first question that needs a default and lacks it. None means that all have theirs."""
     interview = _start_with_defaults(form)
     if not interview.missing:
         return None
