@@ -183,7 +183,11 @@ class Clicks:
         """Show the result of a committed action."""
         match response:
             case AskText(field=field) if field.declines:
-                await self._send_response(reply, MODAL, not_now_modal.build_modal(field, utc_now()))
+                modal = not_now_modal.build_modal(field, utc_now())
+                if modal is None:
+                    await self._notify(reply, pressed, ephemeral.build_notice(not_now.TOO_SOON))
+                else:
+                    await self._send_response(reply, MODAL, modal)
             case AskText(field=field):
                 await self._send_response(reply, MODAL, text_modal.build_modal(field))
             case FieldErrors(message=message, field=field) if field.choice is not None:

@@ -176,7 +176,7 @@ def check_modal(data: Mapping[str, JsonValue]) -> None:
             _check_keys("a field in a label", set(label) - _FIELDS[LABELLED] - {"type"})
             _check_text("a label", label, "label", LABEL)
             _check_text("a label's description", label, "description", LABEL_DESCRIPTION, optional=True)
-            _check_part(label.get("component"), {INPUT, RADIO})
+            _check_part(label.get("component"), {INPUT, RADIO, MENU})
         else:
             _check_part(component, {DISPLAY})
     _check_unique(components)

@@ -244,7 +244,8 @@ class Clicks:
             if problem is None:
                 await ack()
             else:
-                await ack(response_action="errors", errors=text_modal.build_errors(problem.text, problem.block))
+                block = not_now_modal.find_block(get_object(body, "view"), problem.block)
+                await ack(response_action="errors", errors=text_modal.build_errors(problem.text, block))
 
     async def _submit(self, body: Json) -> _Problem | None:
         """Commit a text. If it is rejected, return the reason, which the modal shows while it stays open."""

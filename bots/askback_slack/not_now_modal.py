@@ -1,8 +1,8 @@
-"""The modal behind "Not now…": the ways to leave a question for now."""
+"""The modal behind "Not now…" and "Remind me…": the ways to leave a question for now."""
 
 from __future__ import annotations
 
-__all__ = ["WAY", "WHEN", "Sent", "build_view", "parse_sent"]
+__all__ = ["WAY", "WHEN", "Sent", "build_view", "find_block", "parse_sent"]
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,19 +10,20 @@ from typing import Final, cast
 
 from pydantic import JsonValue
 
-from askback.domain.not_now import HINT, WAYS, WayName, list_ways
+from askback.domain.not_now import HINT, STAYS_OPEN, WAYS, WayName, list_ways
 from askback.domain.text_field import TextField
 from askback.internal.values import Value
 from askback_slack import limits
 from askback_slack.blocks import Block, plain, rich_text, section, split_runs
-from askback_slack.json_access import get_text, get_value
+from askback_slack.json_access import get_object, get_text, get_value
 from askback_slack.text_modal import ANSWER, CALLBACK, TEXT, FieldRef, parse_time, read_text
 
 WAY: Final = "askback:way"
 """The block with the ways."""
 WHEN: Final = "askback:when"
 """The block with the time of a reminder."""
-_OFFERED: Final[tuple[WayName, ...]] = ("discuss", "hour", "tomorrow", "time", "cancel")
+_TIMES: Final[tuple[WayName, ...]] = ("hour", "tomorrow", "time")
+_OFFERED: Final[tuple[WayName, ...]] = ("discuss", *_TIMES, "cancel")
 
 
 class Sent(Value):
@@ -37,24 +38,31 @@ class Sent(Value):
 
 def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
     """Return the modal for `views.open`."""
-    ways = ("cancel",) if field.only_cancels else list_ways(_OFFERED, now=now, deadline=field.deadline)
+    title, question, hint = "Not now", "What would you like instead?", HINT
+    if field.only_reminds:
+        title, question, hint = "Remind me", "When?", STAYS_OPEN
+        ways = list_ways(_TIMES, now=now, deadline=field.deadline)
+    elif field.only_cancels:
+        title, ways = "Cancel this question", ("cancel",)
+    else:
+        ways = list_ways(_OFFERED, now=now, deadline=field.deadline)
     options = [_build_option(name) for name in ways]
     choice: Block = {
         "type": "input",
         "block_id": WAY,
-        "label": plain("What would you like instead?"),
-        "hint": plain(HINT),
+        "label": plain(question),
+        "hint": plain(hint),
         "element": {"type": "radio_buttons", "action_id": WAY, "options": [*options], "initial_option": options[0]},
     }
     blocks: list[JsonValue] = [rich_text([section([run])]) for run in split_runs(field.prompt)]
-    blocks += [choice, _build_note(field)]
+    blocks += [choice] if field.only_reminds else [choice, _build_note(field)]
     if "time" in ways:
         blocks.append(
             {
                 "type": "input",
                 "block_id": WHEN,
                 "optional": True,
-                "label": plain("When?"),
+                "label": plain("Another time" if field.only_reminds else "When?"),
                 "hint": plain(f"For “{WAYS['time'].label}”, in your time zone."),
                 "element": {"type": "datetimepicker", "action_id": WHEN},
             }
@@ -63,7 +71,7 @@ def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
         "type": "modal",
         "callback_id": CALLBACK,
         "private_metadata": ref.model_dump_json(exclude_none=True, by_alias=True),
-        "title": plain("Cancel this question" if field.only_cancels else "Not now"),
+        "title": plain(title),
         "submit": plain("Send"),
         "close": plain("Back to the options"),
         "notify_on_close": True,
@@ -79,6 +87,15 @@ def parse_sent(payload: Mapping[str, object]) -> Sent:
     name = get_text(payload, *values, WAY, WAY, "selected_option", "value") or ""
     when = parse_time(get_value(payload, *values, WHEN, WHEN, "selected_date_time"))
     return Sent(way=cast("WayName", name) if name in WAYS else None, note=read_text(payload), when=when)
+
+
+def find_block(payload: Mapping[str, object], wanted: str) -> str:
+    """Return the block of a submitted modal that can show an error: the wanted one, or the ways if it is missing.
+
+    Slack rejects an error for a block that the modal does not have, and the modal of a reminder has no text.
+    """
+    values = get_object(payload, "state", "values")
+    return WAY if wanted not in values and WAY in values else wanted
 
 
 def _build_option(name: WayName) -> Block:

@@ -9,6 +9,7 @@ __all__ = [
     "LONGEST_NAMED",
     "LONGEST_TITLE",
     "NOT_NOW",
+    "REMIND_ME",
     "SHOW_QUESTION",
     "SHOW_QUESTIONS",
     "UNDO_VOTE",
@@ -54,6 +55,8 @@ EDIT_TEXT = "Edit your text…"
 NOT_NOW = "Not now…"
 ANSWER_REST = "Answer the rest"
 """Label of the button that leads from a review to the first question without an answer."""
+REMIND_ME = "Remind me…"
+"""Label of the button with which a voter asks for a reminder of a decision of several people."""
 UNDO_VOTE = "Undo my vote"
 """Label of the button with which a voter withdraws their own vote."""
 WITHDRAW = "Withdraw request"
@@ -130,6 +133,8 @@ class Card(Value):
     """True if a requester can end a decision of several people."""
     can_decline: bool
     """True if a person can leave it for now: discuss it, be reminded of it, or cancel it."""
+    can_remind: bool
+    """True if those who decide together can be reminded of it."""
     tally: VoteCount | None
     """The votes so far, if several people decide."""
     reminders: tuple[PersonalReminder, ...]
@@ -296,6 +301,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         can_review=several_questions and asking and any(map(interview.is_answered, visible)),
         can_withdraw=approval is not None and bool(approval.requesters),
         can_decline=approval is None,
+        can_remind=approval is not None,
         tally=None if approval is None else count_votes(interview, policy, approval),
         reminders=tuple(sorted(policy.personal_reminders, key=lambda reminder: reminder.at)) if outcome is None else (),
         details=question.details if shown and is_partial and (outcome is None or approval is None) else None,

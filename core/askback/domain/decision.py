@@ -5,12 +5,12 @@ from __future__ import annotations
 __all__ = ["NOT_TO_CANCEL", "UNKNOWN", "decide"]
 
 from askback.domain import late_answers
-from askback.domain.actions import Action, Cancel, OpenDecline, OpenTextField, Remind, ShowDetails, SubmitText
+from askback.domain.actions import Action, Cancel, Choose, OpenDecline, OpenTextField, Remind, ShowDetails, SubmitText
 from askback.domain.apply_action import Closed, apply_action
 from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Redraw, Response
 from askback.domain.identity import Actor, MessageRef, is_person_among
-from askback.domain.not_now import add_reminder
+from askback.domain.not_now import add_reminder, drop_reminder
 from askback.domain.question_text import describe_questions
 from askback.domain.text_field import build_reason_field, build_text_field, build_vote_field
 from askback.domain.voting import ReasonRequired, apply_vote
@@ -58,6 +58,8 @@ def decide(
     except PersonError as error:
         return adopted, Notice(text=str(error), card=ask.to_card())
     after = adopted.evolve(interview=interview)
+    if approval is not None and isinstance(action.operation, Choose) and interview != ask.interview:
+        after = drop_reminder(after, action.actor)
     if isinstance(action.operation, OpenTextField):
         return after, AskText(field=build_text_field(ask.id, interview))
     if isinstance(action.operation, OpenDecline):

@@ -66,7 +66,7 @@ async def test_an_option_can_be_the_default_where_none_is_a_yes_or_a_no(office: 
 
 async def test_people_can_take_the_default_of_a_written_answer_or_another_one(office: Office) -> None:
     asking = await asked(office, "Which version?", "--on-timeout", "default", "--default", "1.4.2", "--wait", "60s")
-    await office.click("ada", "✓ 1.4.2")
+    await office.click("ada", "✓ 1.4.2", "Which version?")
     outcome = await asking.outcome()
     assert (outcome["status"], outcome["answer"], outcome["fallback"]) == ("answered", "1.4.2", None)
 

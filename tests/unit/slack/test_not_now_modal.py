@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askback.domain.not_now import STAYS_OPEN
 from askback_slack import not_now_modal, text_modal
 from askback_slack.not_now_modal import Sent
 from support.forms import build_field
@@ -56,6 +57,23 @@ def test_who_may_only_cancel_sees_only_that() -> None:
     assert list_ways(view) == ["cancel"]
     assert "datetimepicker" not in elements(view)
     assert view["title"]["text"] == "Cancel this question"
+
+
+def test_a_reminder_of_a_decision_has_only_its_times() -> None:
+    view = shown(only_reminds=True)
+    assert view["title"]["text"] == "Remind me"
+    assert list_ways(view) == ["hour", "tomorrow", "time"]
+    assert [*elements(view)] == ["radio_buttons", "datetimepicker"], "there is no note"
+    assert STAYS_OPEN in strings(view["blocks"])
+
+
+def test_an_error_is_shown_at_a_block_that_the_modal_has() -> None:
+    times = {"state": {"values": {not_now_modal.WAY: {}, not_now_modal.WHEN: {}}}}
+    assert not_now_modal.find_block(times, text_modal.ANSWER) == not_now_modal.WAY
+    assert not_now_modal.find_block(times, not_now_modal.WHEN) == not_now_modal.WHEN
+    assert not_now_modal.find_block({"state": {"values": {text_modal.ANSWER: {}}}}, text_modal.ANSWER) == (
+        text_modal.ANSWER
+    )
 
 
 @given(st.text(max_size=6000).filter(lambda text: bool(text.strip())))

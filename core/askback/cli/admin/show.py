@@ -248,7 +248,7 @@ _OPERATIONS = {
     "erase": "deleted the written text",
     "open": "opened the text field",
     "look": "opened the details",
-    "postpone": "opened “Not now…”",
+    "postpone": "opened “Not now…” or “Remind me…”",
     "next": "went to the next question",
     "back": "went to the previous question",
     "review": "went to the review",
