@@ -38,20 +38,14 @@ class Sent(Value):
 
 def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
     """Return the modal for `views.open`."""
-    title, question, hint = "Not now", "What would you like instead?", HINT
-    if field.only_reminds:
-        title, question, hint = "Remind me", "When?", STAYS_OPEN
-        ways = list_ways(_TIMES, now=now, deadline=field.deadline)
-    elif field.only_cancels:
-        title, ways = "Cancel this question", ("cancel",)
-    else:
-        ways = list_ways(_OFFERED, now=now, deadline=field.deadline)
+    title = "Remind me" if field.only_reminds else "Cancel this question" if field.only_cancels else "Not now"
+    ways = _list_offered(field, now)
     options = [_build_option(name) for name in ways]
     choice: Block = {
         "type": "input",
         "block_id": WAY,
-        "label": plain(question),
-        "hint": plain(hint),
+        "label": plain("When?" if field.only_reminds else "What would you like instead?"),
+        "hint": plain(STAYS_OPEN if field.only_reminds else HINT),
         "element": {"type": "radio_buttons", "action_id": WAY, "options": [*options], "initial_option": options[0]},
     }
     blocks: list[JsonValue] = [rich_text([section([run])]) for run in split_runs(field.prompt)]
@@ -87,6 +81,12 @@ def parse_sent(payload: Mapping[str, object]) -> Sent:
     name = get_text(payload, *values, WAY, WAY, "selected_option", "value") or ""
     when = parse_time(get_value(payload, *values, WHEN, WHEN, "selected_date_time"))
     return Sent(way=cast("WayName", name) if name in WAYS else None, note=read_text(payload), when=when)
+
+
+def _list_offered(field: TextField, now: datetime) -> tuple[WayName, ...]:
+    if field.only_cancels:
+        return ("cancel",)
+    return list_ways(_TIMES if field.only_reminds else _OFFERED, now=now, deadline=field.deadline)
 
 
 def find_block(payload: Mapping[str, object], wanted: str) -> str:
