@@ -111,7 +111,9 @@ def format_time_left(deadline: datetime | None, now: datetime) -> str:
 
 
 def describe_timeout(ask: Ask) -> str | None:
-    """Return what happens at the deadline, such as “then the work stops”. None if a timeout is only reported."""
+    """Return the action at the deadline, such as “then the work stops”. None if there is nothing to say."""
+    if ask.policy.deadline is None:
+        return None
     match ask.policy.on_timeout:
         case "report":
             return None

@@ -275,7 +275,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         revision=interview.revision,
         who=policy.deciders,
         deadline=policy.deadline,
-        timeout=None if outcome is not None else build_notice(interview, policy.on_timeout),
+        timeout=None if outcome is not None or policy.deadline is None else build_notice(interview, policy.on_timeout),
         view="ended" if outcome is not None else "question" if asking else "review",
         header=(interview.form.get_header(interview.current) if several_questions else question.header)
         if shown

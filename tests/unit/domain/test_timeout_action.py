@@ -174,6 +174,12 @@ def test_the_open_card_says_what_follows_in_a_few_words():
     assert opened(form(WHERE)).defaults == ()
 
 
+def test_without_a_deadline_there_is_nothing_to_announce():
+    ask = timed_out(form(WHERE), action="halt")
+    ask = ask.evolve(policy=policy("halt", deadline=None), interview=start_interview(form(WHERE)))
+    assert ask.to_card().timeout is None
+
+
 def test_a_long_or_several_defaults_are_shown_in_full_below():
     long = "x" * 200
     one = Question(
