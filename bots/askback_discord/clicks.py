@@ -182,14 +182,12 @@ class Clicks:
     ) -> None:
         """Show the result of a committed action."""
         match response:
-            case AskText(field=field) if field.declines:
-                modal = not_now_modal.build_modal(field, utc_now())
+            case AskText(field=field):
+                modal = not_now_modal.build_modal(field, utc_now()) if field.declines else text_modal.build_modal(field)
                 if modal is None:
                     await self._notify(reply, pressed, ephemeral.build_notice(not_now.TOO_SOON))
                 else:
                     await self._send_response(reply, MODAL, modal)
-            case AskText(field=field):
-                await self._send_response(reply, MODAL, text_modal.build_modal(field))
             case FieldErrors(message=message, field=field) if field.choice is not None:
                 # An invalid reason is not kept on the card.
                 again = ephemeral.retry(field.ask_id, field.step, field.choice)
