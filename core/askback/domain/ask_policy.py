@@ -122,7 +122,7 @@ class Policy(Value):
     personal_reminders: tuple[PersonalReminder, ...] = Field(default=(), exclude_if=lambda value: not value)
     """The reminders that people asked for and that are not due yet."""
     on_timeout: TimeoutAction = Field(default="report", exclude_if=lambda value: value == "report")
-    """The action at the deadline if nobody has answered."""
+    """The action at the deadline, if the ask is still open."""
 
     def explain_denial(
         self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False

@@ -69,7 +69,7 @@ def apply_due(
 
 
 def _build_timeout(ask: Ask, now: datetime) -> Outcome:
-    """Return the outcome at the deadline. Of drafts it takes nothing: nobody has submitted them."""
+    """Return the outcome at the deadline. It takes nothing from drafts, which people did not submit."""
     action = ask.policy.on_timeout
     return Outcome(
         status="timed_out",

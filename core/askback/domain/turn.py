@@ -152,7 +152,7 @@ class Turn(Value):
     has_earlier_text: bool = False
     """True if an earlier text of the conversation is still to be posted."""
     halted: bool = False
-    """True if its newest results say that the agent stops, and nobody has written since."""
+    """True if its newest results say that the agent stops, and people did not write since."""
 
     @property
     def text_name(self) -> str:

@@ -1,4 +1,4 @@
-"""The agent's loop after a timeout: it halts if the model wanted that, and otherwise it goes on."""
+"""The agent's loop after a timeout: it halts if the model wanted that, and otherwise it continues."""
 
 from __future__ import annotations
 
