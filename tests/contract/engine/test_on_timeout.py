@@ -55,6 +55,25 @@ async def test_a_halt_stores_the_result_and_waits_for_a_word_from_a_person(
     assert board.texts().count(STOPPED) == 1
 
 
+async def test_what_people_wrote_before_the_deadline_is_kept_and_does_not_undo_the_halt(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(where("halt")), turn("Going on."))
+    async with engine(tmp_path, board, services, tools=TOOLS) as one:
+        await one.write("deploy")
+        (card,) = await one.asked()
+        await one.recorded(card)
+        await one.write("I am at lunch")
+        await one.expire(card.id)
+        await one.says(STOPPED)
+        assert len(services.model.log) == 1
+        await one.write("continue")
+        await one.says("Going on.")
+        content = last_request(services)[-1]["content"]
+        assert [block["type"] for block in content] == ["tool_result", "text", "text"], "the result comes first"
+        assert [block["text"] for block in content[1:]] == ["Ann: I am at lunch", "Ann: continue"]
+
+
 async def test_a_process_that_ends_after_it_stored_the_results_leaves_the_halt_to_the_next_one(
     tmp_path: Path, board: Board, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
