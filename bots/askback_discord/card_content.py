@@ -13,13 +13,14 @@ from askback.domain.ask_policy import PersonalReminder
 from askback.domain.card import (
     LONGEST_TITLE,
     Card,
-    Ending,
     Item,
-    ReviewLine,
     get_form_title,
     get_line_title,
     list_others,
 )
+from askback.domain.card_ending import Ending
+from askback.domain.review_line import ReviewLine
+from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
 from askback.domain.vote_summary import OPEN_TO
 from askback.text.literal import fit_line, replace_controls, to_single_line
 from askback_discord import limits, votes
@@ -62,6 +63,8 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
         units.append([Text(f"-# A rejected text is kept: {_explain_problem(card)}", opens=True)])
     if not card.prompt:
         units += [_build_review_line(line, opens=number == 0) for number, line in enumerate(card.lines)]
+    if card.timeout is not None and card.timeout.defaults:
+        units.append([Text(CAPTION, opens=True), *quote_answers(card.timeout.defaults)])
     if card.reminders:
         units.append([*_build_reminders(card.reminders)])
     if card.tally is not None:
@@ -85,6 +88,8 @@ def _build_head(card: Card) -> Iterator[Text]:
     yield from (Text("Asked: "), *_list_people(card))
     if card.deadline is not None and card.ending is None:
         yield Text(f"  ·  ends {format_time(card.deadline, 'R')}")
+        if card.timeout is not None:
+            yield from (Text(", "), plain(card.timeout.words))
 
 
 def _list_people(card: Card) -> Iterator[Text]:
@@ -195,8 +200,10 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
     """The whole of a settled card: the answer; the question, the person and the time; the answers of a form."""
     result, answered = card.result, ending.status == "answered"
     made: Unit = [Text(f"**{ending.title}**")] if result is None else [Text("✓ "), strong(result)]
+    if ending.consequence is not None:
+        made = [Text(f"**{ending.title}.** "), plain(ending.consequence.words)]
     made += _build_facts(card, ending)
-    if answered and result is None and card.prompt and card.lines:
+    if (answered or ending.lists_defaults) and result is None and card.prompt and card.lines:
         made += quote_answers(card.lines[0].answer)
     if ending.reason is not None and ending.reason.strip():
         made += quote_answers([ending.reason])
@@ -204,7 +211,9 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
     if not card.prompt:
         for number, one in enumerate(one for one in card.lines if one.answer):
             yield [*_build_answer(one, opens=number == 0)]
-    if not answered and any(one.answer for one in card.lines):
+    if ending.has_unused_drafts:
+        yield [Text(f"-# {UNUSED_DRAFTS}", opens=True)]
+    elif not (answered or ending.falls_back) and any(one.answer for one in card.lines):
         yield [Text("-# These draft answers were not submitted.", opens=True)]
     if not card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield [*_build_others(card)]

@@ -187,10 +187,12 @@ class Clicks:
     ) -> None:
         """Show the result of a committed action."""
         match response:
-            case AskText(field=field) if field.declines:
-                await self._send_response(reply, MODAL, not_now_modal.build_modal(field, utc_now()))
             case AskText(field=field):
-                await self._send_response(reply, MODAL, text_modal.build_modal(field))
+                modal = not_now_modal.build_modal(field, utc_now()) if field.declines else text_modal.build_modal(field)
+                if modal is None:
+                    await self._notify(reply, pressed, ephemeral.build_notice(not_now.TOO_SOON))
+                else:
+                    await self._send_response(reply, MODAL, modal)
             case AskForm(fields=fields):
                 await self._send_response(reply, MODAL, form_modal.build_modal(fields))
             case FormErrors(problems=problems, fields=fields):

@@ -27,7 +27,7 @@ page: another page of a menu
 goto: a button for one question, or a menu of questions
 retry: the text field again, from a private notice
 field: the text field itself
-postpone: the button "Not now…", which opens a modal
+postpone: the button "Not now…", or "Remind me…", which opens a modal
 undo: the button "Undo my vote"
 decline: that modal
 vote: the field for the reason of a choice

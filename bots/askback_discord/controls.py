@@ -7,7 +7,7 @@ __all__ = ["SEARCH", "are_buttons_enough", "are_controls_enough", "build_control
 from collections.abc import Iterable, Iterator, Sequence
 
 from askback.domain import vote_summary
-from askback.domain.card import ANSWER_ALL, ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import ANSWER_ALL, ANSWER_REST, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.domain.option_rows import OptionRow, build_rows
 from askback.text.literal import count_utf16_units
 from askback_discord import control_ids, form_modal, limits
@@ -234,6 +234,8 @@ def _build_navigation(card: Card) -> Iterator[Component]:
         yield button("Review", _to_control(card, "review"))
     if card.can_decline:
         yield button(NOT_NOW, _to_control(card, "postpone"))
+    if card.can_remind:
+        yield button(REMIND_ME, _to_control(card, "postpone"))
     if card.can_undo:
         yield button(UNDO_VOTE, _to_control(card, "undo"))
     if card.can_withdraw:

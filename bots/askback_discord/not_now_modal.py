@@ -1,4 +1,4 @@
-"""The modal behind "Not now…": the ways to leave a question for now."""
+"""The modal behind "Not now…" and "Remind me…": the ways to leave a question for now."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, cast
 
-from askback.domain.not_now import HINT, WAYS, WayName, list_ways
+from askback.domain.not_now import HINT, STAYS_OPEN, WAYS, WayName, list_ways
 from askback.domain.text_field import TextField
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, option
@@ -17,11 +17,14 @@ from askback_discord.text_modal import PARAGRAPH, build_prompt, find_value
 WAY: Final = "askback:way"
 """The custom_id of the group with the ways."""
 # Discord says nobody's time zone, and its modals have no field for a time.
-_OFFERED: Final[tuple[WayName, ...]] = ("discuss", "hour", "hours", "day", "week", "cancel")
+_TIMES: Final[tuple[WayName, ...]] = ("hour", "hours", "day", "week")
+_OFFERED: Final[tuple[WayName, ...]] = ("discuss", *_TIMES, "cancel")
 
 
-def build_modal(field: TextField, now: datetime) -> Component:
-    """Return the data of a callback that opens the modal (type 9)."""
+def build_modal(field: TextField, now: datetime) -> Component | None:
+    """Return the data of a callback that opens the modal (type 9). None if no reminder comes before the end."""
+    if field.only_reminds:
+        return _build_reminder_modal(field, list_ways(_TIMES, now=now, deadline=field.deadline))
     # A person who may only cancel has no choice, and Discord rejects a group of one.
     choice = [] if field.only_cancels else [_build_ways(list_ways(_OFFERED, now=now, deadline=field.deadline))]
     control = control_ids.Control(
@@ -47,13 +50,29 @@ def parse_way(control: control_ids.Control, data: Mapping[str, object]) -> WayNa
     return cast("WayName", name) if name in WAYS else None
 
 
-def _build_ways(ways: Sequence[WayName]) -> Component:
+def _build_reminder_modal(field: TextField, times: Sequence[WayName]) -> Component | None:
+    if not times:
+        return None
+    made: Component = {
+        "custom_id": control_ids.to_custom_id(
+            control_ids.Control(kind="decline", ask_id=field.ask_id, step=field.step)
+        ),
+        "title": "Remind me",
+        "components": [build_prompt(field.prompt), _build_ways(times, "When?", STAYS_OPEN)],
+    }
+    limits.check_modal(made)
+    return made
+
+
+def _build_ways(ways: Sequence[WayName], question: str = "What would you like instead?", hint: str = HINT) -> Component:
     options = [_build_option(name, chosen=name == ways[0]) for name in ways]
+    # Discord rejects a radio group of one, but not such a menu.
+    kind = limits.RADIO if len(options) >= limits.RADIO_LEAST else limits.MENU
     return {
         "type": limits.LABELLED,
-        "label": "What would you like instead?",
-        "description": HINT,
-        "component": {"type": limits.RADIO, "custom_id": WAY, "options": [*options]},
+        "label": question,
+        "description": hint,
+        "component": {"type": kind, "custom_id": WAY, "options": [*options]},
     }
 
 

@@ -110,7 +110,9 @@ def _iter_values(components: object, custom_id: str, depth: int) -> Iterator[str
             continue
         component = cast("Json", entry)
         value = component.get("value")
-        if component.get("custom_id") == custom_id and isinstance(value, str):
-            yield value
+        if component.get("custom_id") == custom_id:
+            chosen = component.get("values")
+            found = [value, *(cast("Sequence[object]", chosen) if isinstance(chosen, list | tuple) else ())]
+            yield from (one for one in found if isinstance(one, str))
         yield from _iter_values([component.get("component")], custom_id, depth + 1)
         yield from _iter_values(component.get("components"), custom_id, depth + 1)

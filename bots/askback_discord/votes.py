@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from askback.domain import vote_summary
-from askback.domain.card import LONGEST_NAMED, Card, Ending
+from askback.domain.card import LONGEST_NAMED, Card
+from askback.domain.card_ending import Ending
 from askback.domain.outcome import Vote
 from askback.domain.voting import VoteCount
 from askback.domain.who import Who

@@ -11,13 +11,14 @@ from askback.domain.ask_policy import PersonalReminder
 from askback.domain.card import (
     LONGEST_TITLE,
     Card,
-    Ending,
     Item,
-    ReviewLine,
     get_form_title,
     get_line_title,
     list_others,
 )
+from askback.domain.card_ending import Ending
+from askback.domain.review_line import ReviewLine
+from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
 from askback.domain.voting import VoteCount
 from askback_slack import limits, votes
 from askback_slack.blocks import (
@@ -63,6 +64,8 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
         units.append([Part(context(f"A rejected text is kept: {_explain_problem(card)}"), opens=True)])
     if not card.prompt:
         units += [_build_review_line(line, opens=number == 0) for number, line in enumerate(card.lines)]
+    if card.timeout is not None and card.timeout.defaults:
+        units.append([*_build_captioned(CAPTION, *card.timeout.defaults)])
     if card.reminders:
         units.append([*_build_reminders(card.reminders)])
     if card.tally is not None and card.ending is None:
@@ -88,6 +91,8 @@ def _build_head(card: Card) -> Iterator[Part]:
     line += [text("Asked: "), *list_addressees(card.who)]
     if card.deadline is not None and card.ending is None:
         line += [text("  ·  until "), date(card.deadline)]
+        if card.timeout is not None:
+            line += [text(", "), *split_runs(card.timeout.words)]
     yield from paragraph(line, opens=True)
 
 
@@ -180,9 +185,10 @@ def _build_shared_line(line: ReviewLine) -> Iterator[Block]:
         yield italic(f"{'  ' if line.answer else ''}{line.missing}")
 
 
-def _build_captioned(caption: str, words: str) -> Iterator[Part]:
+def _build_captioned(caption: str, *quoted: str) -> Iterator[Part]:
     yield Part(section([text(caption)]), opens=True)
-    yield from quote_answer(words)
+    for words in quoted:
+        yield from quote_answer(words)
 
 
 def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Part]:
@@ -217,9 +223,11 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
     """The whole of a settled card: the answer; the question, the person and the time; the answers of a form."""
     result, answered = card.result, ending.status == "answered"
     line = [bold(ending.title)] if result is None else [text("✓ "), *split_runs(result, strong=True)]
+    if ending.consequence is not None:
+        line = [bold(f"{ending.title}. "), *split_runs(ending.consequence.words)]
     line += [text("\n"), *_build_facts(card, ending)]
     made = [*paragraph(line, opens=True)]
-    if answered and result is None and card.prompt and card.lines:
+    if (answered or ending.lists_defaults) and result is None and card.prompt and card.lines:
         made += [part for label in card.lines[0].answer for part in quote_answer(label)]
     if ending.reason is not None and ending.reason.strip():
         made += quote_answer(ending.reason)
@@ -227,7 +235,9 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
     if not card.prompt:
         for number, one in enumerate(one for one in card.lines if one.answer):
             yield [*_build_answer(one, opens=number == 0)]
-    if not answered and any(one.answer for one in card.lines):
+    if ending.has_unused_drafts:
+        yield [Part(context(UNUSED_DRAFTS), opens=True)]
+    elif not (answered or ending.falls_back) and any(one.answer for one in card.lines):
         yield [Part(context("These draft answers were not submitted."), opens=True)]
     if not card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield [*_build_others(card)]

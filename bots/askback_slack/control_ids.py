@@ -21,7 +21,7 @@ Kind = Literal[
 choose: one button per option
 pick: a menu for one option
 tick: checkboxes or a menu for several options
-postpone: the button "Not now…", which opens a modal
+postpone: the button "Not now…", or "Remind me…", which opens a modal
 undo: the button "Undo my vote"
 look: the button "Show everything"
 part: a button that shows another part of the details, in their modal

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pydantic import JsonValue
 
 from askback.domain import vote_summary
-from askback.domain.card import ANSWER_ALL, ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import ANSWER_ALL, ANSWER_REST, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.domain.option_rows import OptionRow, build_rows
 from askback.domain.option_search import find_items
 from askback_slack import control_ids, form_modal, limits
@@ -234,6 +234,8 @@ def _build_navigation(card: Card) -> Iterator[Block]:
     yield from _build_details_button(card)
     if card.can_decline:
         yield button(NOT_NOW, _to_control(card, "postpone"))
+    if card.can_remind:
+        yield button(REMIND_ME, _to_control(card, "postpone"))
     if card.can_undo:
         yield button(UNDO_VOTE, _to_control(card, "undo"))
     if card.can_withdraw:

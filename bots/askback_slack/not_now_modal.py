@@ -1,4 +1,4 @@
-"""The modal behind "Not now…": the ways to leave a question for now."""
+"""The modal behind "Not now…" and "Remind me…": the ways to leave a question for now."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, cast
 
 from pydantic import JsonValue
 
-from askback.domain.not_now import HINT, WAYS, WayName, list_ways
+from askback.domain.not_now import HINT, STAYS_OPEN, WAYS, WayName, list_ways
 from askback.domain.text_field import TextField
 from askback.internal.values import Value
 from askback_slack import limits
@@ -23,7 +23,8 @@ WAY: Final = "askback:way"
 """The block with the ways."""
 WHEN: Final = "askback:when"
 """The block with the time of a reminder."""
-_OFFERED: Final[tuple[WayName, ...]] = ("discuss", "hour", "tomorrow", "time", "cancel")
+_TIMES: Final[tuple[WayName, ...]] = ("hour", "tomorrow", "time")
+_OFFERED: Final[tuple[WayName, ...]] = ("discuss", *_TIMES, "cancel")
 
 
 class Sent(Value):
@@ -38,24 +39,25 @@ class Sent(Value):
 
 def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
     """Return the modal for `views.open`."""
-    ways = ("cancel",) if field.only_cancels else list_ways(_OFFERED, now=now, deadline=field.deadline)
+    title = "Remind me" if field.only_reminds else "Cancel this question" if field.only_cancels else "Not now"
+    ways = _list_offered(field, now)
     options = [_build_option(name) for name in ways]
     choice: Block = {
         "type": "input",
         "block_id": WAY,
-        "label": plain("What would you like instead?"),
-        "hint": plain(HINT),
+        "label": plain("When?" if field.only_reminds else "What would you like instead?"),
+        "hint": plain(STAYS_OPEN if field.only_reminds else HINT),
         "element": {"type": "radio_buttons", "action_id": WAY, "options": [*options], "initial_option": options[0]},
     }
     blocks: list[JsonValue] = [*build_paragraphs(field.prompt)]
-    blocks += [choice, _build_note(field)]
+    blocks += [choice] if field.only_reminds else [choice, _build_note(field)]
     if "time" in ways:
         blocks.append(
             {
                 "type": "input",
                 "block_id": WHEN,
                 "optional": True,
-                "label": plain("When?"),
+                "label": plain("Another time" if field.only_reminds else "When?"),
                 "hint": plain(f"For “{WAYS['time'].label}”, in your time zone."),
                 "element": {"type": "datetimepicker", "action_id": WHEN},
             }
@@ -64,7 +66,7 @@ def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
         "type": "modal",
         "callback_id": CALLBACK,
         "private_metadata": ref.model_dump_json(exclude_none=True, by_alias=True),
-        "title": plain("Cancel this question" if field.only_cancels else "Not now"),
+        "title": plain(title),
         "submit": plain("Send"),
         "close": plain("Back to the options"),
         "notify_on_close": True,
@@ -80,6 +82,12 @@ def parse_sent(payload: Mapping[str, object]) -> Sent:
     name = get_text(payload, *values, WAY, WAY, "selected_option", "value") or ""
     when = parse_time(get_value(payload, *values, WHEN, WHEN, "selected_date_time"))
     return Sent(way=cast("WayName", name) if name in WAYS else None, note=read_text(payload), when=when)
+
+
+def _list_offered(field: TextField, now: datetime) -> tuple[WayName, ...]:
+    if field.only_cancels:
+        return ("cancel",)
+    return list_ways(_TIMES if field.only_reminds else _OFFERED, now=now, deadline=field.deadline)
 
 
 def _build_option(name: WayName) -> Block:

@@ -7,8 +7,10 @@ __all__ = ["format_continuation", "summarize"]
 from collections.abc import Iterable, Iterator
 
 from askback.domain import vote_summary
-from askback.domain.card import LONGEST_NAMED, Card, Item, ReviewLine
+from askback.domain.card import LONGEST_NAMED, Card, Item
+from askback.domain.card_ending import Ending
 from askback.domain.outcome import Vote
+from askback.domain.review_line import ReviewLine
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback_slack import limits
@@ -148,10 +150,18 @@ def _format_ending(card: Card) -> str:
         case "declined":
             words = f"{ending.title}."
         case "timed_out":
-            words = "Nobody answered in time."
+            words = _format_timeout(card, ending)
         case "undeliverable":
             words = "This could not be delivered."
     return words if not ending.reason else f"{words} {_shorten(to_literal(ending.reason))}"
+
+
+def _format_timeout(card: Card, ending: Ending) -> str:
+    words = f"{ending.title}."
+    if ending.consequence is None:
+        return words
+    labels = [", ".join(map(to_literal, line.answer)) for line in card.lines] if ending.lists_defaults else []
+    return " ".join((words, ending.consequence.words, *([_shorten("; ".join(labels))] if labels else [])))
 
 
 def _shorten(words: str) -> str:

@@ -150,7 +150,7 @@ class Agent:
             return compose_message(self._calls, earlier, news)
 
         def reserve(turn: Turn, spent: TokenUsage) -> int:
-            return 0 if self._has_too_many_rounds(turn) else reservation.decide(self._build_request(turn), spent)
+            return 0 if self._find_pause(turn) is not None else reservation.decide(self._build_request(turn), spent)
 
         turn = await self._store.begin_turn(
             conversation_id,
@@ -163,13 +163,11 @@ class Agent:
             # There is still work if people approved a call after the tools ran.
             return (await self._store.get_next_step(conversation_id)).calls is not None
         request, grant = reservation.request, reservation.grant
-        if request is None or self._has_too_many_rounds(turn):
-            await self._end_with_notice(
-                turn,
-                f"I have called the model {self._settings.rounds} times without a message from you. "
-                "Write “continue” and I will.",
-            )
+        pause = self._find_pause(turn)
+        if pause is not None:
+            await self._end_with_notice(turn, pause)
             return False
+        assert request is not None
         if not grant.tokens:
             await (self._end_with_notice(turn, grant.problem) if grant.problem else self._wait(conversation_id))
             return False
@@ -180,8 +178,16 @@ class Agent:
             await self._call_model(turn, request, reservation)
         return True
 
-    def _has_too_many_rounds(self, turn: Turn) -> bool:
-        return count_rounds_alone(turn.history) >= self._settings.rounds
+    def _find_pause(self, turn: Turn) -> str | None:
+        """Return the sentence for people if the model must not be called before one of them writes. None if it may."""
+        if turn.halted:
+            return "Nobody answered in time, so I have stopped. Write “continue” and I will."
+        if count_rounds_alone(turn.history) >= self._settings.rounds:
+            return (
+                f"I have called the model {self._settings.rounds} times without a message from you. "
+                "Write “continue” and I will."
+            )
+        return None
 
     async def _wait(self, conversation_id: str) -> None:
         """Retry soon, since running calls of other conversations may leave some of the budget."""

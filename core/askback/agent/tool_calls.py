@@ -31,6 +31,10 @@ GO_ON = "People have read that. Go on without asking until somebody writes that 
 """Advice for the model after a question that nobody can answer."""
 
 
+NO_DEADLINE = "Nobody was asked: questions have no deadline here, so that no default ever applies. Ask without one."
+"""The error for a model that wants a default at a deadline which the operator has switched off."""
+
+
 class ToolCallHandler:
     """The question tools of the settings and the operator's own tools."""
 
@@ -117,7 +121,10 @@ class ToolCallHandler:
             return call.evolve(result=f"Nobody was asked. {why} {GO_ON}", is_error=True, notice=why)
         try:
             form = tool.parse(call.input)
-            alike = build_policy(addressees.audience, self._timeout)
+            action = tool.parse_timeout_action(call.input)
+            if action == "default" and self._timeout is None:
+                raise ModelError(NO_DEADLINE)
+            alike = build_policy(addressees.audience, self._timeout, on_timeout=action)
             policy = addressees.to_policy(alike, tool.parse_addressees(call.input))
         except ModelError as error:
             rejection = tool.build_error_result(error)
@@ -158,7 +165,7 @@ class ToolCallHandler:
         question = self._questions.get(call.tool)
         if question is None:
             # The question was asked when ASKBACK_TOOLS still listed this tool. The model gets the answer anyway.
-            return outcome.model_dump_json(include={"status", "answers", "reason"}), call.is_error
+            return outcome.model_dump_json(include={"status", "answers", "reason", "fallback", "halted"}), call.is_error
         result = question.build_result(call.input, outcome)
         return result.text, result.is_error
 

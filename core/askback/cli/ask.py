@@ -51,7 +51,8 @@ def _join_lines(*lines: str) -> str:
         "  askback ask --key 41c8e0    come back to a question",
         "",
         "Prints one line of JSON: id, key, status, approved, answer, answers, by,",
-        "by_id, reason, votes and at. Progress and errors go to standard error.",
+        "by_id, reason, votes, at, fallback (the defaults that apply because nobody",
+        "answered in time) and halted. Progress and errors go to standard error.",
         "",
         "Exit codes: 0: answered (with a “yes”, if any option is one); 6: answered",
         "with an option that is neither a “yes” nor a “no”; 3: refused (a “no”,",
@@ -116,6 +117,20 @@ def ask(
     ] = None,
     own: Annotated[bool, typer.Option("--own", help="Let the requesters decide as well.")] = False,
     wait: Annotated[str, typer.Option(metavar="TIME", help="How long to wait: 90s, 30m, 2h, 3d, or forever.")] = "2h",
+    on_timeout: Annotated[
+        Literal["report", "halt", "default"],
+        typer.Option(
+            help="If nobody answers in time: only report that; halt, so that the card and the outcome say that the "
+            "work stops; or apply a default, which the card names beforehand: --default, or those of --form."
+        ),
+    ] = "report",
+    default: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="With --on-timeout default: the option, or the written answer, that applies if nobody answers.",
+        ),
+    ] = None,
     remind: Annotated[
         list[str] | None, typer.Option(metavar="TIME", help="Remind people who have not answered, after this time.")
     ] = None,
@@ -188,6 +203,8 @@ def ask(
                 reasons=reasons,
                 details=None if details is None else _read_details(details),
                 wait=wait,
+                on_timeout=on_timeout,
+                default=default,
             )
             through = ServerAsk(read_server(server, token_file, settings), asked, key, _write_line)
             raise typer.Exit(run_to_end(_report_outcome(through.ask(), through), terminated_code=TERMINATED))
@@ -207,6 +224,8 @@ def ask(
             requested_by=requested_by or (),
             own=own,
             wait=wait,
+            on_timeout=on_timeout,
+            default=default,
             remind=remind or (),
             escalate=_parse_escalations(escalate or ()),
             details=None if details is None else _read_details(details),

@@ -19,6 +19,7 @@ from askback.client.result import AskOutcome
 from askback.domain.ask import check_key
 from askback.domain.ask_policy import Reasons
 from askback.domain.form import Form
+from askback.domain.timeout_action import TimeoutAction
 from askback.doors.tokens import is_sendable
 from askback.errors import CallerError, OperatorError
 from askback.text.redaction import register_secrets
@@ -71,6 +72,8 @@ def build_question(
     reasons: Reasons,
     details: str | None,
     wait: str,
+    on_timeout: TimeoutAction,
+    default: str | None,
 ) -> ServerQuestion:
     """Return the question for a server. Raises `CallerError`."""
     if (question is None) == (form is None):
@@ -89,6 +92,8 @@ def build_question(
         refusals=refusals,
         reasons=reasons,
         timeout=parse_wait("wait", wait, SHELL),
+        on_timeout=on_timeout,
+        default=default,
     )
 
 

@@ -17,6 +17,7 @@ from askback.client.result import AskOutcome
 from askback.domain.ask import check_key
 from askback.domain.ask_policy import Reasons
 from askback.domain.form import Form
+from askback.domain.timeout_action import TimeoutAction
 from askback.errors import CallerError
 
 P = ParamSpec("P")
@@ -37,6 +38,8 @@ async def ask_async(
     requested_by: Names = (),
     own: bool = False,
     wait: Duration | None = "2h",
+    on_timeout: TimeoutAction = "report",
+    default: str | None = None,
     remind: Duration | Sequence[Duration] = (),
     escalate: Mapping[Duration, Names] | None = None,
     details: str | None = None,
@@ -46,10 +49,11 @@ async def ask_async(
     """Ask people and wait for the outcome, with a running bot on the same database or without one.
 
     `to` is a place such as `slack:#deploys`. `form` asks several questions, or one with more than options can say, in
-    the place of a question. `wait`, `remind` and the times of `escalate` are seconds, or a text such
-    as `2h`. `wait=None` means no deadline. With a `key`, a restarted script finds the question that it asked before,
-    and may leave the question out. Cancelling the call leaves the question open. `askback ask --help` explains the
-    other parameters.
+    the place of a question. `wait`, `remind` and the times of `escalate` are seconds, or a text such as `2h`.
+    `wait=None` means no deadline. `on_timeout` is "report", "halt" (`AskOutcome.halted` says that the work stops) or
+    "default" (`AskOutcome.fallback` has the `default`, or those of the form), for the case that nobody answers in
+    time. With a `key`, a restarted script finds the question that it asked before, and may leave the question out.
+    Cancelling the call leaves the question open. `askback ask --help` explains the other parameters.
 
     Raises `CallerError` if the call is wrong, and `OperatorError` if settings, database or platform prevent it.
     """
@@ -78,6 +82,8 @@ async def ask_async(
             requested_by=to_tuple(requested_by),
             own=own,
             wait=None if wait is None else parse_wait("wait", wait, terms, no_deadline),
+            on_timeout=on_timeout,
+            default=default,
             remind=parse_durations("remind", remind, terms),
             escalate={
                 parse_duration("escalate", after, terms): to_tuple(names) for after, names in (escalate or {}).items()

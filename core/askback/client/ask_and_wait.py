@@ -9,7 +9,13 @@ import logging
 import secrets
 
 from askback.client.addressing import parse_address
-from askback.client.key_check import check_names, check_question, format_other_wait, has_other_wait
+from askback.client.key_check import (
+    check_names,
+    check_question,
+    check_timeout_action,
+    format_other_wait,
+    has_other_wait,
+)
 from askback.client.parameter_names import PYTHON, Terms
 from askback.client.request import AskRequest, Prepared, prepare
 from askback.client.result import AskOutcome, get_outcome
@@ -64,6 +70,7 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
     if request is not None:
         # Raise errors in the request before anything is opened.
         form, approval = request.build_form(), request.build_approval()
+        request.check_timeout(form)
     settings = load_settings()
     if not progress.terms.is_shell:  # the command reports this itself
         for unread in filter(None, (describe_unread_file(), describe_unread_database(settings))):
@@ -75,6 +82,7 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
     if known is not None:
         if request is not None and form is not None:
             check_question(known, form, approval, request.terms)
+            check_timeout_action(known, request.on_timeout, request.terms)
             await _check_names(known, request, progress)
         if (outcome := get_outcome(known)) is not None:
             return outcome
@@ -167,6 +175,7 @@ async def _submit(session: AskSession, prepared: Prepared, progress: Progress) -
     again = wanted is not None and stored.id != wanted.id
     if again:
         check_question(stored, prepared.form, prepared.approval, progress.terms)
+        check_timeout_action(stored, prepared.on_timeout, progress.terms)
         check_names(stored, prepared, progress.terms)
         if has_other_wait(stored, prepared.wait) and stored.outcome is None:
             progress.note(format_other_wait(progress.terms))

@@ -15,6 +15,7 @@ from pydantic import JsonValue, SecretStr, ValidationError
 from askback.client.http_result import AskResult, Problem, to_outcome
 from askback.client.result import AskOutcome
 from askback.domain.ask_policy import Reasons
+from askback.domain.timeout_action import TimeoutAction
 from askback.errors import CallerError, OperatorError
 from askback.internal.values import Value
 from askback.ports.platform import RetryableError
@@ -69,6 +70,8 @@ class ServerQuestion(Value):
     refusals: int = 1
     reasons: Reasons = "none"
     timeout: float | None = None
+    on_timeout: TimeoutAction = "report"
+    default: str | None = None
 
 
 async def ask_server(

@@ -41,6 +41,14 @@ class AskResult(BaseModel):
     by: str | None = Field(default=None, description="A name, which alone proves nothing.")
     by_id: str | None = None
     votes: tuple[VoteResult, ...] = ()
+    fallback: dict[str, JsonValue] | None = Field(
+        default=None,
+        description="The defaults that apply because nobody answered in time, by the ids of the questions. Nobody "
+        "chose them.",
+    )
+    halted: bool | None = Field(
+        default=None, description="True if nobody answered in time, and the caller must therefore stop its work."
+    )
     where: str
     at: AwareDatetime | None = None
     reason: str | None = None
@@ -66,6 +74,8 @@ def to_outcome(result: AskResult, key: str) -> AskOutcome | None:
             for vote in result.votes
         ),
         at=result.at,
+        fallback=result.fallback,
+        halted=bool(result.halted),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["check_names", "check_question", "format_other_wait", "has_other_wait"]
+__all__ = ["check_names", "check_question", "check_timeout_action", "format_other_wait", "has_other_wait"]
 
 from askback.client.parameter_names import Terms
 from askback.client.request import Prepared
@@ -10,6 +10,7 @@ from askback.client.summary import format_people, format_place
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval
 from askback.domain.form import Form, Option
+from askback.domain.timeout_action import TimeoutAction
 from askback.domain.who import Who
 from askback.errors import CallerError
 
@@ -36,6 +37,13 @@ def check_question(known: Ask, form: Form, approval: Approval | None, terms: Ter
             f"With the key {known.key!r}, this question was asked under other rules "
             f"({terms.format_names('quorum', 'refusals', 'yes', 'no', 'reasons')} or {terms.name('own')}). {OWN_KEY}"
         )
+
+
+def check_timeout_action(known: Ask, action: TimeoutAction, terms: Terms) -> None:
+    """Raise `CallerError` if the question was asked with another action at its deadline, which its card announces."""
+    if action != known.policy.on_timeout:
+        before = terms.format_parameter("on_timeout", known.policy.on_timeout)
+        raise CallerError(f"With the key {known.key!r}, this question was asked with {before}. {OWN_KEY}")
 
 
 def check_names(known: Ask, wanted: Prepared, terms: Terms) -> None:

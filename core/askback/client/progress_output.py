@@ -12,7 +12,7 @@ from askback.client.ask_and_wait import Progress
 from askback.client.parameter_names import SHELL
 from askback.client.request import Prepared
 from askback.client.result import list_approving_labels
-from askback.client.summary import format_people, format_place
+from askback.client.summary import describe_timeout, format_people, format_place
 from askback.domain.ask import Ask
 from askback.domain.outcome import Vote
 from askback.internal.clock import utc_now
@@ -39,7 +39,11 @@ class TerminalProgress(Progress):
         self._write(f"{was}. To wait for it again: askback ask --key {quote(ask.key or '')}")
         asked = None if prepared is None else prepared.asked
         self._place = format_place(ask) if prepared is None else to_terminal_text(prepared.found.name)
-        self._write(f"Waiting for {_format_approvers(ask, asked)} {_format_deadline(ask.policy.deadline)}.")
+        then = describe_timeout(ask)
+        self._write(
+            f"Waiting for {_format_approvers(ask, asked)} {_format_deadline(ask.policy.deadline)}"
+            f"{'' if then is None else f', {then}'}."
+        )
         approval, options = ask.policy.approval, ask.interview.form.questions[0].options
         if approval is not None and approval.refusing and not list_approving_labels(ask):
             others = " and ".join(to_terminal_text(one.label) for one in options if not approval.is_refusing(one))

@@ -17,6 +17,7 @@ from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Reasons
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
+from askback.domain.timeout_action import TimeoutAction, find_default_problem
 from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.values import Value
@@ -27,6 +28,9 @@ NO: Final = frozenset({"no", "nope", "deny", "reject", "refuse", "decline", "vet
 """Options that count as "no" if the caller names none, in upper or lower case."""
 YES: Final = frozenset({"yes", "yep", "ok", "okay", "approve", "allow", "accept", "agree", "confirm"})
 """Options that count as "yes" if the caller names none. A single option next to those for "no" also counts as "yes"."""
+
+NO_CONSENT: Final = "people decide by voting, and silence is not consent"
+"""The reason why a vote has no default."""
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -51,6 +55,10 @@ class AskRequest(Value):
     own: bool = False
     wait: Seconds | None = 7200.0
     """Seconds until the question times out. None means no deadline."""
+    on_timeout: TimeoutAction = "report"
+    """The action if nobody answers within the wait."""
+    default: str | None = None
+    """The option or the written answer that applies then, if that is what happens. A form has its own defaults."""
     remind: tuple[Seconds, ...] = ()
     escalate: Mapping[Seconds, tuple[str, ...]] = Field(default_factory=dict[float, tuple[str, ...]])
     details: str | None = None
@@ -76,15 +84,36 @@ class AskRequest(Value):
                 raise CallerError(
                     f"{self.terms.name(name)} needs options to choose from: add them with {self.terms.name('options')}."
                 )
-        options = tuple(Option(value=option, label=option) for option in self.options)
+        default = self._find_default()
+        # A written answer that applies by default is offered as an option.
+        labels = self.options or default
         question = Question(
             id=QUESTION_ID,
             prompt=self.question,
-            options=options,
-            allow_custom=not options,
+            options=tuple(Option(value=label, label=label) for label in labels),
+            allow_custom=not self.options,
+            default=default,
             details=self.details,
         )
         return Form(questions=(question,))
+
+    def _find_default(self) -> tuple[str, ...]:
+        """Return the value of the default; empty if there is none. Raises `CallerError`."""
+        if self.default is None:
+            return ()
+        given = self.terms.format_parameter("default", self.default)
+        if self.on_timeout != "default":
+            wanted = self.terms.format_parameter("on_timeout", "default")
+            raise CallerError(f"{given} applies if nobody answers in time: add {wanted}, or leave it out.")
+        if not self.default.strip():
+            raise CallerError(f"{self.terms.name('default')} is empty: write it, or leave it out.")
+        if not self.options:
+            return (self.default.strip(),)
+        for name in self._list_vote_parameters():
+            raise CallerError(f"{given} does not go together with {self.terms.name(name)}: {NO_CONSENT}.")
+        if self.list_refusing_options() or self.list_approving_options():
+            raise CallerError(f"{given} is not possible where an option is a “yes” or a “no”: {NO_CONSENT}.")
+        return self._get_options("default", (self.default,))
 
     def _list_vote_parameters(self) -> list[str]:
         """Return the given parameters that only a choice between options has."""
@@ -99,10 +128,27 @@ class AskRequest(Value):
         form = self.terms.name("form")
         if self.question:
             raise CallerError(f"There are both a question and {form}: put the question into the form, or leave it out.")
-        given = {"options": self.options, "details": self.details is not None}
+        given = {
+            "options": self.options,
+            "details": self.details is not None,
+            "default": self.default is not None,
+        }
         for name in (*(name for name, value in given.items() if value), *self._list_vote_parameters()):
             inside = "put it into the form" if name in given else "ask for a vote without a form"
             raise CallerError(f"{self.terms.name(name)} does not go together with {form}: {inside}, or leave it out.")
+
+    def check_timeout(self, form: Form) -> None:
+        """Raise `CallerError` if a timeout is to apply defaults that this question does not have."""
+        if self.on_timeout != "default":
+            return
+        given = self.terms.format_parameter("on_timeout", "default")
+        if self.wait is None:
+            raise CallerError(f"{given} needs a deadline: give {self.terms.name('wait')} a time.")
+        if self.form is None and self.default is None:
+            raise CallerError(f"{given} needs a default: name it with {self.terms.name('default')}.")
+        problem = find_default_problem(form)
+        if problem is not None:
+            raise CallerError(f"{given} needs a form with a default for each question: {problem}")
 
     def check_secrets(self) -> None:
         """Raise `CallerError` if people would read a secret that askback knows. The error does not show it."""
@@ -111,6 +157,7 @@ class AskRequest(Value):
             "The question": (self.question,),
             self.terms.name("details"): (self.details or "",),
             self.terms.name("options"): self.options,
+            self.terms.name("default"): (self.default or "",),
             self.terms.name("form"): texts_of_form,
         }
         for name, texts in parts.items():
@@ -168,8 +215,11 @@ class AskRequest(Value):
         return tuple(known.get(name) or known[normalize_name(name)] for name in names)
 
     def build_approval(self, requesters: tuple[Actor, ...] = ()) -> Approval | None:
-        """Return the rules of the vote; None if people write their answer. Raises `CallerError`."""
-        if not self.options:
+        """Return the rules of the vote; None if there is none. Raises `CallerError`.
+
+        People who write their answer do not vote, nor do those whose silence leads to a default.
+        """
+        if not self.options or self.default is not None:
             return None
         return Approval(
             quorum=self.quorum,
@@ -191,6 +241,7 @@ class Prepared:
     who: Who
     approval: Approval | None
     wait: float | None
+    on_timeout: TimeoutAction
     remind: tuple[float, ...]
     escalate: Mapping[float, Who]
     key: str
@@ -202,7 +253,14 @@ class Prepared:
         # Imported here, because it loads the store. An error in the arguments is reported without that.
         from askback.manager import build_ask, build_policy
 
-        policy = build_policy(self.who, self.wait, approval=self.approval, remind=self.remind, escalate=self.escalate)
+        policy = build_policy(
+            self.who,
+            self.wait,
+            approval=self.approval,
+            remind=self.remind,
+            escalate=self.escalate,
+            on_timeout=self.on_timeout,
+        )
         return build_ask(self.form, to=self.found.place, policy=policy, key=self.key)
 
 
@@ -237,6 +295,7 @@ async def prepare(request: AskRequest, place: str, directory: Directory, key: st
         who=build_who(approvers),
         approval=approval,
         wait=request.wait,
+        on_timeout=request.on_timeout,
         remind=request.remind,
         escalate={after: build_who(names) for after, names in later.items()},
         key=key,

@@ -12,12 +12,13 @@ __all__ = [
     "list_approving_labels",
 ]
 
+import json
 from collections.abc import Mapping
 from typing import Final
 
 from pydantic import AwareDatetime, JsonValue
 
-from askback.domain.answer_values import list_answer_values
+from askback.domain.answer_values import list_answer_values, list_fallback_values
 from askback.domain.ask import Ask
 from askback.domain.form import Form
 from askback.domain.identity import Actor
@@ -66,6 +67,13 @@ class AskOutcome(Value):
     reason: str | None
     votes: tuple[AskVote, ...]
     at: AwareDatetime
+    fallback: Mapping[str, JsonValue] | None = None
+    """The defaults that apply because nobody answered in time, by the ids of the questions. Nobody chose them.
+
+    None if none apply.
+    """
+    halted: bool = False
+    """True if nobody answered in time, and the work must therefore stop until a person says more."""
 
 
 def get_outcome(ask: Ask) -> AskOutcome | None:
@@ -86,6 +94,8 @@ def get_outcome(ask: Ask) -> AskOutcome | None:
         reason=outcome.reason,
         votes=tuple(map(_to_ask_vote, outcome.votes)),
         at=outcome.at,
+        fallback=list_fallback_values(form, outcome) or None,
+        halted=outcome.halted,
     )
 
 
@@ -113,11 +123,23 @@ def format_sentence(outcome: AskOutcome) -> str:
         case "refused":
             return f"Refused{by} ({to_terminal_text(outcome.answer or '')}){why}"
         case "timed_out":
-            return f"Nobody answered in time{why}."
+            return f"Nobody answered in time{why}.{_format_consequence(outcome)}"
         case "undeliverable":
             return f"It could not be delivered{why}"
         case other:
             return f"{other.capitalize()}{by}{why}"
+
+
+def _format_consequence(outcome: AskOutcome) -> str:
+    if outcome.halted:
+        return " The work stops, as announced."
+    if outcome.fallback is None:
+        return ""
+    shown = {name: json.dumps(value, ensure_ascii=False) for name, value in outcome.fallback.items()}
+    if len(shown) == 1:
+        return f" The default applies, as announced: {to_terminal_text(*shown.values())}"
+    values = "; ".join(f"{name}: {value}" for name, value in shown.items())
+    return f" The defaults apply, as announced: {to_terminal_text(values)}"
 
 
 def _is_plain(form: Form) -> bool:

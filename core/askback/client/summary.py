@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
+    "describe_fallback",
+    "describe_timeout",
     "find_by_prefix",
     "format_age",
     "format_people",
@@ -24,6 +26,8 @@ from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
 from askback.domain.identity import Actor
+from askback.domain.outcome import Answer, Outcome
+from askback.domain.timeout_action import build_fallback
 from askback.domain.vote_summary import OPEN_TO
 from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
@@ -33,6 +37,8 @@ from askback.text.literal import fit_line
 from askback.text.terminal import to_terminal_text
 
 GIST = 70
+DEFAULTS = 200
+"""Maximum number of characters of the defaults in a line."""
 LONGEST_ID = 22
 
 
@@ -104,6 +110,31 @@ def format_time_left(deadline: datetime | None, now: datetime) -> str:
     return f"deadline in {format_span(deadline - now)}"
 
 
+def describe_timeout(ask: Ask) -> str | None:
+    """Return the action at the deadline, such as “then the work stops”. None if there is nothing to say."""
+    if ask.policy.deadline is None:
+        return None
+    match ask.policy.on_timeout:
+        case "report":
+            return None
+        case "halt":
+            return "then the work stops"
+        case "default":
+            return f"then {_format_defaults(build_fallback(ask.interview.form))}"
+
+
+def describe_fallback(outcome: Outcome) -> str | None:
+    """Return the defaults that apply because nobody answered in time, in words. None if none do."""
+    return _format_defaults(outcome.fallback) if outcome.fallback else None
+
+
+def _format_defaults(fallback: tuple[Answer, ...]) -> str:
+    labels = {one.question_id: ", ".join(one.labels) for one in fallback}
+    several = len(labels) > 1
+    shown = "; ".join(f"{name}: {words}" if several else words for name, words in labels.items())
+    return f"the default{'s' if several else ''}: {to_terminal_text(fit_line(shown, DEFAULTS))}"
+
+
 def format_span(span: timedelta) -> str:
     """Return a length of time in words, in its largest unit."""
     seconds = max(int(span.total_seconds()), 0)
@@ -157,6 +188,7 @@ def to_json(ask: Ask) -> dict[str, JsonValue]:
         "questions": len(ask.interview.form.questions),
         "since": ask.created_at.isoformat(),
         "deadline": None if deadline is None else deadline.isoformat(),
+        "on_timeout": ask.policy.on_timeout,
         "conversation": ask.conversation_id,
         "key": ask.key,
         "decision": _summarize_decision(ask),

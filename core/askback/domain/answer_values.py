@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["list_answer_values"]
+__all__ = ["list_answer_values", "list_fallback_values"]
+
+from collections.abc import Iterable
 
 from pydantic import JsonValue
 
@@ -18,11 +20,17 @@ def list_answer_values(form: Form, outcome: Outcome) -> dict[str, JsonValue]:
     A question that nobody was asked is missing. None means that a person chose not to answer. An answer in a person's
     own words to a question with options is an object with the field `written`, so that nobody takes it for an option.
     """
-    return {
-        question.id: _to_value(question, answer)
-        for question in form.questions
-        if (answer := outcome.get(question.id)) is not None
-    }
+    return _list_values(form, outcome.answers)
+
+
+def list_fallback_values(form: Form, outcome: Outcome) -> dict[str, JsonValue]:
+    """Return the value of each default that applies because nobody answered in time; empty if there is none."""
+    return _list_values(form, outcome.fallback)
+
+
+def _list_values(form: Form, answers: Iterable[Answer]) -> dict[str, JsonValue]:
+    known = {answer.question_id: answer for answer in answers}
+    return {question.id: _to_value(question, known[question.id]) for question in form.questions if question.id in known}
 
 
 def _to_value(question: Question, answer: Answer) -> JsonValue:

@@ -22,6 +22,7 @@ from pydantic import AwareDatetime, Field
 
 from askback.domain.form import Form, Option
 from askback.domain.identity import Actor, is_account_among
+from askback.domain.timeout_action import TimeoutAction, find_default_problem
 from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.values import PersonText, Value
@@ -120,6 +121,8 @@ class Policy(Value):
     """An additional limit: of the people in `who`, only those that it includes may act. None means no limit."""
     personal_reminders: tuple[PersonalReminder, ...] = Field(default=(), exclude_if=lambda value: not value)
     """The reminders that people asked for and that are not due yet."""
+    on_timeout: TimeoutAction = Field(default="report", exclude_if=lambda value: value == "report")
+    """The action at the deadline, if the ask is still open."""
 
     def explain_denial(
         self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False
@@ -231,6 +234,7 @@ class Policy(Value):
     def check(self, form: Form) -> None:
         """Raise `CallerError` if this policy cannot decide the form. The error says how to correct it."""
         self._check_times()
+        self._check_default(form)
         approval = self.approval
         if approval is None:
             return
@@ -280,6 +284,20 @@ class Policy(Value):
                     f"{'An' if what == 'escalation' else 'A'} {what} would come after the deadline: "
                     "move it earlier, or extend the deadline."
                 )
+
+    def _check_default(self, form: Form) -> None:
+        if self.on_timeout != "default":
+            return
+        if self.approval is not None:
+            raise CallerError(
+                "No default can apply to a vote or an approval, because silence is not consent: use "
+                "on_timeout='halt', or leave on_timeout out."
+            )
+        if self.deadline is None:
+            raise CallerError("on_timeout='default' needs a deadline: give the question a timeout.")
+        problem = find_default_problem(form)
+        if problem is not None:
+            raise CallerError(f"on_timeout='default' needs a default for each question: {problem}")
 
     def _check_numbers(self, approval: Approval) -> None:
         everybody = self.everybody

@@ -5,19 +5,18 @@ from __future__ import annotations
 __all__ = [
     "ANSWER_ALL",
     "ANSWER_REST",
-    "ENDINGS",
     "EVERYTHING",
     "EXPANDING",
     "LONGEST_NAMED",
     "LONGEST_TITLE",
     "NOT_NOW",
+    "REMIND_ME",
     "SHOW_QUESTION",
     "SHOW_QUESTIONS",
     "UNDO_VOTE",
     "WITHDRAW",
     "Card",
     "Item",
-    "ReviewLine",
     "build_card",
     "get_excerpt",
     "get_form_title",
@@ -25,7 +24,6 @@ __all__ = [
     "list_others",
 ]
 
-from collections.abc import Mapping
 from itertools import takewhile
 from typing import Final, Literal
 
@@ -33,16 +31,17 @@ from pydantic import AwareDatetime
 
 from askback.domain.arguments import Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy
+from askback.domain.card_ending import Ending, build_ending
 from askback.domain.form import Form, Question
 from askback.domain.form_fields import has_field_for_each
-from askback.domain.identity import Actor
 from askback.domain.interview import Interview
-from askback.domain.outcome import OutcomeStatus
 from askback.domain.reserved_options import NO_ANSWER
+from askback.domain.review_line import ReviewLine, build_review
+from askback.domain.timeout_words import TimeoutNotice, build_notice
 from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
 from askback.internal.values import Value
-from askback.text.literal import count_utf16_units, fit_line, to_literal, to_single_line
+from askback.text.literal import count_utf16_units, fit_line, is_readable_line, to_literal, to_single_line
 
 LONGEST_NAMED = 60
 """Maximum number of characters of an option's label in a sentence about it."""
@@ -52,8 +51,6 @@ LONGEST_HEADING = 150
 """Maximum number of UTF-16 units of a question that is a heading. A longer one is a paragraph."""
 LONGEST_RESULT = 150
 """Maximum number of characters of an answer that is the first line of its settled card. A longer one is quoted."""
-LONGEST_SHARED = 120
-"""Maximum number of characters of a question and its answer that share one line of a review or a settled form."""
 SOMETHING_ELSE = "Something else…"
 WRITE_ANSWER = "Write an answer…"
 EDIT_TEXT = "Edit your text…"
@@ -62,22 +59,14 @@ ANSWER_ALL = "Answer all…"
 """Label of the button that opens a modal with all questions of a form."""
 ANSWER_REST = "Answer the rest"
 """Label of the button that leads from a review to the first question without an answer."""
+REMIND_ME = "Remind me…"
+"""Label of the button with which a voter asks for a reminder of a decision of several people."""
 UNDO_VOTE = "Undo my vote"
 """Label of the button with which a voter withdraws their own vote."""
 WITHDRAW = "Withdraw request"
 """Label of the button with which the requester ends a decision of several people."""
 EVERYTHING = "Show everything"
 """Label of the button that shows `Card.details`."""
-ENDINGS: Final[Mapping[OutcomeStatus, str]] = {
-    "answered": "✓ Answered",
-    "cancelled": "Cancelled",
-    "declined": "Not now",
-    "timed_out": "Nobody answered in time",
-    "undeliverable": "Could not be delivered",
-}
-"""First line of a settled card without an answer of one line."""
-DISCUSS = "To be discussed first"
-"""That line if somebody wants to discuss the question before anybody answers it."""
 SHOW_QUESTION = "Show question"
 """Label of the button that shows what a settled card leaves out."""
 SHOW_QUESTIONS = "Show questions"
@@ -104,39 +93,6 @@ class Item(Value):
         return f"{self.number}. {self.label}"
 
 
-class ReviewLine(Value):
-    """One question of a form with its answer so far."""
-
-    index: int
-    header: str
-    prompt: str
-    answer: tuple[str, ...]
-    """The chosen labels, then the written text; empty if unanswered."""
-    missing: str | None
-    """A sentence about what the question still needs; None if it is answered."""
-
-    @property
-    def fits_line(self) -> bool:
-        """True if the question and its answer are short enough to share one line."""
-        texts = [self.prompt, *self.answer, *([] if self.missing is None else [self.missing])]
-        return sum(map(len, texts)) <= LONGEST_SHARED and all(map(_is_readable_line, texts))
-
-
-class Ending(Value):
-    """The end of the ask, as people read it."""
-
-    status: OutcomeStatus
-    at: AwareDatetime
-    by: Actor | None
-    reason: str | None
-    discuss: bool = False
-
-    @property
-    def title(self) -> str:
-        """The first line of a settled card without an answer of one line."""
-        return DISCUSS if self.discuss else ENDINGS[self.status]
-
-
 class Card(Value):
     """One rendering of one ask."""
 
@@ -145,6 +101,8 @@ class Card(Value):
     revision: int
     who: Who
     deadline: AwareDatetime | None
+    timeout: TimeoutNotice | None
+    """The announcement about its deadline. None if a timeout is only reported, or once it has ended."""
     view: Literal["question", "review", "ended"]
     header: str | None
     prompt: str
@@ -181,6 +139,8 @@ class Card(Value):
     """True if a requester can end a decision of several people."""
     can_decline: bool
     """True if a person can leave it for now: discuss it, be reminded of it, or cancel it."""
+    can_remind: bool
+    """True if those who decide together can be reminded of it."""
     tally: VoteCount | None
     """The votes so far, if several people decide."""
     reminders: tuple[PersonalReminder, ...]
@@ -256,7 +216,7 @@ class Card(Value):
         answers = [answer for line in self.lines for answer in line.answer]
         if len(answers) != 1 or len(answers[0]) > LONGEST_RESULT:
             return None
-        return answers[0] if _is_readable_line(answers[0]) else None
+        return answers[0] if is_readable_line(answers[0]) else None
 
     def is_folded(self, *, buttons_enough: bool) -> bool:
         """Return True if the settled card leaves out a part of the question. It then has a button that shows it.
@@ -287,7 +247,7 @@ class Card(Value):
         """The question as a heading, or the part of it above the excerpt. None if it is not one short line."""
         asked = self.parts[0]
         # Each click draws a card, so a long prompt is not examined.
-        if len(asked) > LONGEST_HEADING or not _is_readable_line(asked):
+        if len(asked) > LONGEST_HEADING or not is_readable_line(asked):
             return None
         return asked if count_utf16_units(to_literal(asked)) <= LONGEST_HEADING else None
 
@@ -295,11 +255,6 @@ class Card(Value):
     def description(self) -> str:
         """The question as plain text, with the arguments of the tool call as lines below it."""
         return self.prompt if self.arguments is None else f"{self.parts[0]}\n{self.arguments.describe()}"
-
-
-def _is_readable_line(text: str) -> bool:
-    """Return True if the text is one line, and something of it can be seen."""
-    return to_single_line(text) == text and any(map(str.isprintable, text))
 
 
 def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
@@ -321,6 +276,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         revision=interview.revision,
         who=policy.deciders,
         deadline=policy.deadline,
+        timeout=None if outcome is not None or policy.deadline is None else build_notice(interview, policy.on_timeout),
         view="ended" if outcome is not None else "question" if asking else "review",
         header=(interview.form.get_header(interview.current) if several_questions else question.header)
         if shown
@@ -337,7 +293,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         unsent=asking and draft.unsent is not None and bool(draft.unsent.strip()),
         position=(visible.index(interview.current) + 1, len(visible)) if asking and several_questions else None,
         is_answered=asking and several_questions and interview.is_answered(interview.current),
-        lines=_build_review(interview) if not asking else (),
+        lines=build_review(interview) if not asking else (),
         can_submit=(interview.phase == "reviewing" and not interview.missing)
         or (asking and not several_questions and (question.multi_select and bool(question.options))),
         can_go_back=several_questions
@@ -349,14 +305,11 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         else None,
         can_withdraw=approval is not None and bool(approval.requesters),
         can_decline=approval is None,
+        can_remind=approval is not None,
         tally=None if approval is None else count_votes(interview, policy, approval),
         reminders=tuple(sorted(policy.personal_reminders, key=lambda reminder: reminder.at)) if outcome is None else (),
         details=question.details if shown and is_partial and (outcome is None or approval is None) else None,
-        ending=None
-        if outcome is None
-        else Ending(
-            status=outcome.status, at=outcome.at, by=outcome.by, reason=outcome.reason, discuss=outcome.discuss
-        ),
+        ending=None if outcome is None else build_ending(interview, outcome),
     )
 
 
@@ -406,23 +359,3 @@ def _build_items(question: Question, chosen: tuple[int, ...]) -> tuple[Item, ...
         )
         for index, option in enumerate(question.options)
     )
-
-
-def _build_review(interview: Interview) -> tuple[ReviewLine, ...]:
-    return tuple(
-        ReviewLine(
-            index=index,
-            header=interview.form.get_header(index),
-            prompt=interview.form.questions[index].prompt,
-            answer=interview.answer(index).labels if interview.drafts[index].is_answer else (),
-            missing=_describe_missing(interview, index),
-        )
-        for index in interview.visible
-    )
-
-
-def _describe_missing(interview: Interview, index: int) -> str | None:
-    if interview.is_answered(index):
-        return None
-    problem = interview.find_count_problem(index)
-    return "Not answered yet" if problem is None else f"Not answered yet: {problem}"

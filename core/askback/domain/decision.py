@@ -8,6 +8,7 @@ from askback.domain import late_answers
 from askback.domain.actions import (
     Action,
     Cancel,
+    Choose,
     OpenDecline,
     OpenForm,
     OpenTextField,
@@ -21,7 +22,7 @@ from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Redraw, Response
 from askback.domain.form_fields import build_form_fields, find_field_problems, has_field_for_each
 from askback.domain.identity import Actor, MessageRef, is_person_among
-from askback.domain.not_now import add_reminder
+from askback.domain.not_now import add_reminder, drop_reminder
 from askback.domain.question_text import describe_questions
 from askback.domain.text_field import build_reason_field, build_text_field, build_vote_field
 from askback.domain.voting import ReasonRequired, apply_vote
@@ -70,6 +71,8 @@ def decide(
     except PersonError as error:
         return adopted, Notice(text=str(error), card=ask.to_card())
     after = adopted.evolve(interview=interview)
+    if approval is not None and isinstance(action.operation, Choose) and interview != ask.interview:
+        after = drop_reminder(after, action.actor)
     if isinstance(action.operation, OpenTextField):
         return after, AskText(field=build_text_field(ask.id, interview))
     if isinstance(action.operation, OpenForm):

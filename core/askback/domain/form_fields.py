@@ -7,7 +7,7 @@ __all__ = ["FieldProblem", "FormField", "FormFields", "build_form_fields", "find
 from askback.domain.form import Form, Question
 from askback.domain.interview import Interview
 from askback.internal.values import Value
-from askback.text.literal import to_single_line
+from askback.text.literal import is_readable_line
 
 UNANSWERED = "Please answer this question."
 NEITHER = "Please choose an option or write an answer."
@@ -103,8 +103,4 @@ def _fits_field(question: Question) -> bool:
         return False
     labels = [option.label for option in question.options]
     lines = [*labels, *(option.description for option in question.options if option.description is not None)]
-    return (
-        all(to_single_line(line) == line for line in lines)
-        and all(any(map(str.isprintable, label)) for label in labels)
-        and len(set(labels)) == len(labels)
-    )
+    return all(map(is_readable_line, lines)) and len(set(labels)) == len(labels)

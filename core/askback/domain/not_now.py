@@ -4,11 +4,14 @@ from __future__ import annotations
 
 __all__ = [
     "HINT",
+    "STAYS_OPEN",
+    "TOO_SOON",
     "WAYS",
     "Way",
     "WayName",
     "add_reminder",
     "build_operation",
+    "drop_reminder",
     "find_next_morning",
     "list_ways",
 ]
@@ -28,6 +31,7 @@ from askback.domain.apply_action import (
 )
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import PersonalReminder
+from askback.domain.identity import Actor
 from askback.internal.values import Value
 
 WayName = Literal["discuss", "hour", "hours", "day", "tomorrow", "week", "time", "cancel"]
@@ -59,6 +63,8 @@ MORNING = time(9)
 """The time of day of "tomorrow"."""
 HINT = "After “Remind me”, the question stays open."
 """The sentence below the ways."""
+STAYS_OPEN = "Nothing changes for the others, and this is not a vote."
+"""The sentence below the times of a reminder, if several people decide."""
 MOST_REMINDERS = 20
 """Maximum number of people who have a reminder of one question."""
 LONGEST_DELAY = timedelta(days=366)
@@ -67,7 +73,8 @@ PAST = "That time has passed. Please choose a later one."
 TOO_LATE = "The question ends before that. Please choose an earlier time."
 TOO_FAR = "That is more than a year away. Please choose an earlier time."
 TOO_MANY = f"{MOST_REMINDERS} people have a reminder of this question already, which is the most."
-NO_REMINDERS = "Nobody can be reminded of a decision of several people. Please vote, or leave the card as it is."
+TOO_SOON = "It ends too soon for a reminder. Please decide now, or leave the card as it is."
+"""The notice if no reminder that the platform offers comes before the end."""
 
 
 def list_ways(offered: Sequence[WayName], *, now: datetime, deadline: datetime | None) -> tuple[WayName, ...]:
@@ -110,8 +117,6 @@ def add_reminder(ask: Ask, action: Action, operation: Remind) -> Ask:
         return ask
     if interview.phase == "closed":
         raise Closed
-    if policy.approval is not None:
-        raise NotPossible(NO_REMINDERS)
     reason = check_reason(operation.reason)
     if operation.moment <= action.at:
         raise NotPossible(PAST)
@@ -127,3 +132,10 @@ def add_reminder(ask: Ask, action: Action, operation: Remind) -> Ask:
         policy=policy.evolve(personal_reminders=(*others, own)),
         interview=record_click(interview.evolve(revision=interview.revision + 1), action),
     )
+
+
+def drop_reminder(ask: Ask, person: Actor) -> Ask:
+    """Return the ask without a reminder of this person, who has voted and so needs none."""
+    policy = ask.policy
+    left = tuple(one for one in policy.personal_reminders if not one.who.is_same_account(person))
+    return ask if left == policy.personal_reminders else ask.evolve(policy=policy.evolve(personal_reminders=left))

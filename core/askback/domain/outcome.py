@@ -84,6 +84,10 @@ class Outcome(Value):
     # Excluded by default, because an older process rejects a field that it does not know.
     discuss: bool = Field(default=False, exclude_if=lambda value: not value)
     """True if it is `declined` by a person who wants to discuss the question first."""
+    fallback: tuple[Answer, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """The defaults that apply because nobody answered in time, as the card announced. Nobody chose them."""
+    halted: bool = Field(default=False, exclude_if=lambda value: not value)
+    """True if nobody answered in time, and the agent must therefore stop until a person writes."""
 
     @field_validator("answers")
     @classmethod
@@ -94,6 +98,12 @@ class Outcome(Value):
         if repeated is not None:
             raise ValueError(repeated)
         return value
+
+    @model_validator(mode="after")
+    def _check_timeout(self) -> Self:
+        if (self.fallback or self.halted) and self.status != "timed_out":
+            raise ValueError("has `fallback` or `halted`, which only the status 'timed_out' can have")
+        return self
 
     @property
     def state(self) -> OutcomeState:

@@ -15,6 +15,7 @@ from askback.domain.interview import settle
 from askback.domain.outcome import Outcome
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.reminder_messages import build_personal_reminder, build_reminder
+from askback.domain.timeout_action import build_fallback
 from askback.domain.voting import list_done
 
 NOT_POSTED = "as far as I know, the question was not posted before its deadline"
@@ -48,8 +49,7 @@ def apply_due(
     if ask.outcome is not None or moment is None or moment > now:
         return None, None
     if policy.deadline is not None and policy.deadline <= now:
-        reason = None if ask.messages else NOT_POSTED
-        return ask.evolve(interview=settle(ask.interview, Outcome(status="timed_out", reason=reason, at=now))), None
+        return ask.evolve(interview=settle(ask.interview, _build_timeout(ask, now))), None
     own = next((reminder for reminder in policy.personal_reminders if reminder.at <= now), None)
     if own is not None and ask.messages:
         # One person at a time: what else is due follows at once.
@@ -66,6 +66,19 @@ def apply_due(
     interview = ask.interview.evolve(revision=ask.interview.revision + 1) if came else ask.interview
     reminder = build_reminder(ask, policy, after, members) if ask.messages else None
     return ask.evolve(policy=after, interview=interview), reminder
+
+
+def _build_timeout(ask: Ask, now: datetime) -> Outcome:
+    """Return the outcome at the deadline. It takes nothing from drafts, which people did not submit."""
+    action = ask.policy.on_timeout
+    return Outcome(
+        status="timed_out",
+        reason=None if ask.messages else NOT_POSTED,
+        at=now,
+        # A default that no card announced would be a silent one.
+        fallback=build_fallback(ask.interview.form) if action == "default" and ask.messages else (),
+        halted=action == "halt",
+    )
 
 
 def _remind_person(ask: Ask, own: PersonalReminder) -> tuple[Ask, OutgoingMessage]:

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime
 from askback.domain.apply_action import REASON_RULES
 from askback.domain.ask import Ask
 from askback.domain.card import LONGEST_NAMED, get_excerpt
+from askback.domain.form import Question
 from askback.domain.interview import Interview
 from askback.domain.text_kinds import is_checked
 from askback.domain.text_rules import TextRules
@@ -36,6 +37,8 @@ class TextField(Value):
     """The time at which the question ends, if it leaves it for now. None means no deadline."""
     only_cancels: bool = False
     """True if the person may cancel the question and not answer it."""
+    only_reminds: bool = False
+    """True if the person may only ask for a reminder, because several people decide. It then has no text."""
     choice: int | None = None
     """The index of the option that sending it chooses, with the text as the reason."""
 
@@ -75,7 +78,7 @@ def build_reason_field(ask: Ask, *, may_answer: bool) -> TextField:
         ask_id=ask.id,
         step=interview.step,
         header="",
-        prompt=interview.question.prompt if single else "You do not answer these questions now.",
+        prompt=_get_short_prompt(interview.question) if single else "You do not answer these questions now.",
         placeholder="For example: which of them is cheaper?",
         value="",
         rules=REASON_RULES,
@@ -83,6 +86,7 @@ def build_reason_field(ask: Ask, *, may_answer: bool) -> TextField:
         declines=True,
         deadline=ask.policy.deadline,
         only_cancels=not may_answer,
+        only_reminds=ask.policy.approval is not None,
     )
 
 
@@ -93,11 +97,15 @@ def build_vote_field(ask_id: str, interview: Interview, index: int, reason: str 
         ask_id=ask_id,
         step=interview.step,
         header=question.header or "",
-        # The card behind the field shows the excerpt already.
-        prompt=question.prompt.partition("\n")[0] if get_excerpt(question) else question.prompt,
+        prompt=_get_short_prompt(question),
         placeholder=f"Why “{fit_line(question.options[index].label, LONGEST_NAMED)}”?",
         value=reason,
         rules=REASON_RULES,
         multi=False,
         choice=index,
     )
+
+
+def _get_short_prompt(question: Question) -> str:
+    """Return the prompt without the excerpt of its details, which the card behind the field shows already."""
+    return question.prompt.partition("\n")[0] if get_excerpt(question) else question.prompt

@@ -151,6 +151,8 @@ class Turn(Value):
     """True if an earlier process may have begun it and ended in the middle."""
     has_earlier_text: bool = False
     """True if an earlier text of the conversation is still to be posted."""
+    halted: bool = False
+    """True if its newest results say that the agent stops, and people did not write since."""
 
     @property
     def text_name(self) -> str:

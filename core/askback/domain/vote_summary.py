@@ -157,7 +157,9 @@ def describe_result(card: Card, tally: VoteCount) -> str:
     left = "" if so_far is None else f": {so_far}"
     match status:
         case "timed_out":
-            return f"Not decided in time{left}"
+            # A vote never has a default, so all that can follow is that the work stops.
+            stops = card.ending is not None and card.ending.consequence is not None
+            return f"Not decided in time{left}{'; the work stops' if stops else ''}"
         case "cancelled":
             return "Withdrawn"
         case "undeliverable":

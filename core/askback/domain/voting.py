@@ -8,7 +8,7 @@ from __future__ import annotations
 
 __all__ = ["ReasonRequired", "VoteCount", "apply_vote", "count_votes", "find_missing_voters", "list_done"]
 
-from askback.domain.actions import Action, Cancel, Choose, ShowDetails, UndoVote
+from askback.domain.actions import Action, Cancel, Choose, OpenDecline, ShowDetails, UndoVote
 from askback.domain.apply_action import REASON_RULES, Closed, NotPossible, Stale, is_click_recorded, record_click
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Option, Question
@@ -99,7 +99,7 @@ def apply_vote(interview: Interview, approval: Approval, action: Action) -> Inte
     if interview.phase == "closed":
         raise Closed
     match action.operation:
-        case ShowDetails():
+        case ShowDetails() | OpenDecline():
             return interview
         case Cancel():
             return record_click(settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor)), action)

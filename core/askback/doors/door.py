@@ -16,6 +16,7 @@ from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Form
+from askback.domain.timeout_action import TimeoutAction
 from askback.doors.caller_asks import CallerAsks, NewAsk, parse_kind
 from askback.doors.permission import (
     PermissionAnswer,
@@ -73,14 +74,15 @@ class Door:
         place: str | None = None,
         *,
         limit: float | None = None,
+        on_timeout: TimeoutAction = "report",
     ) -> dict[str, JsonValue]:
         """Ask a form in a place, which is one of the operator's. Wait, and return the result.
 
         Without a `vote`, the first answer decides. `limit` is the caller's wish: the question times out after that many
-        seconds, if the operator does not set less. Raises `AskbackError`.
+        seconds, if the operator does not set less. `on_timeout` decides what follows then. Raises `AskbackError`.
         """
         people = await self._book.look_up(self.rules.find_place(place))
-        ask = await self._submit(call, kind, people, form, vote, limit=limit)
+        ask = await self._submit(call, kind, people, form, vote, limit=limit, on_timeout=on_timeout)
         return self._build_result(call, await self._wait(call, ask, people.asked), people.asked)
 
     async def ask_questions(self, call: Call, given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -161,13 +163,14 @@ class Door:
         *,
         subject: str | None = None,
         limit: float | None = None,
+        on_timeout: TimeoutAction = "report",
     ) -> Ask:
         check_secrets(form)
 
         def build_policy() -> Policy:
             if subject is not None:
                 return people.build_approval_policy(self.rules, subject)
-            return people.build_policy(self.rules.limit_wait(limit), vote)
+            return people.build_policy(self.rules.limit_wait(limit), vote, on_timeout)
 
         policy = build_policy()
         policy.check(form)

@@ -22,12 +22,13 @@ from askback.client.parameter_names import PYTHON
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Policy, Reasons
 from askback.domain.hand_over import CallId, HandOver
+from askback.domain.timeout_action import TimeoutAction, find_default_problem
 from askback.doors.call_question import CallQuestion
 from askback.doors.caller_asks import CallerAsks, NewAsk
 from askback.doors.hand_over import HandOvers, NotClaimed, OutcomeUnknown
 from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rules
 from askback.doors.tool_inputs import check_secrets
-from askback.errors import AskbackError
+from askback.errors import AskbackError, CallerError
 from askback.settings.core import Settings
 from askback.store.url import parse_database_url
 
@@ -50,9 +51,12 @@ def build_rules(
     remind: Duration | Sequence[Duration],
     quorum: int | None,
     reasons: Reasons | None,
+    on_timeout: TimeoutAction,
 ) -> DoorRules:
     """Return the rules of a door. What is None comes from the settings. Raises `CallerError`."""
     limit = settings.timeout if wait is None else parse_wait("wait", wait, PYTHON)
+    if on_timeout == "default" and limit is None:
+        raise CallerError("on_timeout='default' needs a deadline: give `wait` a time.")
     approvals = settings.approvals
     if wait is not None:
         approvals = replace(approvals, timeout=limit)
@@ -67,6 +71,7 @@ def build_rules(
         requesters=to_tuple(requested_by),
         wait=limit,
         remind=parse_durations("remind", remind, PYTHON),
+        on_timeout=on_timeout,
         approvals=approvals,
         terms=PYTHON,
     )
@@ -168,7 +173,10 @@ class FrameworkDoor:
     def _build_policy(self, people: Addressees, question: CallQuestion) -> Policy:
         if question.kind == "permit":
             return people.build_approval_policy(self._rules, question.digest)
-        return people.build_policy(self._rules, None)
+        action = self._rules.on_timeout
+        if action == "default" and find_default_problem(question.form) is not None:
+            action = "report"
+        return people.build_policy(self._rules, None, action)
 
 
 class ResumableDoor:

@@ -83,7 +83,9 @@ class HttpDoor:
         body = await _read_body(request, AskBody)
         kind, form, vote = build_question(body)
         call = self._build_call(caller, seconds, _read_key(request))
-        result = await self._get_door(caller).ask(call, kind, form, vote, body.place, limit=body.timeout)
+        result = await self._get_door(caller).ask(
+            call, kind, form, vote, body.place, limit=body.timeout, on_timeout=body.on_timeout
+        )
         return _answer(result, is_new=True)
 
     async def _get(self, request: web.Request) -> web.Response:

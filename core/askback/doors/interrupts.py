@@ -127,7 +127,7 @@ def read_value(interrupt_id: str, value: JsonValue, schema: Mapping[str, JsonVal
 
     def read(asks: Sequence[Ask]) -> JsonValue:
         (ask,) = asks
-        instance = build_instance(ask.interview.form, get_answered(ask))
+        instance = build_instance(ask.interview.form, get_answered(ask).answers)
         return instance if is_object else instance[ANSWER]
 
     return PendingInterrupt(interrupt_id, (CallQuestion("ask", form, digest),), read)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 __all__ = ["build_instance"]
 
+from collections.abc import Iterable
+
 from pydantic import JsonValue
 
 from askback.domain.form import Form, Question
-from askback.domain.outcome import Answer, Outcome
+from askback.domain.outcome import Answer
 from askback.domain.reserved_options import NO_ANSWER, NONE_OF_THESE
 from askback.domain.text_kinds import to_json_value
 
 
-def build_instance(form: Form, outcome: Outcome) -> dict[str, JsonValue]:
+def build_instance(form: Form, answers: Iterable[Answer]) -> dict[str, JsonValue]:
     """Return the answers by the ids of their questions. A question without an answer is left out."""
+    known = {answer.question_id: answer for answer in answers}
     instance: dict[str, JsonValue] = {}
     for question in form.questions:
-        answer = outcome.get(question.id)
+        answer = known.get(question.id)
         if answer is None or (all(choice.value == NO_ANSWER for choice in answer.choices) and answer.text is None):
             continue
         instance[question.id] = _write_several(question, answer) if question.multi_select else _write(question, answer)

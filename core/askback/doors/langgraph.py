@@ -20,6 +20,7 @@ from askback.client.duration_parameters import Duration
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Reasons
 from askback.domain.hand_over import CallId, HandOver
+from askback.domain.timeout_action import TimeoutAction
 from askback.doors.call_question import Unanswered
 from askback.doors.framework_door import FrameworkDoor, ResumableDoor, build_rules
 from askback.doors.hand_over import NotClaimed, OutcomeUnknown
@@ -66,13 +67,16 @@ class LangGraphDoor(ResumableDoor):
         remind: Duration | Sequence[Duration] = (),
         quorum: int | None = None,
         reasons: Reasons | None = None,
+        on_timeout: TimeoutAction = "report",
         name: str = "langgraph",
         unanswered: Callable[[Unanswered], JsonValue] | None = None,
     ) -> None:
         """`to` is a place such as `slack:#agents`. `who` may answer questions, and `approvers` decide about tool calls.
 
         `name` separates graphs that share a database. `unanswered` returns the value of an interrupt that nobody
-        answered; without it, `Unanswered` is raised. What is left out comes from the settings. Raises `CallerError`.
+        answered; without it, `Unanswered` is raised. If nobody answers in time, `on_timeout` decides what its `outcome`
+        says: nothing more ("report"), `halted` ("halt"), or `fallback` ("default"), for a schema with a default for
+        each answer. What is left out comes from the settings. Raises `CallerError`.
         """
         if graph.checkpointer is None:
             raise CallerError("The graph has no checkpointer, so it cannot wait for people: compile it with one.")
@@ -87,6 +91,7 @@ class LangGraphDoor(ResumableDoor):
             remind=remind,
             quorum=quorum,
             reasons=reasons,
+            on_timeout=on_timeout,
         )
         self._graph = graph
         super().__init__(FrameworkDoor(name, rules, settings))

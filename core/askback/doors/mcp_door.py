@@ -158,7 +158,7 @@ class McpDoor:
     async def _ask(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
         parsed = parse_input("ask", AskInput, given)
         kind, form, vote = build_question(parsed)
-        return _build_answer(await self._door.ask(call, kind, form, vote, parsed.place))
+        return _build_answer(await self._door.ask(call, kind, form, vote, parsed.place, on_timeout=parsed.on_timeout))
 
     async def _ask_questions(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
         return _build_answer(await self._door.ask_questions(call, given))

@@ -19,6 +19,7 @@ from askback.client.addressing import Names
 from askback.client.duration_parameters import Duration
 from askback.domain.ask_policy import Reasons
 from askback.domain.hand_over import CallId
+from askback.domain.timeout_action import TimeoutAction
 from askback.doors.framework_door import FrameworkDoor, ResumableDoor, build_rules
 from askback.doors.hand_over import NotClaimed, OutcomeUnknown
 from askback.errors import CallerError
@@ -65,12 +66,15 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
         remind: Duration | Sequence[Duration] = (),
         quorum: int | None = None,
         reasons: Reasons | None = None,
+        on_timeout: TimeoutAction = "report",
         name: str = "pydantic-ai",
     ) -> None:
         """`to` is a place such as `slack:#agents`. `who` may answer questions, and `approvers` decide about tool calls.
 
         `save` stores a text for the id of a conversation before people are asked; `resume` takes it. `name` separates
-        agents that share a database. What is left out comes from the settings. Raises `CallerError`.
+        agents that share a database. If nobody answers in time, `on_timeout` decides what the model reads: only that
+        ("report"), that it stops ("halt"), or the defaults of a schema that has one for each answer ("default"). What
+        is left out comes from the settings. Raises `CallerError`.
         """
         settings = load_settings()
         rules = build_rules(
@@ -83,6 +87,7 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
             remind=remind,
             quorum=quorum,
             reasons=reasons,
+            on_timeout=on_timeout,
         )
         self._agent = agent
         self._save = save

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
-from askback.domain.answer_values import list_answer_values
+from askback.domain.answer_values import list_answer_values, list_fallback_values
 from askback.domain.ask import Ask
 from askback.domain.form import Form
 from askback.domain.identity import Actor
@@ -66,13 +66,19 @@ def to_result(
     found: dict[str, JsonValue] = {"status": outcome.state, "id": ask.id}
     if outcome.status == "answered":
         if kind == "form":
-            found["values"] = build_instance(form, outcome)
+            found["values"] = build_instance(form, outcome.answers)
         elif kind == "askback_form":
             found["answers"] = list_answer_values(form, outcome)
         elif kind == "questions":
             found["answers"] = dict(get_tool(QUESTIONS).build_result(_rebuild_input(form), outcome).data)
         else:
             found["answer"] = ", ".join(outcome.answers[0].labels)
+    if outcome.fallback:
+        found["fallback"] = (
+            build_instance(form, outcome.fallback) if kind == "form" else list_fallback_values(form, outcome)
+        )
+    if outcome.halted:
+        found["halted"] = True
     if outcome.by is not None:
         found |= {"by": name(outcome.by), "by_id": outcome.by.id}
     if outcome.votes:

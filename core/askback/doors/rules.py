@@ -23,6 +23,7 @@ from askback.client.parameter_names import SHELL, Terms
 from askback.domain.approval import APPROVE, DENY
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.identity import Actor
+from askback.domain.timeout_action import TimeoutAction
 from askback.domain.who import Who
 from askback.errors import CallerError, OperatorError
 from askback.manager import build_policy
@@ -46,8 +47,10 @@ class DoorRules:
     wait: float | None = None
     """Seconds until a question times out. None means no deadline."""
     remind: tuple[float, ...] = ()
+    on_timeout: TimeoutAction = "report"
+    """The action at the deadline of a question, where callers do not decide that themselves."""
     approvals: ApprovalRules = field(default_factory=ApprovalRules)
-    """The rules for approvals. Only they apply to approvals, so `wait` and `remind` do not."""
+    """The rules for approvals. Only they apply to approvals, so `wait`, `remind` and `on_timeout` do not."""
     terms: Terms = SHELL
     """The operator's names for these rules, for error messages."""
 
@@ -101,10 +104,12 @@ class Addressees:
         """The people who may answer questions, in words."""
         return format_names(self.answerers)
 
-    def build_policy(self, rules: DoorRules, approval: Approval | None) -> Policy:
+    def build_policy(self, rules: DoorRules, approval: Approval | None, on_timeout: TimeoutAction = "report") -> Policy:
         """Return the policy of a question. Raises `CallerError` if these people could never decide it."""
         check_possible(self.answerers, approval, self.found, rules.terms)
-        return build_policy(build_who(self.answerers), rules.wait, approval=approval, remind=rules.remind)
+        return build_policy(
+            build_who(self.answerers), rules.wait, approval=approval, remind=rules.remind, on_timeout=on_timeout
+        )
 
     def build_approval_policy(self, door: DoorRules, subject: str) -> Policy:
         """Return the policy for a call with this digest. Raises `CallerError` if nobody could approve it."""
@@ -222,7 +227,9 @@ def identify_rules(policy: Policy) -> JsonValue:
     people = [person.id for person in who.people]
     requesters = [] if vote is None else [person.id for person in vote.requesters]
     rules = None if vote is None else vote.model_dump(mode="json", exclude={"requesters"})
-    return [*map(_to_sorted, (people, who.groups, requesters)), who.anyone, rules]
+    # Left out if it is the usual one, so that a restarted caller finds the questions of an earlier release.
+    at_timeout: list[JsonValue] = [] if policy.on_timeout == "report" else [policy.on_timeout]
+    return [*map(_to_sorted, (people, who.groups, requesters)), who.anyone, rules, *at_timeout]
 
 
 def _to_sorted(ids: Iterable[str]) -> JsonValue:

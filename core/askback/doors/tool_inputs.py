@@ -24,6 +24,7 @@ from askback.client.result import QUESTION_ID
 from askback.domain.ask_policy import Approval
 from askback.domain.form import Form, Option
 from askback.domain.form_limits import MAX_DETAILS, MAX_LABEL, MAX_OPTIONS, MAX_PROMPT
+from askback.domain.timeout_action import TimeoutAction
 from askback.doors.json_schema import read_form
 from askback.doors.results import CallKind
 from askback.errors import CallerError, ModelError, to_problems
@@ -82,6 +83,17 @@ class AskInput(_Input):
         json_schema_extra=build_length_limits(MAX_DETAILS),
     )
     place: LenientText | None = Field(default=None, description="Where to ask. Leave it out for the usual place.")
+    on_timeout: TimeoutAction = Field(
+        default="report",
+        description="What happens if nobody answers in time. report: the result says so. halt: the card and the result "
+        "say that you stop until a person tells you more. default: `default`, or the defaults in `form`, apply. The "
+        "card names them beforehand.",
+    )
+    default: LenientText | None = Field(
+        default=None,
+        description="With on_timeout “default”: the option, or the written answer, that applies if nobody answers.",
+        json_schema_extra=build_length_limits(MAX_LABEL),
+    )
 
     @property
     def is_vote(self) -> bool:
@@ -91,7 +103,14 @@ class AskInput(_Input):
     def build_request(self) -> AskRequest:
         """Return the question with options, or for a written answer."""
         labels = tuple(option.label for option in self.options)
-        return AskRequest(question=self.question, to="", options=labels, details=drop_blank(self.details))
+        return AskRequest(
+            question=self.question,
+            to="",
+            options=labels,
+            on_timeout=self.on_timeout,
+            default=drop_blank(self.default),
+            details=drop_blank(self.details),
+        )
 
 
 class WaitInput(_Input):
@@ -138,6 +157,8 @@ def build_question(given: AskInput) -> tuple[CallKind, Form, Approval | None]:
     if given.form is not None:
         if given.options:
             raise CallerError("There are both `options` and a `form`: put the options into the form, or leave it out.")
+        if drop_blank(given.default) is not None:
+            raise CallerError("There are both `default` and a `form`: put the default into the form, or leave it out.")
         message, details = drop_blank(given.question), drop_blank(given.details)
         return "form", read_form(given.form, message=message, details=details), None
     request = given.build_request()
@@ -147,6 +168,8 @@ def build_question(given: AskInput) -> tuple[CallKind, Form, Approval | None]:
         for option in given.options
     )
     decides = given.is_vote or bool(request.list_refusing_options())
+    # Without options, the question may offer its default.
+    options = options or question.options
     form = Form(questions=(question.evolve(id=QUESTION_ID, options=options, allow_custom=not decides),))
     return "ask", form, request.build_approval() if decides else None
 

@@ -13,6 +13,7 @@ from askback.domain.ask_policy import LONGEST_WAIT, Approval, Escalation, Policy
 from askback.domain.form import Form
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import start_interview
+from askback.domain.timeout_action import TimeoutAction
 from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
@@ -57,6 +58,7 @@ def build_policy(
     approval: Approval | None = None,
     remind: Sequence[float] = (),
     escalate: Mapping[float, Who] | None = None,
+    on_timeout: TimeoutAction = "report",
 ) -> Policy:
     """Return the policy of an ask that begins now. Times are in seconds from now; the posting moves them later.
 
@@ -78,4 +80,5 @@ def build_policy(
             Escalation(at=now + timedelta(seconds=after), who=others)
             for after, others in sorted((escalate or {}).items(), key=itemgetter(0))
         ),
+        on_timeout=on_timeout,
     )

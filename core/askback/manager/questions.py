@@ -21,6 +21,7 @@ from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle
 from askback.domain.open_ask_limits import Limits
 from askback.domain.outcome import Outcome
+from askback.domain.timeout_action import TimeoutAction
 from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback.manager.access_control import AccessControl
@@ -74,6 +75,7 @@ class QuestionManager:
         approval: Approval | None = None,
         remind: Sequence[float] = (),
         escalate: Mapping[float, Who] | None = None,
+        on_timeout: TimeoutAction = "report",
         key: str | None = None,
         asked_by: Actor | None = None,
     ) -> Outcome:
@@ -82,13 +84,14 @@ class QuestionManager:
         `timeout` is in seconds from the posting of the card. None means no deadline; if it is omitted, `Limits.timeout`
         applies. With `approval`, several people decide. `remind` holds seconds; after each, people who have not
         answered get a reminder. `escalate` maps seconds to further people, who are asked after that time. All of these
-        times must be before the timeout.
+        times must be before the timeout. `on_timeout` decides about a timeout: "report" only reports it, "halt" also
+        sets `Outcome.halted`, and with "default" the form's own defaults are in `Outcome.fallback`.
 
         With a `key`, a caller that restarted gets its earlier ask and that ask's outcome. Cancelling the wait leaves
         the ask open. Raises `CallerError` if too many asks are open in this place, or if the form cannot be decided so.
         """
         seconds = self.limits.timeout if isinstance(timeout, Default) else timeout
-        policy = build_policy(who, seconds, approval=approval, remind=remind, escalate=escalate)
+        policy = build_policy(who, seconds, approval=approval, remind=remind, escalate=escalate, on_timeout=on_timeout)
         ask = build_ask(form, to=to, policy=policy, key=key, asked_by=asked_by)
         return await self.wait_for_outcome(await self.submit(ask))
 

@@ -139,15 +139,19 @@ class TurnTransactions(Transactions):
                 transcript.add(connection, conversation_id, compose(news).evolve(seq=seq))
                 if notice is not None:
                     outbox.enqueue_message(connection, notice, conversation_id)
-            elif not resumed:
+            elif last is None or not resumed:
                 conversations.set_wants_turn(connection, conversation_id, False)
                 return None
+            elif last.role == "user":
+                # An earlier process may have stored the results, and ended before it took the turn.
+                asked = approvals.list_calls_with_asks(connection, conversation_id, last.seq - 1)
             conversations.set_wants_turn(connection, conversation_id, True)
             turn = Turn(
                 conversation=state.conversation,
                 history=transcript.list_visible(connection, conversation_id),
                 resumed=resumed,
                 has_earlier_text=outbox.has_earlier_text(connection, conversation_id, ""),
+                halted=any(ask is not None and ask.outcome is not None and ask.outcome.halted for _, ask in asked),
             )
             if reservation is not None:
                 amount = reservation.amount

@@ -9,6 +9,7 @@ __all__ = [
     "count_utf16_units",
     "find_break",
     "fit_line",
+    "is_readable_line",
     "isolate_direction",
     "quote_line",
     "quote_name",
@@ -81,6 +82,11 @@ def to_literal(text: str) -> str:
 def to_single_line(text: str) -> str:
     """Return a text on one line, for labels of controls."""
     return " ".join(replace_controls(text).split())
+
+
+def is_readable_line(text: str) -> bool:
+    """Return True if the text is one line, and something of it can be seen."""
+    return to_single_line(text) == text and any(map(str.isprintable, text))
 
 
 def fit_line(text: str, longest: int) -> str:

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from askback.domain.answer_values import list_answer_values
+from askback.domain.answer_values import list_answer_values, list_fallback_values
 from askback.domain.form import Form
 from askback.domain.form_limits import (
     MAX_ANSWER,
@@ -32,6 +32,7 @@ from askback.domain.form_limits import (
 )
 from askback.domain.outcome import Outcome
 from askback.domain.reserved_options import NO_ANSWER_OPTION, RESERVED
+from askback.domain.timeout_action import TimeoutAction, find_default_problem
 from askback.errors import ModelError
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
 from askback.tools.lenient_parser import (
@@ -40,6 +41,7 @@ from askback.tools.lenient_parser import (
     LenientText,
     NameList,
     ToolInput,
+    add_fields,
     add_names,
     build_length_limits,
     drop_blank,
@@ -223,17 +225,33 @@ class QuestionInput(ToolInput):
         return next((option.sent_value for option in self.options if option.label == named), named)
 
 
+def _read_action(value: object) -> object:
+    """Return the action that a model means: another case, or another word for it."""
+    if not isinstance(value, str):
+        return value
+    word = value.strip().lower()
+    return {"": "report", "stop": "halt", "defaults": "default"}.get(word, word)
+
+
 class AskInput(ToolInput):
     questions: Annotated[list[QuestionInput], BeforeValidator(to_list)] = Field(
         description="One question, or several that are asked together.",
         json_schema_extra={"minItems": 1, "maxItems": MAX_QUESTIONS},
     )
     to: NameList = Field(default_factory=list[str], description=TO_DESCRIPTION)
+    on_timeout: Annotated[TimeoutAction, BeforeValidator(_read_action)] = Field(
+        default="report",
+        alias="onTimeout",
+        description="What happens if nobody answers in time. report: you learn that nobody answered. halt: you must "
+        "stop until a person writes. default: the `default` of each question applies, and the card tells people so "
+        "beforehand.",
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _normalize_input(cls, value: object) -> object:
-        return add_names(value, wrap_in_object(value, "questions", "question", "prompt"))
+        understood = add_names(value, wrap_in_object(value, "questions", "question", "prompt"))
+        return add_fields(value, understood, onTimeout=("timeoutAction", "ifNobodyAnswers"))
 
 
 class AskTool(QuestionTool[AskInput]):
@@ -260,10 +278,17 @@ class AskTool(QuestionTool[AskInput]):
             if reserved:
                 problem = f"The value {reserved[0]} belongs to askback: give the option another value."
                 raise ModelError(problem, example=self.example)
-        return Form.parse({"questions": [_build_question(question, by_id) for question in parsed.questions]})
+        form = Form.parse({"questions": [_build_question(question, by_id) for question in parsed.questions]})
+        problem = find_default_problem(form) if parsed.on_timeout == "default" else None
+        if problem is not None:
+            raise ModelError(f"onTimeout is “default”, so nobody was asked: {problem}", example=self.example)
+        return form
 
     def list_addressees(self, parsed: AskInput) -> list[str]:
         return parsed.to
+
+    def get_timeout_action(self, parsed: AskInput) -> TimeoutAction:
+        return parsed.on_timeout
 
     def get_field_name(self, field: str) -> str:
         for ours, theirs in _FIELD_NAMES.items():
@@ -279,6 +304,10 @@ class AskTool(QuestionTool[AskInput]):
             if skipped:
                 data["skipped"] = skipped
         else:
+            if outcome.fallback:
+                data["fallback"] = list_fallback_values(self.to_form(parsed), outcome)
+            if outcome.halted:
+                data["halted"] = True
             data["message"] = describe_unanswered(outcome)
         return ToolResult(text=json.dumps(data, ensure_ascii=False), data=data)
 

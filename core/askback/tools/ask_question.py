@@ -130,6 +130,8 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
                 data["selectedIndex"] = answer.choices[0].index
         elif outcome.status == "timed_out":
             data = {"answer": "timeout", "isCustom": False, "timedOut": True}
+            if outcome.halted or outcome.fallback:
+                data["message"] = describe_unanswered(outcome)
         else:
             data = {
                 "answer": outcome.status,

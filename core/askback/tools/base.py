@@ -14,6 +14,7 @@ from pydantic import JsonValue, ValidationError
 
 from askback.domain.form import Form
 from askback.domain.outcome import Outcome
+from askback.domain.timeout_action import TimeoutAction
 from askback.errors import InvalidValue, ModelError, Problem, to_problems
 from askback.internal.clock import to_micros
 from askback.text.bodies import indent_body
@@ -63,6 +64,10 @@ class QuestionTool(ABC, Generic[Input]):
         `ModelError`."""
         return tuple(self.list_addressees(self.parse_input(data)))
 
+    def parse_timeout_action(self, data: object) -> TimeoutAction:
+        """Return what a timeout does, as the model asks for it. Raises `ModelError`."""
+        return self.get_timeout_action(self.parse_input(data))
+
     def build_error_result(self, error: ModelError) -> ToolResult:
         """Return the result for an invalid input."""
         text = str(error)
@@ -94,6 +99,11 @@ class QuestionTool(ABC, Generic[Input]):
     def list_addressees(self, parsed: Input) -> list[str]:
         """Return the names of the people to ask."""
 
+    def get_timeout_action(self, parsed: Input) -> TimeoutAction:
+        """Return what a timeout does. A tool whose input does not say it only reports that nobody answered."""
+        del parsed
+        return "report"
+
     @abstractmethod
     def render_result(self, parsed: Input, outcome: Outcome) -> ToolResult:
         """Return the outcome for the model."""
@@ -121,7 +131,10 @@ class QuestionTool(ABC, Generic[Input]):
                 ended = "To be discussed" if outcome.discuss else outcome.status.capitalize()
                 return shorten(f"{ended}{f' · {outcome.reason}' if outcome.reason else ''}", 200)
             case "timed_out":
-                return "Nobody answered in time"
+                ended = "Nobody answered in time"
+                if outcome.halted:
+                    return f"{ended} · the agent stops"
+                return shorten(f"{ended} · default: {_list_defaults(outcome)}", 200) if outcome.fallback else ended
             case "undeliverable":
                 return shorten(f"Could not be delivered · {outcome.reason or 'no reason given'}", 200)
 
@@ -148,13 +161,31 @@ def to_timestamp_ms(outcome: Outcome) -> int:
     return to_micros(outcome.at) // 1000
 
 
+def _list_defaults(outcome: Outcome) -> str:
+    labels = {answer.question_id: ", ".join(map(_quote, answer.labels)) for answer in outcome.fallback}
+    return "; ".join(f"{name}: {words}" if len(labels) > 1 else words for name, words in labels.items())
+
+
+def _describe_consequence(outcome: Outcome) -> str:
+    """Return what follows from a timeout, in words for a model."""
+    if outcome.halted:
+        return "Stop here: do not continue this work, and do not assume an answer. Wait until a person writes to you."
+    if outcome.fallback:
+        apply = "defaults apply" if len(outcome.fallback) > 1 else "default applies"
+        return (
+            f"The {apply}, as the card announced: {_list_defaults(outcome)}. Nobody chose this, so never say that "
+            "somebody did."
+        )
+    return "This is not an answer or a choice: do not assume one."
+
+
 def describe_unanswered(outcome: Outcome) -> str:
     """Return the way an unanswered ask ended, in words for a model."""
     why = f' They wrote: "{indent_body(outcome.reason)}"' if outcome.reason else ""
     match outcome.status:
         case "timed_out":
             why = f": {outcome.reason}" if outcome.reason else ""
-            return f"Nobody answered in time{why}. This is not an answer or a choice: do not assume one."
+            return f"Nobody answered in time{why}. {_describe_consequence(outcome)}"
         case "cancelled":
             return (
                 f"The question was cancelled without an answer.{why} Do not assume one: continue without it, or ask "

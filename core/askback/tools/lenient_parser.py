@@ -8,6 +8,7 @@ __all__ = [
     "LenientText",
     "NameList",
     "ToolInput",
+    "add_fields",
     "add_names",
     "build_length_limits",
     "build_schema",
@@ -161,8 +162,13 @@ TO_DESCRIPTION: Final = (
 
 def add_names(value: object, understood: object) -> object:
     """Return the parsed input with the names in `to` added."""
-    names = _select_known(decode_json(value), {"to": ()})
-    return {**cast("Mapping[str, object]", understood), **names} if isinstance(understood, Mapping) else understood
+    return add_fields(value, understood, to=())
+
+
+def add_fields(value: object, understood: object, **names: tuple[str, ...]) -> object:
+    """Return the parsed input with further fields added; `names` holds their aliases."""
+    found = _select_known(decode_json(value), names)
+    return {**cast("Mapping[str, object]", understood), **found} if isinstance(understood, Mapping) else understood
 
 
 def _read_bool(value: object) -> object:

@@ -9,7 +9,7 @@ import pytest
 
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import OWN_REQUEST, Approval
-from askback.domain.card import EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW
+from askback.domain.card import EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW
 from askback.domain.decision import NOT_TO_CANCEL
 from askback.domain.form import Form
 from askback.domain.who import Who
@@ -388,7 +388,7 @@ async def test_a_voter_can_undo_their_vote_while_it_is_open(desk: Desk) -> None:
         await notice(desk, BEN, "You have not voted, so there is nothing to undo.")
         await desk.press(ADA, voted, UNDO_VOTE)
         shown = await card(desk, talk, PROMPT, without="1 of 2 agree")
-        assert shown.buttons == ("Yes", "No")
+        assert shown.buttons == ("Yes", "No", REMIND_ME)
         await desk.press(BEN, shown, "Yes")
         shown = await card(desk, talk, "1 of 2 agree")
         assert not asked.task.done(), "the vote that was undone does not count"
@@ -401,7 +401,7 @@ async def test_a_voter_can_undo_their_vote_while_it_is_open(desk: Desk) -> None:
 async def test_where_nobody_requested_it_there_is_nothing_to_withdraw(desk: Desk) -> None:
     talk = await place(desk)
     async with program_asks(desk, talk, deploy(), ADA, BEN, approval=approval()):
-        assert (await card(desk, talk, PROMPT)).buttons == ("Yes", "No")
+        assert (await card(desk, talk, PROMPT)).buttons == ("Yes", "No", REMIND_ME)
 
 
 async def test_what_a_member_of_the_group_types_is_their_vote(desk: Desk) -> None:

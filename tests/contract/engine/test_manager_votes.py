@@ -112,7 +112,8 @@ async def test_the_own_request_and_strangers_are_refused_and_nothing_but_a_vote_
             (DEE, Cancel(), "Only Ann or Ben can answer this."),
             (ANN, Cancel(), NOT_TO_CANCEL),
             (ANN, Decline(), "Please vote by choosing one of the options."),
-            (ANN, OpenDecline(), "Please vote by choosing one of the options."),
+            (CID, OpenDecline(), OWN_REQUEST),
+            (DEE, OpenDecline(), "Only Ann or Ben can answer this."),
             (ANN, SubmitText(text="Yes"), "Please vote by choosing one of the options."),
         ):
             told = await one.press(card, operation, who)

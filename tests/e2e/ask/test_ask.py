@@ -62,6 +62,8 @@ async def test_by_itself_it_asks_waits_and_prints_the_outcome(office: Office) ->
         "reason": None,
         "votes": outcome["votes"],
         "at": outcome["at"],
+        "fallback": None,
+        "halted": False,
     }
     assert outcome["votes"][0]["choice"] == "Yes"
     await office.settled("Deploy 1.4.2?", "Yes")

@@ -158,6 +158,29 @@ async def test_nobody_answered_is_no_answer_and_the_question_can_be_asked_again(
     assert done(here) == ["timed_out"]
 
 
+async def test_a_timeout_applies_the_defaults_of_a_schema_and_is_no_answer(here: Office) -> None:
+    schema = {"type": "object", "properties": {"count": {"type": "integer", "default": 3}}, "required": ["count"]}
+    async with (
+        asking(here.folder, "How many?", schema=schema) as graph,
+        door(here, graph, wait="1s", on_timeout="default") as one,
+    ):
+        with pytest.raises(Unanswered) as caught:
+            await one.run({}, "thread")
+    outcome = caught.value.outcome
+    assert (outcome.status, outcome.answers) == ("timed_out", ())
+    assert [one.labels for one in outcome.fallback] == [("3",)]
+    assert await here.settled("“3” applies, as announced.")
+
+
+async def test_a_question_without_a_default_is_only_reported_and_can_halt(here: Office) -> None:
+    async with asking(here.folder, "Which version?") as graph:
+        for action, halted in (("default", False), ("halt", True)):
+            async with door(here, graph, wait="1s", on_timeout=action) as one:
+                with pytest.raises(Unanswered) as caught:
+                    await one.resume("thread") if halted else await one.run({}, "thread")
+            assert (caught.value.outcome.fallback, caught.value.outcome.halted) == ((), halted)
+
+
 async def test_a_lost_caller_settles_nothing_and_the_next_one_gets_the_answer(stored_office: Office) -> None:
     office = stored_office
     first = await program(office, 'run({}, "thread")')

@@ -291,3 +291,14 @@ async def test_wrong_options_are_told_before_anything_is_opened(
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
     assert not (tmp_path / "askback.db").exists()
+
+
+async def test_an_agent_chooses_what_a_timeout_does(office: Office) -> None:
+    async with agent(office, "--wait", "1s") as one:
+        given = {"question": "Where?", "options": ["Staging", "Production"]}
+        found = await one.call("ask", on_timeout="default", default="Staging", **given)
+        assert (found["status"], found["fallback"]) == ("timed_out", {"answer": "Staging"})
+        assert "Nobody chose this" in found["message"]
+        found = await one.call("ask", on_timeout="halt", **given)
+        assert (found["status"], found["halted"]) == ("timed_out", True)
+        assert "Stop here" in found["message"]

@@ -92,6 +92,14 @@ async def test_nobody_answered_is_told_apart_from_a_denial(here: Office) -> None
     assert shop.done() == []
 
 
+async def test_the_model_reads_that_it_has_to_stop(here: Office) -> None:
+    shop, opening = opened(here, ASK, wait="1s", on_timeout="halt")
+    async with opening as one:
+        assert (await one.run("Deploy!", "talk")).output == "done"
+    (unanswered,) = shop.results
+    assert "Nobody answered in time. Stop here" in unanswered
+
+
 async def test_a_schema_in_the_metadata_becomes_a_form(here: Office) -> None:
     shop, opening = opened(here, ("choose", {"question": "Where?"}))
     async with opening as one:

@@ -373,3 +373,31 @@ async def test_the_document_describes_every_path(office: Office) -> None:
             for method in operations:
                 status, _ = await one.request(method, path.replace("{id}", "x"), json={"reason": ""})
                 assert status in (200, 403, 404, 422), path
+
+
+async def test_a_program_chooses_what_a_timeout_does(office: Office) -> None:
+    where = {
+        "id": "where",
+        "prompt": "Where?",
+        "options": [{"value": "stg", "label": "Staging"}, {"value": "prd", "label": "Production"}],
+        "default": ["stg"],
+    }
+    schema = {"type": "object", "properties": {"count": {"type": "integer", "default": 3}}, "required": ["count"]}
+    async with caller(office) as one:
+        answer = await one.ask(wait=60, questions=[where], timeout=1, on_timeout="default")
+        assert (answer["status"], answer["fallback"], "answers" in answer) == ("timed_out", {"where": "stg"}, False)
+        assert "The default applies, as the card announced" in answer["message"]
+        answer = await one.ask(wait=60, question="How many?", form=schema, timeout=1, on_timeout="default")
+        assert (answer["status"], answer["fallback"], "values" in answer) == ("timed_out", {"count": 3}, False)
+        answer = await one.ask(wait=60, timeout=1, on_timeout="halt", **QUESTION)
+        assert (answer["status"], answer["halted"], answer["approved"]) == ("timed_out", True, False)
+        assert "Stop here" in answer["message"]
+        places: dict[str, Any] = {"question": "Where?", "options": ["Staging", "Production"], "default": "Staging"}
+        answer = await one.ask(wait=60, timeout=1, on_timeout="default", **places)
+        assert (answer["status"], answer["fallback"], "answer" in answer) == ("timed_out", {"answer": "Staging"}, False)
+        asked = {**QUESTION, "timeout": 1, "on_timeout": "default", "default": "Yes"}
+        assert "silence is not consent" in await one.problem(422, "POST", "/v1/asks", json=asked)
+        _, document = await one.request("GET", "/openapi.json")
+        body = document["components"]["schemas"]["AskBody"]["properties"]["on_timeout"]
+        assert body["enum"] == ["report", "halt", "default"]
+        assert {"fallback", "halted"} <= {*document["components"]["schemas"]["AskResult"]["properties"]}

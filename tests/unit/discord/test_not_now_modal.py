@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askback.domain.not_now import STAYS_OPEN
 from askback_discord import control_ids, not_now_modal, text_modal
 from support.discord_cards import ASK, NOW, accepted_modal, displays
 from support.forms import build_field
 
+NOON_AND_TWO = NOW + timedelta(hours=2)
 FIELD = build_field(ASK).evolve(declines=True)
 
 
@@ -60,6 +62,25 @@ def test_who_may_only_cancel_has_no_choice() -> None:
     assert made["title"] == "Cancel this question"
     assert 21 not in fields(made)
     assert not_now_modal.parse_way(get_control(made), {"components": []}) == "cancel"
+
+
+def test_a_reminder_of_a_decision_has_only_its_times() -> None:
+    made = shown(only_reminds=True)
+    assert made["title"] == "Remind me"
+    assert list_ways(made) == ["hour", "hours", "day", "week"]
+    assert [*fields(made)] == [21], "there is no note"
+    assert made["components"][1]["description"] == STAYS_OPEN
+    assert get_control(made) == control_ids.Control(kind="decline", ask_id=ASK, step=3)
+
+
+def test_a_single_time_is_a_menu_of_one_and_without_any_there_is_no_modal() -> None:
+    made = shown(only_reminds=True, deadline=NOON_AND_TWO)
+    (menu,) = fields(made).values()
+    assert (menu["type"], [option["value"] for option in menu["options"]]) == (3, ["hour"])
+    sent = {"components": [{"type": 18, "component": {"type": 3, "custom_id": "askback:way", "values": ["hour"]}}]}
+    assert not_now_modal.parse_way(get_control(made), sent) == "hour"
+    field = FIELD.evolve(only_reminds=True, deadline=NOW + timedelta(minutes=30))
+    assert not_now_modal.build_modal(field, NOW) is None
 
 
 @given(st.text(max_size=6000).filter(lambda text: bool(text.strip())))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from askback.domain.actions import Action, Cancel, Choose
 from askback.domain.apply_action import REASON_RULES
 from askback.domain.ask_policy import Approval, Policy
-from askback.domain.card import WITHDRAW
+from askback.domain.card import REMIND_ME, WITHDRAW
 from askback.domain.click_response import Details
 from askback.domain.form import Option
 from askback.domain.identity import Actor, Place
@@ -74,12 +74,12 @@ def test_an_open_decision_says_what_is_needed_and_whose_request_it_is() -> None:
     assert "Needs 2 approvals. One denial stops it." in said(made)
     assert f"Requested by <@{DOT.id}> (cannot vote)." in said(made)
     assert f"  ·  ends <t:{int(NOW.timestamp())}:R>\n" in said(made)
-    assert labels(made) == ["Yes", "No", WITHDRAW], "nobody says “not now” for the others"
+    assert labels(made) == ["Yes", "No", REMIND_ME, WITHDRAW], "nobody says “not now” for the others"
 
 
 def test_the_no_is_red_and_what_agrees_is_green() -> None:
     made = shown(asked())
-    assert [one.get("style") for one in elements(made)] == [3, 4, 2]
+    assert [one.get("style") for one in elements(made)] == [3, 4, 2, 2]
 
 
 def test_what_the_question_quotes_of_its_details_stands_there_as_code_also_when_it_is_settled() -> None:
@@ -122,7 +122,7 @@ def test_of_many_requesters_some_are_named_and_the_others_counted(count: int, na
 
 
 def test_nobody_cancels_what_nobody_requested() -> None:
-    assert labels(shown(asked(), Approval(quorum=2, refusing=("no",)))) == ["Yes", "No"]
+    assert labels(shown(asked(), Approval(quorum=2, refusing=("no",)))) == ["Yes", "No", REMIND_ME]
 
 
 def test_the_tally_says_who_has_spoken_why_and_who_is_missing() -> None:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from askback.domain.actions import Action, Cancel, Decline, OpenDecline, Operation, Remind
+from askback.domain.actions import Action, Cancel, Choose, Decline, OpenDecline, Operation, Remind
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, PersonalReminder, Policy
 from askback.domain.click_response import AskText, Notice, Redraw, Response
@@ -161,16 +161,53 @@ def test_what_is_too_long_or_too_much_is_told() -> None:
     assert after == full
 
 
-def test_nobody_is_reminded_of_what_is_settled_or_decided_by_several() -> None:
+def test_nobody_is_reminded_of_what_is_settled() -> None:
     over, _ = does(asked(), Cancel())
     assert over.outcome == Outcome(status="cancelled", at=NOON, by=ANN)
     after, response = does(over, Remind(moment=NOON + HOUR))
     assert isinstance(response, Notice)
     assert after == over
-    voted = asked(approval=Approval(refusing=("no",)))
-    after, response = does(voted, Remind(moment=NOON + HOUR))
-    assert isinstance(response, Notice)
-    assert after == voted
+
+
+def test_who_may_decide_is_reminded_of_a_decision_of_several_people_without_a_vote() -> None:
+    ask = asked(approval=Approval(quorum=2, refusing=("no",)))
+    _, opened = does(ask, OpenDecline())
+    assert isinstance(opened, AskText)
+    assert (opened.field.declines, opened.field.only_reminds, opened.field.only_cancels) == (True, True, False)
+    after, response = does(ask, Remind(moment=NOON + HOUR))
+    assert response == Redraw()
+    assert (after.outcome, after.interview.votes, reminders(after)) == (None, (), [(ANN.id, HOUR)])
+    assert after.interview.step == ask.interview.step
+    later, message = apply_due(after, NOON + HOUR)
+    assert later is not None
+    assert message is not None
+    assert message.mention == Who.from_people(ANN)
+    assert reminders(later) == []
+
+
+def test_a_requester_who_may_not_decide_is_not_reminded() -> None:
+    ask = asked(approval=Approval(refusing=("no",), requesters=(BEN,)), asker=BEN)
+    for operation in (OpenDecline(), Remind(moment=NOON + HOUR)):
+        after, response = does(ask, operation, BEN)
+        assert isinstance(response, Notice)
+        assert response.denied == "own_request"
+        assert after == ask
+
+
+def test_other_ways_to_leave_it_are_not_open_to_one_of_several_voters() -> None:
+    ask = asked(approval=Approval(quorum=2, refusing=("no",)))
+    for operation in (Decline(discuss=True), Cancel()):
+        after, response = does(ask, operation)
+        assert isinstance(response, Notice)
+        assert (after.outcome, after.policy) == (None, ask.policy)
+
+
+def test_who_has_voted_is_not_reminded_any_more() -> None:
+    ask = asked(approval=Approval(quorum=2, refusing=("no",)))
+    ask, _ = does(ask, Remind(moment=NOON + HOUR))
+    ask, _ = does(ask, Remind(moment=NOON + HOUR), BEN)
+    ask, _ = does(ask, Choose(index=0))
+    assert reminders(ask) == [(BEN.id, HOUR)]
 
 
 def test_a_due_reminder_calls_its_person_once_and_leaves_the_card() -> None:

@@ -252,11 +252,18 @@ def test_a_vote_from_another_step_is_stale():
         Ballot(quorum=2).votes(ANN, YES, step=1)
 
 
-@pytest.mark.parametrize("operation", [SubmitText(text="Yes"), Next(), Back(), Submit(), Decline(), OpenDecline()])
+@pytest.mark.parametrize("operation", [SubmitText(text="Yes"), Next(), Back(), Submit(), Decline()])
 def test_nothing_but_a_choice_is_a_vote(operation: Operation):
     ballot = Ballot(quorum=2)
     with pytest.raises(NotPossible, match="by choosing one of the options"):
         ballot.votes(ANN, operation)
+
+
+def test_asking_for_a_reminder_is_no_vote():
+    ballot = Ballot(quorum=2)
+    before = ballot.now
+    ballot.votes(ANN, OpenDecline())
+    assert ballot.now == before
 
 
 @pytest.mark.parametrize("index", [-1, 4, 10**6])

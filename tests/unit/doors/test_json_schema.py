@@ -124,7 +124,7 @@ def test_every_answer_becomes_an_instance_that_the_schema_accepts(schema: dict[s
     made = [data.draw(answers(question)) for question in form.questions]
     if None in made:
         return
-    instance = build_instance(form, answered(*[one for one in made if one is not None]))
+    instance = build_instance(form, answered(*[one for one in made if one is not None]).answers)
     problems = list(validator(schema).iter_errors(instance))
     assert not problems, (instance, problems)
 
@@ -191,7 +191,7 @@ def test_what_is_not_required_can_be_left_out() -> None:
         if option.value == NO_ANSWER
     ]
     assert len(made) == len(TEXTS)
-    assert build_instance(form, answered(*made)) == {}
+    assert build_instance(form, answered(*made).answers) == {}
 
 
 @pytest.mark.parametrize(
@@ -263,8 +263,8 @@ def test_a_default_text_is_one_click_away_and_another_text_can_be_written() -> N
     assert ([option.label for option in question.options], question.allow_custom) == (["5"], True)
     form = Form(questions=(question,))
     chosen = Answer(question_id="n", choices=(Choice(index=0, value="5", label="5"),))
-    assert build_instance(form, answered(chosen)) == {"n": 5}
-    assert build_instance(form, answered(Answer(question_id="n", text="7"))) == {"n": 7}
+    assert build_instance(form, answered(chosen).answers) == {"n": 5}
+    assert build_instance(form, answered(Answer(question_id="n", text="7")).answers) == {"n": 7}
     assert write_schema(form)["properties"] == {"n": {"description": "n", "type": "integer", "default": 5}}
 
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback_slack import not_now_modal, text_modal
+from askback.domain.not_now import STAYS_OPEN
+from askback_slack import form_modal, not_now_modal, text_modal
 from askback_slack.not_now_modal import Sent
 from support.forms import build_field
 from support.slack_cards import ASK, NOW, accepted_view, strings
@@ -56,6 +57,19 @@ def test_who_may_only_cancel_sees_only_that() -> None:
     assert list_ways(view) == ["cancel"]
     assert "datetimepicker" not in elements(view)
     assert view["title"]["text"] == "Cancel this question"
+
+
+def test_a_reminder_of_a_decision_has_only_its_times() -> None:
+    view = shown(only_reminds=True)
+    assert view["title"]["text"] == "Remind me"
+    assert list_ways(view) == ["hour", "tomorrow", "time"]
+    assert [*elements(view)] == ["radio_buttons", "datetimepicker"], "there is no note"
+    assert STAYS_OPEN in strings(view["blocks"])
+
+
+def test_an_error_is_shown_at_a_block_that_the_modal_has() -> None:
+    assert form_modal.find_error_block(shown()) == text_modal.ANSWER
+    assert form_modal.find_error_block(shown(only_reminds=True)) == not_now_modal.WAY
 
 
 @given(st.text(max_size=6000).filter(lambda text: bool(text.strip())))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from askback.domain.actions import Action, Choose
 from askback.domain.apply_action import REASON_RULES
 from askback.domain.ask_policy import Approval, Policy
-from askback.domain.card import EVERYTHING, WITHDRAW, Card
+from askback.domain.card import EVERYTHING, REMIND_ME, WITHDRAW, Card
 from askback.domain.click_response import Details
 from askback.domain.form import Option
 from askback.domain.identity import Actor
@@ -138,8 +138,8 @@ def test_votes_without_a_reason_are_one_line_of_names() -> None:
 
 def test_the_no_is_red_and_what_agrees_is_green() -> None:
     made = render.render_messages(decided(rules=RULES, people=(ADA,), details="all"))
-    assert labels(made) == ["Yes", "No", EVERYTHING, WITHDRAW]
-    assert [entry.get("style") for entry in elements(made)] == ["primary", "danger", None, None]
+    assert labels(made) == ["Yes", "No", EVERYTHING, REMIND_ME, WITHDRAW]
+    assert [entry.get("style") for entry in elements(made)] == ["primary", "danger", None, None, None]
 
 
 def test_many_who_are_missing_are_counted_and_groups_are_named() -> None:

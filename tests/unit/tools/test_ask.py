@@ -166,3 +166,24 @@ def test_a_question_may_take_the_place_of_one_that_was_skipped() -> None:
 @pytest.mark.parametrize("wrong", [{}, {"questions": []}, one(kind="colour"), one(minLength=0), one(id="")])
 def test_the_schema_refuses_what_the_tool_refuses(wrong: dict[str, Any]) -> None:
     assert not jsonschema_rs.Draft202012Validator(ANY.input_schema).is_valid(wrong)
+
+
+@pytest.mark.parametrize("name", ["onTimeout", "on_timeout", "ON_TIMEOUT"])
+def test_a_model_chooses_what_a_timeout_does(name: str) -> None:
+    asked = one(options=[{"label": "Red"}, {"label": "Blue"}], default="Red")
+    assert ANY.parse_timeout_action(asked) == "report"
+    assert [ANY.parse_timeout_action(asked | {name: word}) for word in ("Halt", "stop", "default")] == [
+        "halt",
+        "halt",
+        "default",
+    ]
+    assert ANY.input_schema["properties"]["onTimeout"]["enum"] == ["report", "halt", "default"]  # type: ignore[index, call-overload]
+    with pytest.raises(ModelError, match="onTimeout"):
+        ANY.parse(asked | {name: "whatever"})
+
+
+def test_a_default_that_the_model_has_not_given_is_refused_with_the_way_to_ask() -> None:
+    asked = one(options=[{"label": "Red"}, {"label": "Blue"}], default="Red") | {"onTimeout": "default"}
+    assert ANY.parse(asked).questions[0].default == ("Red",)
+    with pytest.raises(ModelError, match="nobody was asked: “A\\?” has no default"):
+        ANY.parse(one(options=[{"label": "Red"}, {"label": "Blue"}]) | {"onTimeout": "default"})

@@ -290,3 +290,37 @@ def test_a_summary_stays_one_line_whatever_was_written(text: str):
     for status in STATUSES:
         outcome = answered(wrote("q1", text)) if status == "answered" else ended(status, reason=text)
         assert one_line(USER.summarize_result(outcome))
+
+
+# What follows from a timeout
+
+
+FALLBACK = (chose("where", (0, "Staging")),)
+
+
+def test_a_halt_tells_the_model_to_stop_in_every_tools_convention():
+    halted = ended("timed_out", halted=True)
+    for tool, data in EXAMPLES:
+        result = tool.build_result(data, halted)
+        assert "Nobody answered in time. Stop here: do not continue this work" in result.text, tool.name
+        assert not result.is_error
+    assert ONE.build_result(LANGUAGE, halted).data["timedOut"] is True
+    assert MANY.build_result(DATABASES, halted).data["reason"] == "timed_out"
+    assert ANY.build_result(json.loads(ANY.example), halted).data["halted"] is True
+
+
+def test_a_default_is_told_as_one_that_nobody_chose():
+    call = json.loads(ANY.example)
+    call["questions"] = [{**call["questions"][0], "default": "Staging"}]
+    result = ANY.build_result(call, ended("timed_out", fallback=FALLBACK))
+    assert result.data["status"] == "timed_out"
+    assert result.data["fallback"] == {"where": "Staging"}
+    assert "answers" not in result.data
+    assert 'The default applies, as the card announced: "Staging". Nobody chose this' in str(result.data["message"])
+    assert ANY.summarize_result(ended("timed_out", fallback=FALLBACK)).endswith('default: "Staging"')
+
+
+def test_a_plain_timeout_is_told_as_before():
+    assert ONE.build_result(LANGUAGE, ended("timed_out")).data.keys() == {
+        "answer", "isCustom", "timedOut", "timestamp",
+    }  # fmt: skip

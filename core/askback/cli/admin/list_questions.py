@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["ListFormat", "print_questions"]
 
 import csv
+import json
 import sys
 from collections.abc import Mapping
 from itertools import islice
@@ -17,6 +18,7 @@ from sqlalchemy import Connection
 
 from askback.client.result import get_outcome
 from askback.client.summary import (
+    describe_fallback,
     format_person,
     format_place,
     format_question,
@@ -38,6 +40,7 @@ ANSWER = 70
 _COLUMNS: Final[tuple[str, ...]] = (
     "id", "state", "since", "posted", "settled", "seconds", "platform", "tenant", "channel", "thread", "question",
     "questions", "answer", "by", "by_id", "reason", "key", "conversation",
+    "fallback", "halted",
 )  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Characters with which a cell begins a formula in a spreadsheet."""
@@ -92,6 +95,8 @@ def _to_record(ask: Ask) -> dict[str, JsonValue]:
         "by": None if outcome is None else outcome.by,
         "by_id": None if outcome is None else outcome.by_id,
         "reason": None if outcome is None else outcome.reason,
+        "fallback": None if outcome is None or outcome.fallback is None else dict(outcome.fallback),
+        "halted": outcome is not None and outcome.halted,
     }
     return record
 
@@ -104,8 +109,12 @@ def _join_answers(ask: Ask) -> str:
 
 def _to_cells(record: Mapping[str, JsonValue]) -> list[str]:
     """Return the cells of a row. No text of a person or a model becomes a formula in a spreadsheet."""
-    cells = ["" if record[name] is None else str(record[name]) for name in _COLUMNS]
+    cells = ["" if record[name] is None else _to_cell(record[name]) for name in _COLUMNS]
     return [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells]
+
+
+def _to_cell(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | dict) else str(value)
 
 
 def _print(ask: Ask, console: Console) -> None:
@@ -117,4 +126,8 @@ def _print(ask: Ask, console: Console) -> None:
     console.print(line)
     answer = _join_answers(ask)
     shown = f" → {to_terminal_text(fit_line(answer, ANSWER))}" if answer else ""
+    if ask.outcome is not None and ask.outcome.fallback:
+        shown = f" → {describe_fallback(ask.outcome)}"
+    elif ask.outcome is not None and ask.outcome.halted:
+        shown = " → the work stops"
     console.print(Text(f"  {format_question(ask)}{shown}  ({format_place(ask)})"))

@@ -11,6 +11,7 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from askback.client.summary import (
+    describe_timeout,
     format_age,
     format_people,
     format_place,
@@ -62,9 +63,11 @@ def _get_post_error(connection: Connection, ask: Ask) -> str | None:
 
 def _print(ask: Ask, held_back: str | None, console: Console) -> None:
     now = utc_now()
+    until, then = format_time_left(ask.policy.deadline, now), describe_timeout(ask)
     console.print(
         Text.assemble(
-            (ask.id, "bold"), f"  open {format_age(ask.created_at, now)}, {format_time_left(ask.policy.deadline, now)}"
+            (ask.id, "bold"),
+            f"  open {format_age(ask.created_at, now)}, {until}{'' if then is None else f', {then}'}",
         )
     )
     tally = get_tally(ask)

@@ -15,6 +15,8 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from askback.client.summary import (
+    describe_fallback,
+    describe_timeout,
     find_by_prefix,
     format_people,
     format_person,
@@ -95,6 +97,8 @@ def _format_ask(ask: Ask, call: ToolCallRecord | None) -> list[str]:
             f"until    {format_time(ask.policy.deadline)}"
             + ("" if outcome else f" ({format_time_left(ask.policy.deadline, utc_now())})")
         )
+        if outcome is None and (then := describe_timeout(ask)) is not None:
+            lines.append(f"         {then}")
     if outcome is None:
         lines += [f"remind   {format_time(at)}" for at in ask.policy.reminders]
         lines += [
@@ -115,6 +119,10 @@ def _format_ask(ask: Ask, call: ToolCallRecord | None) -> list[str]:
     if outcome is not None:
         by = "" if outcome.by is None else f" by {format_person(outcome.by)}"
         lines.append(f"settled  {format_time(outcome.at)}{by}{', refused' if outcome.refused else ''}")
+        if outcome.halted:
+            lines.append("stopped  nobody answered in time, so the work stops")
+        if (defaults := describe_fallback(outcome)) is not None:
+            lines.append(f"applies  {defaults}")
         if outcome.reason is not None:
             lines.append(f"reason   {to_terminal_text(outcome.reason)}")
     result = None if call is None else _summarize_result(call, outcome)
@@ -242,7 +250,7 @@ _OPERATIONS = {
     "open_form": "opened all questions",
     "submit_form": "sent all answers together",
     "look": "opened the details",
-    "postpone": "opened “Not now…”",
+    "postpone": "opened “Not now…” or “Remind me…”",
     "next": "went to the next question",
     "back": "went to the previous question",
     "review": "went to the review",

@@ -20,6 +20,9 @@ from contract.bots.driver import Card, Clicked, Control, Field, Talk, TextField,
 from .view import View, controls, read_text
 
 TRY_AGAIN = "Try again"
+WAYS = (Kind.RADIO_GROUP, Kind.STRING_SELECT)
+"""The components with which a person chooses a way to leave a question for now."""
+NO_ENTRY: JsonObject = {}
 TO_COPY = "Here is your text, so that you can copy it:"
 
 
@@ -116,7 +119,8 @@ class Clicks(View):
         if opened is None:
             return None
         components = [one for one, _ in each_component(opened.modal.get("components"))]
-        (entry,) = (one for one in components if one.get("type") == Kind.TEXT_INPUT)
+        # The modal of a reminder has no text.
+        entry = next((one for one in components if one.get("type") == Kind.TEXT_INPUT), NO_ENTRY)
         texts = [read_text(as_text(one.get("content"))) for one in components if one.get("type") == Kind.TEXT_DISPLAY]
         hints = [as_text(one.get("description")) for one in components if one.get("type") == Kind.LABEL]
         return TextField(
@@ -127,7 +131,7 @@ class Clicks(View):
             ways=tuple(
                 as_text(option.get("label"))
                 for one in components
-                if one.get("type") == Kind.RADIO_GROUP
+                if one.get("type") in WAYS
                 for option in objects(one.get("options"))
             ),
         )
@@ -156,9 +160,11 @@ class Clicks(View):
     async def submit_once(self, person: str, text: str, *, way: str | None = None) -> Done:
         """Send the open text field; any outcome is accepted."""
         opened = self.guild.modals[self._person(person).id]
-        values: JsonObject = {control_ids.TEXT: text}
+        values: JsonObject = {}
         for one, _ in each_component(opened.modal.get("components")):
-            if one.get("type") == Kind.RADIO_GROUP and way is not None:
+            if one.get("type") == Kind.TEXT_INPUT:
+                values[control_ids.TEXT] = text
+            if one.get("type") in WAYS and way is not None:
                 options = objects(one.get("options"))
                 values[as_text(one.get("custom_id"))] = next(o["value"] for o in options if o["label"] == way)
         return await self.services.discord.clicks.submit(person, opened.custom_id, values, Delivery())

@@ -21,6 +21,8 @@ from contract.bots.driver import Card, Clicked, Control, Field, Talk, TextField,
 
 from .view import View
 
+NO_BLOCK: JsonObject = {}
+
 
 class Clicks(View):
     """What people press, choose and type into fields."""
@@ -94,11 +96,15 @@ class Clicks(View):
         if not stack:
             return None
         blocks = objects(stack[-1].view.get("blocks"))
-        (entry,) = (one for one in controls(blocks) if one.kind == "field")
-        asking = next(block for block in blocks if block.get("block_id") == entry.handle["block_id"])
+        # The modal of a reminder has no text.
+        entry = next((one for one in controls(blocks) if one.kind == "field"), None)
+        block_id, action_id = (
+            ("", "") if entry is None else map(str, (entry.handle["block_id"], entry.handle["action_id"]))
+        )
+        asking = next((as_object(block) for block in blocks if block.get("block_id") == block_id), NO_BLOCK)
         element = as_object(asking.get("element"))
         values = self.services.workspace.element_states.values(stack[-1].person, stack[-1].id, blocks)
-        typed = as_object(as_object(values.get(entry.handle["block_id"])).get(entry.handle["action_id"])).get("value")
+        typed = as_object(as_object(values.get(block_id)).get(action_id)).get("value")
         return TextField(
             text="\n".join([body(blocks), words(asking.get("hint"))]),
             placeholder=words(element.get("placeholder")),
@@ -114,8 +120,11 @@ class Clicks(View):
     ) -> tuple[str, ...]:
         view = self.workspace.stack(self._person(person).id)[-1]
         drawn = controls(objects(view.view.get("blocks")))
-        (entry,) = (one for one in drawn if one.kind == "field")
-        values: JsonObject = {entry.handle["block_id"]: {entry.handle["action_id"]: text}}
+        values: JsonObject = {
+            str(entry.handle["block_id"]): {str(entry.handle["action_id"]): text}
+            for entry in drawn
+            if entry.kind == "field"
+        }
         if way is not None:
             ways = next(one for one in drawn if one.kind == "radio buttons")
             chosen = next(choice.value for choice in ways.choices if choice.label == way)

@@ -1,0 +1,76 @@
+"""The end of an ask, as its settled card says it. No I/O."""
+
+from __future__ import annotations
+
+__all__ = ["ENDINGS", "Ending", "build_ending"]
+
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import AwareDatetime
+
+from askback.domain.identity import Actor
+from askback.domain.interview import Interview, start_interview
+from askback.domain.outcome import Outcome, OutcomeStatus
+from askback.domain.timeout_words import Consequence, build_consequence
+from askback.internal.values import Value
+
+ENDINGS: Final[Mapping[OutcomeStatus, str]] = {
+    "answered": "✓ Answered",
+    "cancelled": "Cancelled",
+    "declined": "Not now",
+    "timed_out": "Nobody answered in time",
+    "undeliverable": "Could not be delivered",
+}
+"""First line of a settled card without an answer of one line."""
+DISCUSS = "To be discussed first"
+"""That line if somebody wants to discuss the question before anybody answers it."""
+
+
+class Ending(Value):
+    """The end of the ask, as people read it."""
+
+    status: OutcomeStatus
+    at: AwareDatetime
+    by: Actor | None
+    reason: str | None
+    discuss: bool = False
+    consequence: Consequence | None = None
+    """The sentence about its timeout, such as a default that applies."""
+    falls_back: bool = False
+    """True if the lines of the card hold defaults that apply, and no answers."""
+    has_unused_drafts: bool = False
+    """True if people had begun to answer, and the defaults apply all the same."""
+
+    @property
+    def lists_defaults(self) -> bool:
+        """True if the settled card lists the defaults that apply."""
+        return self.consequence is not None and self.consequence.lists_defaults
+
+    @property
+    def title(self) -> str:
+        """The first line of a settled card without an answer of one line."""
+        return DISCUSS if self.discuss else ENDINGS[self.status]
+
+
+def build_ending(interview: Interview, outcome: Outcome) -> Ending:
+    """Return the end of an ask."""
+    falls_back = bool(outcome.fallback)
+    return Ending(
+        status=outcome.status,
+        at=outcome.at,
+        by=outcome.by,
+        reason=outcome.reason,
+        discuss=outcome.discuss,
+        consequence=build_consequence(interview.form, outcome),
+        falls_back=falls_back,
+        has_unused_drafts=falls_back and _has_changed_drafts(interview),
+    )
+
+
+def _has_changed_drafts(interview: Interview) -> bool:
+    before = start_interview(interview.form).drafts
+    return any(
+        (draft.chosen, draft.text, draft.unsent) != (first.chosen, first.text, first.unsent)
+        for draft, first in zip(interview.drafts, before, strict=True)
+    )

@@ -1,0 +1,71 @@
+"""The questions of a form with their answers, as the review and the settled card list them. No I/O."""
+
+from __future__ import annotations
+
+__all__ = ["ReviewLine", "build_review"]
+
+from askback.domain.form import Form
+from askback.domain.interview import Interview
+from askback.domain.outcome import Outcome
+from askback.internal.values import Value
+from askback.text.literal import is_readable_line
+
+LONGEST_SHARED = 120
+"""Maximum number of characters of a question and its answer that share one line of a review or a settled form."""
+
+
+class ReviewLine(Value):
+    """One question of a form with its answer so far."""
+
+    index: int
+    header: str
+    prompt: str
+    answer: tuple[str, ...]
+    """The chosen labels, then the written text; empty if unanswered."""
+    missing: str | None
+    """A sentence about what the question still needs; None if it is answered."""
+
+    @property
+    def fits_line(self) -> bool:
+        """True if the question and its answer are short enough to share one line."""
+        texts = [self.prompt, *self.answer, *([] if self.missing is None else [self.missing])]
+        return sum(map(len, texts)) <= LONGEST_SHARED and all(map(is_readable_line, texts))
+
+
+def build_review(interview: Interview) -> tuple[ReviewLine, ...]:
+    """Return the visible questions with their answers so far; at the end, the defaults if these apply."""
+    if interview.outcome is not None and interview.outcome.fallback:
+        return _build_defaults(interview.form, interview.outcome)
+    return tuple(
+        ReviewLine(
+            index=index,
+            header=interview.form.get_header(index),
+            prompt=interview.form.questions[index].prompt,
+            answer=interview.answer(index).labels if interview.drafts[index].is_answer else (),
+            missing=_describe_missing(interview, index),
+        )
+        for index in interview.visible
+    )
+
+
+def _build_defaults(form: Form, outcome: Outcome) -> tuple[ReviewLine, ...]:
+    """Return the defaults that apply in the place of answers."""
+    return tuple(
+        ReviewLine(
+            index=index,
+            header=form.get_header(index),
+            prompt=question.prompt,
+            answer=answer.labels,
+            missing=None,
+        )
+        for index, question in enumerate(form.questions)
+        for answer in outcome.fallback
+        if answer.question_id == question.id
+    )
+
+
+def _describe_missing(interview: Interview, index: int) -> str | None:
+    if interview.is_answered(index):
+        return None
+    problem = interview.find_count_problem(index)
+    return "Not answered yet" if problem is None else f"Not answered yet: {problem}"
