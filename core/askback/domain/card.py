@@ -32,10 +32,10 @@ from pydantic import AwareDatetime
 
 from askback.domain.arguments import Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy
-from askback.domain.form import Question
+from askback.domain.form import Picks, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview
-from askback.domain.outcome import OutcomeStatus
+from askback.domain.outcome import OutcomeStatus, Picked
 from askback.domain.reserved_options import NO_ANSWER
 from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
@@ -105,9 +105,18 @@ class ReviewLine(Value):
     header: str
     prompt: str
     answer: tuple[str, ...]
-    """The chosen labels, then the written text; empty if unanswered."""
+    """The labels of what was chosen, then the written text; empty if unanswered."""
+    picks: Picks | None
+    """What the question asks people to pick; None if it has options or asks for a text."""
+    picked: tuple[Picked, ...]
+    """The people or channels, whose names are the first labels of the answer."""
     missing: str | None
     """A sentence about what the question still needs; None if it is answered."""
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The labels that are no names of people or channels."""
+        return self.answer[len(self.picked) :]
 
 
 class Ending(Value):
@@ -142,10 +151,16 @@ class Card(Value):
     arguments: Arguments | None
     """The arguments of the tool call that people approve, to be shown instead of the excerpt and what follows it."""
     items: tuple[Item, ...]
+    picks: Picks | None
+    """What people pick from the platform's own list; there are no items then."""
+    picked: tuple[Picked, ...]
+    """The people or channels that are picked so far."""
     several: bool
-    """True if more than one item can be chosen."""
+    """True if more than one of them can be chosen."""
+    max_choices: int | None
+    """The largest number of them; None means any number."""
     count_rule: str | None
-    """How many items to choose, such as "choose at least 2 options"; None means any number."""
+    """How many to choose, such as "choose at least 2 options"; None means any number."""
     custom: bool
     """True if an answer can be written."""
     asks_for_text: bool
@@ -235,6 +250,11 @@ class Card(Value):
         return _get_first_line(self.prompt)
 
     @property
+    def settled_picks(self) -> tuple[Picked, ...]:
+        """The people or channels with which a settled question was answered. They are its first line."""
+        return self.picked if self.ending is not None and self.ending.status == "answered" else ()
+
+    @property
     def result(self) -> str | None:
         """The answer of a settled question if it is one short line; None if it is longer, or if there is none."""
         if self.ending is None or self.ending.status != "answered" or not self.prompt:
@@ -315,17 +335,20 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         excerpt=excerpt,
         arguments=arguments,
         items=_build_items(question, draft.chosen) if shown else (),
+        picks=question.picks if shown else None,
+        picked=draft.picked if shown else (),
         several=shown and question.multi_select,
+        max_choices=question.max_choices if shown else None,
         count_rule=question.describe_count() if asking else None,
         custom=asking and question.allow_custom,
-        asks_for_text=all(option.value == NO_ANSWER for option in question.options),
+        asks_for_text=question.picks is None and all(option.value == NO_ANSWER for option in question.options),
         written=draft.text if shown else None,
         unsent=asking and draft.unsent is not None and bool(draft.unsent.strip()),
         position=(visible.index(interview.current) + 1, len(visible)) if asking and several_questions else None,
         is_answered=asking and several_questions and interview.is_answered(interview.current),
         lines=_build_review(interview) if not asking else (),
         can_submit=(interview.phase == "reviewing" and not interview.missing)
-        or (asking and not several_questions and (question.multi_select and bool(question.options))),
+        or (asking and not several_questions and question.takes_several),
         can_go_back=several_questions
         and (interview.phase == "reviewing" or (asking and interview.current > visible[0])),
         can_go_on=several_questions and asking,
@@ -398,6 +421,8 @@ def _build_review(interview: Interview) -> tuple[ReviewLine, ...]:
             header=interview.form.get_header(index),
             prompt=interview.form.questions[index].prompt,
             answer=interview.answer(index).labels if interview.drafts[index].is_answer else (),
+            picks=interview.form.questions[index].picks,
+            picked=interview.drafts[index].picked,
             missing=_describe_missing(interview, index),
         )
         for index in interview.visible

@@ -62,7 +62,7 @@ def parse_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
         if chosen:
             return _build_choice(interview, chosen)
     # If the question asks for a text, "later" may be the answer, but "not now" hardly is.
-    return _parse_postponement(text, later=bool(question.options))
+    return _parse_postponement(text, later=not question.asks_for_text)
 
 
 def parse_written_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
@@ -85,7 +85,7 @@ def _build_choice(interview: Interview, chosen: tuple[int, ...]) -> tuple[Operat
 
 def _build_confirmation(interview: Interview) -> tuple[Operation, ...]:
     """Return the operation that confirms a multi-select answer; empty if the answer needs no confirmation."""
-    if not (interview.question.multi_select and interview.question.options):
+    if not interview.question.takes_several:
         return ()
     return (Submit(),) if interview.form.is_single else (Next(),)
 

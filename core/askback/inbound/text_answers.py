@@ -203,7 +203,7 @@ def _may_answer(ask: Ask, author: Actor, is_admitted: AdmissionCheck) -> bool:
 def _may_be_answer(ask: Ask, author: Actor) -> bool:
     """Return True if this person's text may be meant as an answer although it equals no option."""
     interview = ask.interview
-    return ask.policy.who.is_asked(author) or (interview.phase == "asking" and not interview.question.options)
+    return ask.policy.who.is_asked(author) or (interview.phase == "asking" and interview.question.asks_for_text)
 
 
 def _is_certain(ask: Ask, text: str) -> bool:
