@@ -30,6 +30,7 @@ from askback_discord.card_parts import (
     Unit,
     heading,
     mention_everybody,
+    mention_picked,
     plain,
     quote_answers,
     strong,
@@ -160,7 +161,14 @@ def _build_review_line(line: ReviewLine) -> Unit:
     """One question of the review, with its answer."""
     made: Unit = [replace(plain(line.header), opens=True), replace(strong(line.prompt), before="\n")]
     missing = [] if line.missing is None else [Text(f"*{line.missing}*", before="\n")]
-    return [*made, *quote_answers(line.answer), *missing]
+    return [*made, *_quote_line(line), *missing]
+
+
+def _quote_line(line: ReviewLine) -> Iterator[Text]:
+    """The answer to one question, as quotations."""
+    for number, part in enumerate(mention_picked(line.picked, line.picks)):
+        yield part if number else replace(part, words=f"> {part.words}", before="\n")
+    yield from quote_answers(line.written)
 
 
 def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Text]:
@@ -181,16 +189,18 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
     """The whole of a settled card: the answer; the question, the person and the time; the answers of a form."""
     result, answered = card.result, ending.status == "answered"
     made: Unit = [Text(f"**{ending.title}**")] if result is None else [Text("✓ "), strong(result)]
+    if card.settled_picks:
+        made = [Text("✓ "), *mention_picked(card.settled_picks, card.picks)]
     made += _build_facts(card, ending)
     if answered and result is None and card.prompt and card.lines:
-        made += quote_answers(card.lines[0].answer)
+        made += quote_answers(card.lines[0].written)
     if ending.reason is not None and ending.reason.strip():
         made += quote_answers([ending.reason])
     yield made
     if not card.prompt:
         for one in card.lines:
             if one.answer:
-                yield [replace(plain(get_line_title(one)), opens=True), *quote_answers(one.answer)]
+                yield [replace(plain(get_line_title(one)), opens=True), *_quote_line(one)]
     if not answered and any(one.answer for one in card.lines):
         yield [Text("-# These draft answers were not submitted.", opens=True)]
     if not card.is_folded(buttons_enough=are_buttons_enough(card)):
@@ -207,6 +217,6 @@ def _build_facts(card: Card, ending: Ending) -> Iterator[Text]:
         yield Text("  ·  Asked: ")
         yield from _list_people(card)
     else:
-        yield Text("  ·  by " if card.result is None else "  ·  Answered by ")
+        yield Text("  ·  Answered by " if card.has_result else "  ·  by ")
         yield from mention_everybody([ending.by])
     yield Text(f"  ·  {format_time(ending.at, 'f')}")

@@ -20,10 +20,11 @@ from typing import cast
 
 import discord
 
+from askback.domain.actions import Pick
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.incoming_message import FORWARDED
 from askback.text.literal import to_single_line
-from askback_discord import control_ids
+from askback_discord import control_ids, pickers
 from askback_discord.id_patterns import PLATFORM
 
 
@@ -39,6 +40,8 @@ class Click:
     unplaced: str | None
     """The id of the message, if discord.py cannot read the message's channel from the payload."""
     values: tuple[str, ...]
+    pick: Pick | None
+    """The people or channels that a picker shows. None if the control is no picker, or something else is picked."""
     base: tuple[int, ...] | None
     """Indexes of the options that the menu was drawn with as chosen."""
     page: int | None
@@ -76,16 +79,38 @@ def read_click(interaction: discord.Interaction) -> Click:
         else:
             unplaced = str(message.id)
     values = data.get("values")
+    control = control_ids.parse(custom_id)
     return Click(
-        control=control_ids.parse(custom_id),
+        control=control,
         actor=read_actor(interaction.user),
         message=ref,
         unplaced=unplaced,
         values=tuple(str(value) for value in cast("list[object]", values)) if isinstance(values, list) else (),
+        pick=None if control is None else _read_pick(interaction, control, data),
         base=None if message is None else read_drawn_options(message, custom_id),
         page=None if message is None else _read_page(message),
         on_notice=on_notice,
     )
+
+
+def _read_pick(
+    interaction: discord.Interaction, control: control_ids.Control, data: Mapping[str, object]
+) -> Pick | None:
+    picks = pickers.KINDS.get(control.kind)
+    picked = None if picks is None else pickers.read_picked(data, picks)
+    if picked is None:
+        return None
+    message, custom_id = interaction.message, control_ids.to_custom_id(control)
+    base = None if message is None else _read_drawn_ids(message, custom_id)
+    return Pick(picked=picked, base=base, revision=control.drawing, order=float(interaction.id >> 22))
+
+
+def _read_drawn_ids(message: discord.Message, custom_id: str) -> tuple[str, ...] | None:
+    """Return the ids that a picker was drawn with, or None if the message has no such picker."""
+    for component in _iter_components(message.components):
+        if isinstance(component, discord.SelectMenu) and component.custom_id == custom_id:
+            return tuple(str(one.id) for one in component.default_values)
+    return None
 
 
 def read_drawn_options(message: discord.Message, custom_id: str) -> tuple[int, ...] | None:

@@ -30,11 +30,12 @@ from askback_slack.blocks import (
     image,
     inline_code,
     italic,
+    quote,
     section,
     split_runs,
     text,
 )
-from askback_slack.card_parts import Part, Unit, list_addressees, mention_person, paragraph, quote_answer
+from askback_slack.card_parts import Part, Unit, list_addressees, list_picked, mention_person, paragraph, quote_answer
 from askback_slack.controls import are_buttons_enough, are_controls_enough
 from askback_slack.escaping import fit_line
 
@@ -44,10 +45,13 @@ SPACED = 30
 """Up to this many options with details each get their own block, with space between them."""
 
 
-def build_content(card: Card, *, images: bool = True) -> list[Unit]:
-    """Return the complete content of a card. Without `images`, show the addresses of images as text."""
+def build_content(card: Card, *, images: bool = True, mentions: bool = True) -> list[Unit]:
+    """Return the complete content of a card.
+
+    Without `images`, show the addresses of images as text. Without `mentions`, show the people of an answer by name.
+    """
     if card.ending is not None and card.is_compact:
-        return [*_build_settled(card, card.ending)]
+        return [*_build_settled(card, card.ending, mentions=mentions)]
     units: list[Unit] = [[*_build_head(card)]]
     if card.prompt:
         units.append([*_build_prompt(card)])
@@ -62,7 +66,7 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     if card.view == "question" and card.unsent:
         units.append([Part(context(f"A rejected text is kept: {_explain_problem(card)}"), opens=True)])
     if not card.prompt:
-        units += map(_build_review_line, card.lines)
+        units += (_build_review_line(line, mentions=mentions) for line in card.lines)
     if card.reminders:
         units.append([*_build_reminders(card.reminders)])
     if card.tally is not None and card.ending is None:
@@ -153,18 +157,25 @@ def _build_item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterato
         yield Part(section(split_runs(item.image)))
 
 
-def _build_review_line(line: ReviewLine) -> Unit:
+def _build_review_line(line: ReviewLine, *, mentions: bool) -> Unit:
     """One question of the review, with its answer."""
     made = [
         *paragraph(
             [*split_runs(line.header), text("\n"), *split_runs(line.prompt, strong=len(line.prompt) <= MAX_BOLD)], True
         )
     ]
-    for answer in line.answer:
-        made += quote_answer(answer)
+    made += _quote_line(line, mentions=mentions)
     if line.missing is not None:
         made.append(Part(section([italic(line.missing)])))
     return made
+
+
+def _quote_line(line: ReviewLine, *, mentions: bool) -> Iterator[Part]:
+    """The answer to one question, as quotations."""
+    if line.picked:
+        yield Part(quote(list_picked(line.picked, line.picks, mentions=mentions)))
+    for answer in line.written:
+        yield from quote_answer(answer)
 
 
 def _build_captioned(caption: str, words: str) -> Iterator[Part]:
@@ -200,21 +211,23 @@ def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Unit:
     return made
 
 
-def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
+def _build_settled(card: Card, ending: Ending, *, mentions: bool) -> Iterator[Unit]:
     """The whole of a settled card: the answer; the question, the person and the time; the answers of a form."""
     result, answered = card.result, ending.status == "answered"
     line = [bold(ending.title)] if result is None else [text("✓ "), *split_runs(result, strong=True)]
+    if card.settled_picks:
+        line = [text("✓ "), *list_picked(card.settled_picks, card.picks, mentions=mentions)]
     line += [text("\n"), *_build_facts(card, ending)]
     made = [*paragraph(line, opens=True)]
     if answered and result is None and card.prompt and card.lines:
-        made += [part for label in card.lines[0].answer for part in quote_answer(label)]
+        made += [part for label in card.lines[0].written for part in quote_answer(label)]
     if ending.reason is not None and ending.reason.strip():
         made += quote_answer(ending.reason)
     yield made
     if not card.prompt:
         for one in card.lines:
             if one.answer:
-                yield [*_build_answer(one)]
+                yield [*_build_answer(one, mentions=mentions)]
     if not answered and any(one.answer for one in card.lines):
         yield [Part(context("These draft answers were not submitted."), opens=True)]
     if not card.is_folded(buttons_enough=are_buttons_enough(card)):
@@ -231,14 +244,13 @@ def _build_facts(card: Card, ending: Ending) -> Iterator[Block]:
         yield text("  ·  Asked: ")
         yield from list_addressees(card.who)
     else:
-        yield text("  ·  by " if card.result is None else "  ·  Answered by ")
+        yield text("  ·  Answered by " if card.has_result else "  ·  by ")
         yield mention_person(ending.by)
     yield text("  ·  ")
     yield date(ending.at)
 
 
-def _build_answer(line: ReviewLine) -> Iterator[Part]:
+def _build_answer(line: ReviewLine, *, mentions: bool) -> Iterator[Part]:
     """One question of a settled form by its header, with its answer."""
     yield from paragraph(split_runs(get_line_title(line)), opens=True)
-    for answer in line.answer:
-        yield from quote_answer(answer)
+    yield from _quote_line(line, mentions=mentions)

@@ -205,3 +205,8 @@ class Action(Value):
     """The message that was clicked. The ask records it as its card if it did not know it."""
     delivery: str | None = None
     """The platform's id of this click. A click that is delivered twice, even to two processes, counts once."""
+
+    @property
+    def picks(self) -> Pick | None:
+        """The people or channels that the action reports, if it does."""
+        return next((one for one in (self.operation, self.ticks) if isinstance(one, Pick)), None)

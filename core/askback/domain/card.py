@@ -255,9 +255,14 @@ class Card(Value):
         return self.picked if self.ending is not None and self.ending.status == "answered" else ()
 
     @property
+    def has_result(self) -> bool:
+        """True if the first line of the settled card is the answer."""
+        return bool(self.settled_picks) or self.result is not None
+
+    @property
     def result(self) -> str | None:
         """The answer of a settled question if it is one short line; None if it is longer, or if there is none."""
-        if self.ending is None or self.ending.status != "answered" or not self.prompt:
+        if self.settled_picks or self.ending is None or self.ending.status != "answered" or not self.prompt:
             return None
         answers = [answer for line in self.lines for answer in line.answer]
         if len(answers) != 1 or len(answers[0]) > LONGEST_RESULT:

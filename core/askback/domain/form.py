@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "DEFAULT_PLACEHOLDER",
+    "NOUNS",
     "Condition",
     "Form",
     "Option",
@@ -51,7 +52,7 @@ DEFAULT_PLACEHOLDER = "Enter your answer…"
 Picks: TypeAlias = Literal["people", "channels"]
 """What people pick from the platform's own list, instead of from options."""
 
-_NOUNS: Final[Mapping[Picks | None, tuple[str, str]]] = {
+NOUNS: Final[Mapping[Picks | None, tuple[str, str]]] = {
     None: ("option", "options"),
     "people": ("person", "people"),
     "channels": ("channel", "channels"),
@@ -227,7 +228,7 @@ class Question(Value):
     @property
     def nouns(self) -> tuple[str, str]:
         """The words for one and for several of what can be chosen, such as "option" and "options"."""
-        return _NOUNS[self.picks]
+        return NOUNS[self.picks]
 
     @property
     def has_hidden_details(self) -> bool:

@@ -30,7 +30,7 @@ def apply_ticks(draft: Draft, operation: Select | Pick, *, who: str, revision: i
         revision = operation.revision
     if _is_overtaken(draft, operation, who, revision):
         return draft
-    # If there is a mark, they clicked before their screen was redrawn, so it still showed the ticks that they sent last.
+    # With a mark, they clicked before their screen was redrawn, so it still showed the ticks that they sent last.
     mark = next((mark for mark in draft.marks if (mark.who, mark.revision) == (who, revision)), None)
     snapshot = SelectionSnapshot(who=who, revision=revision, order=operation.order)
     if isinstance(operation, Select):

@@ -21,6 +21,7 @@ from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle
 from askback.domain.open_ask_limits import Limits
 from askback.domain.outcome import Outcome
+from askback.domain.picked_names import add_names
 from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback.manager.access_control import AccessControl
@@ -160,6 +161,14 @@ class QuestionManager:
             extra={"action": "late_text", "ask_id": action.ask_id},
         )
         return Notice(text=late.get_late_text_notice(acted.ask, kept=True), card=acted.ask.to_card(), kept=True)
+
+    async def add_names(self, ask_id: str, names: Mapping[str, str]) -> None:
+        """Store the names of picked people and channels that the platform told after the click, by their ids."""
+
+        def add(ask: Ask | None) -> tuple[Ask | None, None]:
+            return None if ask is None else ask.evolve(interview=add_names(ask.interview, names)), None
+
+        await self._store.decide(ask_id, add)
 
     # Ending an ask from outside
 
