@@ -16,6 +16,7 @@ from cachetools import TTLCache
 from askback.domain.actions import Pick, Select
 from askback.manager import QuestionManager
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
+from askback.store.errors import StoreError
 from askback_slack import id_patterns
 from askback_slack.api_calls import SlackApi
 from askback_slack.json_access import get_text
@@ -37,7 +38,7 @@ class PickedNames:
         self._api = api
         self._people = people
         self._manager = manager
-        self._channels: TTLCache[str, str] = TTLCache(MAX_NAMES, CACHE_SECONDS)
+        self._channels = TTLCache[str, str](MAX_NAMES, CACHE_SECONDS)
 
     async def read(self, pick: Pick | None) -> Pick | None:
         """Return what a person picked, with the names that Slack tells in time. None if a bot is among them."""
@@ -70,8 +71,12 @@ class PickedNames:
         for pause in LATER_PAUSES:
             await asyncio.sleep(pause)
             found = await self._find_names(left)
-            if any(found.values()):
-                await self._manager.add_names(ask_id, {one: name for one, name in found.items() if name})
+            try:
+                if any(found.values()):
+                    await self._manager.add_names(ask_id, {one: name for one, name in found.items() if name})
+            except StoreError as error:
+                log.info("Could not store names, so this is tried again: %s", error, extra={"action": "no_name"})
+                continue
             left = tuple(one for one in left if not found[one])
             if not left:
                 return
