@@ -122,7 +122,7 @@ def format_sentence(outcome: AskOutcome) -> str:
 
 def _is_plain(form: Form) -> bool:
     """Return True if the caller gave a question and no form."""
-    return form.is_single and form.questions[0].id == QUESTION_ID
+    return form.is_single and form.questions[0].id == QUESTION_ID and form.questions[0].picks is None
 
 
 def _is_approved(ask: Ask, outcome: Outcome) -> bool | None:
