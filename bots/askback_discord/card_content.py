@@ -190,7 +190,7 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
     result, answered = card.result, ending.status == "answered"
     made: Unit = [Text(f"**{ending.title}**")] if result is None else [Text("✓ "), strong(result)]
     if card.settled_picks:
-        made = [Text("✓ "), *mention_picked(card.settled_picks, card.picks)]
+        made = [Text("✓ "), *mention_picked(card.settled_picks, card.picks, strong=True)]
     made += _build_facts(card, ending)
     if answered and result is None and card.prompt and card.lines:
         made += quote_answers(card.lines[0].written)

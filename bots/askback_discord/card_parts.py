@@ -111,12 +111,12 @@ def mention_everybody(people: Iterable[Actor] = (), groups: Iterable[str] = ()) 
         yield replace(one, before=", ") if number else one
 
 
-def mention_picked(picked: Iterable[Picked], picks: Picks | None) -> Iterator[Text]:
+def mention_picked(picked: Iterable[Picked], picks: Picks | None, *, strong: bool = False) -> Iterator[Text]:
     """Mentions of the people or channels of an answer, as a list. No message of askback notifies these people."""
     mention = mention_channel if picks == "channels" else mention_person
     for number, one in enumerate(picked):
         shown = mention(one.id)
-        part = Text(shown) if shown else plain(one.label)
+        part = plain(one.label) if shown is None else Text(f"**{shown}**" if strong else shown)
         yield replace(part, before=", ") if number else part
 
 

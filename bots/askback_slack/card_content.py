@@ -216,7 +216,7 @@ def _build_settled(card: Card, ending: Ending, *, mentions: bool) -> Iterator[Un
     result, answered = card.result, ending.status == "answered"
     line = [bold(ending.title)] if result is None else [text("✓ "), *split_runs(result, strong=True)]
     if card.settled_picks:
-        line = [text("✓ "), *list_picked(card.settled_picks, card.picks, mentions=mentions)]
+        line = [text("✓ "), *list_picked(card.settled_picks, card.picks, mentions=mentions, strong=True)]
     line += [text("\n"), *_build_facts(card, ending)]
     made = [*paragraph(line, opens=True)]
     if answered and result is None and card.prompt and card.lines:

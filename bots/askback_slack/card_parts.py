@@ -43,17 +43,20 @@ def mention_person(actor: Actor) -> Block:
     return next(iter(split_runs(actor.name or actor.id)), text("somebody"))
 
 
-def list_picked(picked: Iterable[Picked], picks: Picks | None, *, mentions: bool) -> Iterator[Block]:
+def list_picked(
+    picked: Iterable[Picked], picks: Picks | None, *, mentions: bool, strong: bool = False
+) -> Iterator[Block]:
     """The people or channels of an answer, in one line. Without `mentions`, people are shown by their names."""
+    style: Block = {"style": {"bold": True}} if strong else {}
     for number, one in enumerate(picked):
         if number:
             yield text(", ")
         if picks == "channels":
-            yield channel(one.id)
+            yield {**channel(one.id), **style}
         elif mentions:
-            yield user(one.id)
+            yield {**user(one.id), **style}
         else:
-            yield from split_runs(one.label)
+            yield from split_runs(one.label, strong=strong)
 
 
 def list_addressees(who: Who) -> Iterator[Block]:

@@ -54,7 +54,7 @@ def build_picker(card: Card, picks: Picks, action_id: str) -> Block:
     made["max_selected_items"] = max(card.max_choices or MAX_PICKED, len(ids))
     if ids:
         made[f"initial_{_FIELDS[picks]}s"] = ids
-    return {"type": "section", "text": plain(f"Choose {picks}:"), "accessory": made}
+    return {"type": "section", "text": plain(f"{picks.capitalize()}:"), "accessory": made}
 
 
 def is_picker(element: object) -> bool:
