@@ -28,6 +28,8 @@ WAIT_SECONDS: Final = 0.6
 """Seconds that a click waits for names before its commit, which may take 2 s of the 3 s for an ack."""
 LATER_PAUSES: Final = (0.0, 2.0, 10.0, 60.0)
 """Pauses in seconds between later tries to look up the names that a click did not wait for."""
+HIDDEN_SECONDS: Final = 60.0
+"""Seconds for which a channel counts as hidden. Somebody may invite the bot there."""
 _PERSON: Final = re.compile(id_patterns.PERSON)
 
 
@@ -39,6 +41,8 @@ class PickedNames:
         self._people = people
         self._manager = manager
         self._channels = TTLCache[str, str](MAX_NAMES, CACHE_SECONDS)
+        self._hidden = TTLCache[str, None](MAX_NAMES, HIDDEN_SECONDS)
+        """The channels that the bot does not see, such as private ones that it is not in."""
 
     async def read(self, pick: Pick | None) -> Pick | None:
         """Return what a person picked, with the names that Slack tells in time. None if a bot is among them."""
@@ -77,8 +81,9 @@ class PickedNames:
             except StoreError as error:
                 log.info("Could not store names, so this is tried again: %s", error, extra={"action": "no_name"})
                 continue
-            left = tuple(one for one in left if not found[one])
+            left = tuple(one for one in left if not found[one] and one not in self._hidden)
             if not left:
+                self._manager.awaited_names.forget(ask_id)
                 return
         log.info("Slack tells no name of what a person picked, so its id stays.", extra={"action": "no_name"})
 
@@ -91,6 +96,8 @@ class PickedNames:
     async def _find_name(self, picked: str) -> str:
         if _PERSON.fullmatch(picked):
             return await self._people.find_name(picked)
+        if picked in self._hidden:
+            return ""
         return self._channels.get(picked) or await self._read_channel(picked)
 
     def _get_known(self, picked: str) -> str:
@@ -101,8 +108,9 @@ class PickedNames:
             async with asyncio.timeout(NAME_SECONDS):
                 answer = await self._api.read("conversations.info", channel=channel)
         except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
-            # The bot sees no private channel that it is not in.
             log.info("Could not look up a channel's name, so its id is shown: %s", error, extra={"action": "no_name"})
+            if isinstance(error, MessageNotFound | DeliveryError):
+                self._hidden[channel] = None
             return ""
         name = get_text(answer, "channel", "name")
         if name is not None:

@@ -12,6 +12,7 @@ import pytest
 from askback.domain.form import Form, Question
 from askback.domain.outcome import Picked
 from askback_sandbox.model.script import call, turn
+from askback_sandbox.slack.faults import Fault
 
 from .conftest import PLATFORMS
 from .driver import ADA, BEN, CY, DEPLOYS, Card, Desk, Talk, card, notice, program_asks, settled, turn_of, until
@@ -200,3 +201,43 @@ async def test_a_click_on_an_earlier_step_changes_nothing(desk: Desk) -> None:
         await desk.choose(ADA, first, CY)
         await notice(desk, ADA, "moved on")
         assert not asked.task.done()
+
+
+@pytest.mark.only("slack", reason="Discord tells the names with the click")
+async def test_a_slow_look_up_of_a_name_delays_no_ack_and_the_model_gets_the_name(desk: Desk) -> None:
+    ask = {"questions": [{"id": "who", "question": "Who reviews it?", "picks": "people"}]}
+    desk.model.script(turn(call("ask", **ask)), turn("I ask Cy."), when="review")
+    talk = await desk.mention(ADA, "review")
+    asked = await card(desk, talk, "Who reviews it?")
+    desk.workspace.faults.add(Fault(kind="delay", method="users.info", seconds=1.2))  # type: ignore[attr-defined]
+    clicked = await desk.choose(ADA, asked, CY)
+    assert clicked.ms is not None
+    assert clicked.ms < 1_200
+    assert f"<@{picked(desk, CY).id}>" in (await settled(desk, talk, "Answered by")).text
+    result = json.loads((await turn_of(desk, "review", 2)).result)
+    assert result["answers"] == {"who": as_data(picked(desk, CY))}
+    await until(lambda: "Answered: cy" in desk.cards(talk)[-1].notification, "the card knows the name, too")
+
+
+@pytest.mark.only("slack", reason="Discord tells the names with the click")
+async def test_a_look_up_that_fails_at_first_is_made_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("askback_slack.picked_names.LATER_PAUSES", (0.0, 0.2, 0.2))
+    talk = await desk.thread(ADA, "release")
+    desk.workspace.faults.fail("conversations.info", "internal_error", times=2)  # type: ignore[attr-defined]
+    async with program_asks(desk, talk, Form(questions=(channels(),))) as asked:
+        await desk.choose(ADA, await card(desk, talk, "Where do we announce it?"), f"#{DEPLOYS}")
+        assert (await asked.outcome())["where"].picked == (picked(desk, f"#{DEPLOYS}"),)
+
+
+@pytest.mark.only("slack", reason="Discord tells the names with the click")
+async def test_a_channel_that_the_bot_does_not_see_is_answered_by_its_id_and_nobody_waits_for_a_name(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("askback.manager.awaited_names.SECONDS", 3600.0)
+    talk = await desk.thread(ADA, "release")
+    desk.workspace.faults.fail("conversations.info", "channel_not_found", times=None)  # type: ignore[attr-defined]
+    async with program_asks(desk, talk, Form(questions=(channels(),))) as asked:
+        await desk.choose(ADA, await card(desk, talk, "Where do we announce it?"), "#private-room")
+        (found,) = (await asked.outcome())["where"].picked
+        assert (found.name, found.label) == ("", found.id)
+    await settled(desk, talk, "Answered by")
