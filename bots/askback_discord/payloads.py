@@ -10,22 +10,32 @@ __all__ = [
     "read_actor",
     "read_click",
     "read_drawn_options",
+    "read_mentions",
     "to_visible_text",
 ]
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 import discord
 
 from askback.domain.actions import Pick
+from askback.domain.form import Picks
 from askback.domain.identity import Actor, MessageRef
-from askback.domain.incoming_message import FORWARDED
+from askback.domain.incoming_message import FORWARDED, Mentions
+from askback.domain.outcome import Picked
 from askback.text.literal import to_single_line
 from askback_discord import control_ids, pickers
-from askback_discord.id_patterns import PLATFORM
+from askback_discord.id_patterns import PLATFORM, SNOWFLAKE
+
+_MENTIONS: Final[Mapping[Picks, re.Pattern[str]]] = {
+    "people": re.compile(rf"<@!?({SNOWFLAKE})>"),
+    "channels": re.compile(rf"<#({SNOWFLAKE})>"),
+}
+_BETWEEN = re.compile(r"[\s,;&.!]|\band\b")
+"""What may stand between and behind mentions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +165,25 @@ def to_visible_text(message: discord.Message, me: discord.ClientUser) -> str:
     for role in message.role_mentions:
         text = text.replace(f"<@&{role.id}>", f"@{to_single_line(role.name)}")
     return text.strip()
+
+
+def read_mentions(message: discord.Message, me: discord.ClientUser) -> Mentions | None:
+    """Return the people or the channels that a message mentions, if it says nothing else than that and the bot's name.
+
+    None also if one of them is a bot, or if Discord does not say what it is.
+    """
+    rest = re.sub(rf"<@!?{me.id}>", " ", message.content)
+    people = {str(one.id): one for one in message.mentions if not one.bot}
+    channels = {str(one.id): one for one in message.channel_mentions if one.type.value in pickers.CHANNEL_TYPES}
+    names: dict[Picks, Mapping[str, str]] = {
+        "people": {one: person.display_name for one, person in people.items()},
+        "channels": {one: f"#{channel.name}" for one, channel in channels.items()},
+    }
+    for picks, pattern in _MENTIONS.items():
+        ids = tuple(dict.fromkeys(pattern.findall(rest)))
+        if ids and all(one in names[picks] for one in ids) and not _BETWEEN.sub("", pattern.sub(" ", rest)):
+            return Mentions(picks=picks, picked=tuple(Picked(id=one, name=names[picks][one]) for one in ids))
+    return None
 
 
 def list_file_names(message: discord.Message) -> tuple[str, ...]:

@@ -91,11 +91,12 @@ class Clicks:
         behind: Background,
         choose: OfferHandler,
         names: UserNames,
+        picked_names: PickedNames,
         home: Installation = UNKNOWN_INSTALLATION,
     ) -> None:
         self._choose = choose
         self._names = names
-        self._picked_names = PickedNames(api, names, manager)
+        self._picked_names = picked_names
         self._home = home
         self._manager = manager
         self._platform = platform

@@ -14,6 +14,7 @@ from typing import Final
 from cachetools import TTLCache
 
 from askback.domain.actions import Pick, Select
+from askback.domain.incoming_message import Mentions
 from askback.manager import QuestionManager
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
@@ -55,12 +56,19 @@ class PickedNames:
         """Return the other ticks on a card. People who are picked get their names, and bots are left out."""
         return self._drop_programs(await self._fill_in(ticks)) if isinstance(ticks, Pick) else ticks
 
+    async def read_mentions(self, mentions: Mentions | None) -> Mentions | None:
+        """Return the people or channels that a message mentions, with their names. None if a bot is among them."""
+        if mentions is None:
+            return None
+        pick = await self.read(Pick(picked=mentions.picked))
+        return None if pick is None else mentions.evolve(picked=pick.picked)
+
     async def _fill_in(self, pick: Pick) -> Pick:
         """Return the pick with the names that are cached, or that Slack tells within `WAIT_SECONDS`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(WAIT_SECONDS):
-                await self._find_names(one.id for one in pick.picked)
-        return pick.evolve(picked=tuple(one.evolve(name=self._get_known(one.id)) for one in pick.picked))
+                await self._find_names(one.id for one in pick.picked if not one.name)
+        return pick.evolve(picked=tuple(one.evolve(name=self._get_known(one.id) or one.name) for one in pick.picked))
 
     def _drop_programs(self, pick: Pick) -> Pick:
         """Return the pick without Slack's own user, and without users that are known to be bots."""

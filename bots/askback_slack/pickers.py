@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from askback.domain.card import Card
 from askback.domain.form import Picks
-from askback.domain.form_limits import MAX_PICKED
+from askback.domain.form_limits import MAX_PICKED, MAX_PICKED_ID
 from askback_slack import control_ids, id_patterns
 from askback_slack.blocks import Block, plain
 from askback_slack.json_access import get_list, get_text
@@ -67,8 +67,12 @@ def read_ids(element: object, picks: Picks) -> tuple[str, ...] | None:
     name = f"selected_{_FIELDS[picks]}"
     one = get_text(element, name)
     ids = (one,) if one is not None else tuple(get_list(element, f"{name}s"))
-    found = tuple(dict.fromkeys(one for one in ids if isinstance(one, str) and _PATTERNS[picks].fullmatch(one)))
-    return found if len(found) == len(set(map(str, ids))) else None
+    found = [one for one in ids if isinstance(one, str) and _fits(one, picks)]
+    return tuple(dict.fromkeys(found)) if len(found) == len(ids) else None
+
+
+def _fits(picked: str, picks: Picks) -> bool:
+    return len(picked) <= MAX_PICKED_ID and _PATTERNS[picks].fullmatch(picked) is not None
 
 
 def read_drawn_ids(element: object, picks: Picks) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from askback_sandbox.slack.faults import Fault
 
 from .conftest import PLATFORMS
 from .driver import ADA, BEN, CY, DEPLOYS, Card, Desk, Talk, card, notice, program_asks, settled, turn_of, until
+from .offers import known
 
 
 def people(name: str = "who", **more: Any) -> Question:
@@ -241,3 +242,58 @@ async def test_a_channel_that_the_bot_does_not_see_is_answered_by_its_id_and_nob
         (found,) = (await asked.outcome())["where"].picked
         assert (found.name, found.label) == ("", found.id)
     await settled(desk, talk, "Answered by")
+
+
+def mention(desk: Desk, *names: str) -> str:
+    """Return what a client sends if a person types these mentions."""
+    if desk.platform == "slack":  # its sandbox turns typed names into mentions
+        return ", ".join(one if one.startswith("#") else f"@{one}" for one in names)
+    return ", ".join(f"<{'#' if one.startswith('#') else '@'}{picked(desk, one).id}>" for one in names)
+
+
+async def test_a_message_that_only_mentions_a_person_answers_the_question_under_whose_card_it_is(desk: Desk) -> None:
+    ask = {"questions": [{"id": "who", "question": "Who reviews it?", "picks": "people"}]}
+    desk.model.script(turn(call("ask", **ask)), turn("I ask Ben."), when="review")
+    talk = await desk.mention(ADA, "review")
+    await card(desk, talk, "Who reviews it?")
+    await known(desk)
+    await desk.say(ADA, mention(desk, BEN), talk)
+    await settled(desk, talk, "Answered by")
+    result = json.loads((await turn_of(desk, "review", 2)).result)
+    assert result["answers"] == {"who": as_data(picked(desk, BEN))}
+
+
+async def test_mentions_answer_each_question_of_a_form_in_turn(desk: Desk) -> None:
+    talk = await desk.thread(ADA, "release")
+    form = Form(questions=(people(multi_select=True), channels()))
+    async with program_asks(desk, talk, form) as asked:
+        await card(desk, talk, "Who reviews it?")
+        await known(desk)
+        await desk.say(ADA, mention(desk, BEN, CY), talk)
+        await card(desk, talk, "Where do we announce it?")
+        await known(desk)
+        await desk.say(ADA, mention(desk, f"#{DEPLOYS}"), talk)
+        await desk.press(ADA, await card(desk, talk, "Review your answers"), "Submit")
+        outcome = await asked.outcome()
+        assert outcome["who"].picked == (picked(desk, BEN), picked(desk, CY))
+        assert outcome["where"].picked == (picked(desk, f"#{DEPLOYS}"),)
+
+
+async def test_a_message_that_says_more_than_a_mention_is_no_answer_and_its_author_is_told_how_to_answer(
+    desk: Desk,
+) -> None:
+    talk = await desk.thread(ADA, "release")
+    async with program_asks(desk, talk, Form(questions=(people(),))) as asked:
+        await card(desk, talk, "Who reviews it?")
+        await known(desk)
+        await desk.say(ADA, f"not {mention(desk, BEN)}, please", talk)
+        await until(
+            lambda: any("write a message that only mentions the person" in one for one in desk.replies(ADA)),
+            "she is told",
+        )
+        await desk.say(ADA, mention(desk, BEN, CY), talk)
+        await desk.say(ADA, mention(desk, f"#{DEPLOYS}"), talk)
+        await desk.mention_in(ADA, "hello", talk)
+        assert not asked.task.done()
+        await desk.say(ADA, f"{mention(desk, CY)}.", talk)
+        assert (await asked.outcome())["who"].picked == (picked(desk, CY),)

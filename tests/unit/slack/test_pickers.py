@@ -105,6 +105,7 @@ def test_what_slack_sends_is_read_with_what_the_card_was_drawn_with() -> None:
         ("users_select", "people", {"selected_user": "U0BEN0000 "}),
         ("users_select", "people", {"selected_user": "<@U0BEN0000>"}),
         ("users_select", "people", {"selected_user": "U" * 5000 + "!"}),
+        ("users_select", "people", {"selected_user": "U" * 5000}),
         ("multi_users_select", "people", {"selected_users": ["U0BEN0000", None]}),
         ("multi_users_select", "people", {"selected_users": ["U0BEN0000", {"id": "U0CYCY000"}]}),
         ("conversations_select", "channels", {"selected_conversation": "D0DIRECT0"}),
