@@ -35,7 +35,7 @@ _MENTIONS: Final[Mapping[Picks, re.Pattern[str]]] = {
     "channels": re.compile(rf"<#({SNOWFLAKE})>"),
 }
 _BETWEEN = re.compile(r"[\s,;&.!]|\band\b")
-"""What may stand between and behind mentions."""
+"""The separators between mentions, and the punctuation after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Click:
     """The id of the message, if discord.py cannot read the message's channel from the payload."""
     values: tuple[str, ...]
     pick: Pick | None
-    """The people or channels that a picker shows. None if the control is no picker, or something else is picked."""
+    """The people or channels that a picker shows. None for other controls, and if something else is picked."""
     base: tuple[int, ...] | None
     """Indexes of the options that the menu was drawn with as chosen."""
     page: int | None

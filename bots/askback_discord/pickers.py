@@ -21,7 +21,7 @@ from askback_discord import control_ids, id_patterns, limits
 from askback_discord.components import Component
 
 KINDS: Final[Mapping[control_ids.Kind, Picks]] = {"people": "people", "channels": "channels"}
-"""What people pick with the controls of these kinds."""
+"""The things to pick with the controls of each kind."""
 CHANNEL_TYPES: Final = (0, 5, 15)
 """Types of channels that can be picked: text channels, announcement channels and forums."""
 

@@ -34,7 +34,7 @@ class Click:
     picked: tuple[str, ...]
     """Values that a menu or a set of checkboxes shows as chosen."""
     pick: Pick | None
-    """The people or channels that a picker shows, without names. None if there is no picker, or an id is wrong."""
+    """The people or channels that a picker shows, without names. None without a picker, or if an id is wrong."""
     base: tuple[int, ...] | None
     """Indexes of the options that the clicked card was drawn with as ticked."""
     revision: int | None

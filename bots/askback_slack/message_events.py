@@ -46,7 +46,7 @@ _MENTIONS: Final[Mapping[Picks, re.Pattern[str]]] = {
     "channels": re.compile(rf"<#({id_patterns.CHANNEL})(?:\|([^<>]*))?>"),
 }
 _BETWEEN = re.compile(r"[\s,;&.!]|\band\b")
-"""What may stand between and behind mentions."""
+"""The separators between mentions, and the punctuation after them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from askback_slack.blocks import Block, plain
 from askback_slack.json_access import get_list, get_text
 
 KINDS: Final[Mapping[control_ids.Kind, Picks]] = {"people": "people", "channels": "channels"}
-"""What people pick with the controls of these kinds."""
+"""The things to pick with the controls of each kind."""
 
 _PATTERNS: Final[Mapping[Picks, re.Pattern[str]]] = {
     "people": re.compile(id_patterns.PERSON),
@@ -37,7 +37,7 @@ _HINTS: Final[Mapping[Picks, tuple[str, str]]] = {
 
 
 def build_picker(card: Card, picks: Picks, action_id: str) -> Block:
-    """Return the block with the picker. Slack accepts a picker of several only beside a text."""
+    """Return the block with the picker. Slack accepts a picker of several only with a text."""
     ids: list[JsonValue] = [one.id for one in card.picked if _PATTERNS[picks].fullmatch(one.id)]
     several = card.several
     made: Block = {
@@ -63,7 +63,7 @@ def is_picker(element: object) -> bool:
 
 
 def read_ids(element: object, picks: Picks) -> tuple[str, ...] | None:
-    """Return the ids that a picker shows as picked. None if one of them is no id of a person or channel."""
+    """Return the ids that a picker shows as picked. None if one of them is not the id of a person or channel."""
     name = f"selected_{_FIELDS[picks]}"
     one = get_text(element, name)
     ids = (one,) if one is not None else tuple(get_list(element, f"{name}s"))

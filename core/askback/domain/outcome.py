@@ -41,7 +41,7 @@ class Picked(Value):
 
 
 class Answer(Value):
-    """The answer to one question: options, people, channels, a written text, or a text besides several of these."""
+    """The answer to one question: options, people, channels, a written text, or several of these with a text."""
 
     question_id: str
     choices: tuple[Choice, ...] = ()

@@ -31,7 +31,7 @@ class AwaitedNames:
             event.set()
 
     async def wait(self, ask_id: str | None = None) -> None:
-        """Wait until the names of an ask are known, or of all asks, or until their time is over."""
+        """Wait until the names of an ask are known, or of all asks, at most for `SECONDS`."""
         asks: Iterable[str] = tuple(self._awaited) if ask_id is None else (ask_id,)
         for one in asks:
             event, until = self._awaited.get(one, (None, 0.0))

@@ -289,7 +289,7 @@ async def test_a_message_that_says_more_than_a_mention_is_no_answer_and_its_auth
         await desk.say(ADA, f"not {mention(desk, BEN)}, please", talk)
         await until(
             lambda: any("write a message that only mentions the person" in one for one in desk.replies(ADA)),
-            "she is told",
+            "Ada gets a notice",
         )
         await desk.say(ADA, mention(desk, BEN, CY), talk)
         await desk.say(ADA, mention(desk, f"#{DEPLOYS}"), talk)

@@ -56,7 +56,7 @@ SCENARIOS: dict[str, str | dict[str, Any]] = {
         [[model]]
         ask = { questions = [
           { id = "who", question = "Who reviews it?", picks = "people" },
-          { id = "told", question = "Who is told?", picks = "people", multiSelect = true, minChoices = 2 },
+          { id = "told", question = "Who should know?", picks = "people", multiSelect = true, minChoices = 2 },
           { id = "where", question = "Where?", picks = "channels" } ] }
         [[model]]
         say = "Thank you."
