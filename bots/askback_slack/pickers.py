@@ -28,6 +28,7 @@ _PATTERNS: Final[Mapping[Picks, re.Pattern[str]]] = {
     "channels": re.compile(id_patterns.CHANNEL),
 }
 _ELEMENTS: Final[Mapping[Picks, str]] = {"people": "users_select", "channels": "conversations_select"}
+_SEVERAL: Final = frozenset(f"multi_{element}" for element in _ELEMENTS.values())
 _FIELDS: Final[Mapping[Picks, str]] = {"people": "user", "channels": "conversation"}
 """The end of the names of the fields that hold ids."""
 _HINTS: Final[Mapping[Picks, tuple[str, str]]] = {
@@ -59,7 +60,7 @@ def build_picker(card: Card, picks: Picks, action_id: str) -> Block:
 
 def is_picker(element: object) -> bool:
     """Return True if an element of a payload is a picker of several people or channels."""
-    return get_text(element, "type") in {f"multi_{kind}" for kind in _ELEMENTS.values()}
+    return get_text(element, "type") in _SEVERAL
 
 
 def read_ids(element: object, picks: Picks) -> tuple[str, ...] | None:

@@ -31,7 +31,7 @@ def _to_value(question: Question, answer: Answer) -> JsonValue:
     kind = question.rules.kind
     has_choices = question.picks is not None or any(option.value != NO_ANSWER for option in question.options)
     found: list[JsonValue] = [to_json_value(kind, one.value) for one in answer.choices if one.value != NO_ANSWER]
-    found += [{"id": one.id, "name": one.label} for one in answer.picked]
+    found.extend({"id": one.id, "name": one.label} for one in answer.picked)
     if answer.text is not None:
         value = to_json_value(kind, answer.text)
         found.append({"written": value} if has_choices else value)
