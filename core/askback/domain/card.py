@@ -37,6 +37,7 @@ from askback.domain.identity import Actor
 from askback.domain.interview import Interview
 from askback.domain.outcome import OutcomeStatus, Picked
 from askback.domain.reserved_options import NO_ANSWER
+from askback.domain.review import ReviewLine, build_review
 from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
 from askback.internal.values import Value
@@ -96,27 +97,6 @@ class Item(Value):
     def numbered_label(self) -> str:
         """The number and the label, as a list or a menu shows them."""
         return f"{self.number}. {self.label}"
-
-
-class ReviewLine(Value):
-    """One question of a form with its answer so far."""
-
-    index: int
-    header: str
-    prompt: str
-    answer: tuple[str, ...]
-    """The labels of what was chosen, then the written text; empty if unanswered."""
-    picks: Picks | None
-    """What the question asks people to pick; None if it has options or asks for a text."""
-    picked: tuple[Picked, ...]
-    """The people or channels, whose names are the first labels of the answer."""
-    missing: str | None
-    """A sentence about what the question still needs; None if it is answered."""
-
-    @property
-    def written(self) -> tuple[str, ...]:
-        """The labels that are no names of people or channels."""
-        return self.answer[len(self.picked) :]
 
 
 class Ending(Value):
@@ -351,7 +331,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         unsent=asking and draft.unsent is not None and bool(draft.unsent.strip()),
         position=(visible.index(interview.current) + 1, len(visible)) if asking and several_questions else None,
         is_answered=asking and several_questions and interview.is_answered(interview.current),
-        lines=_build_review(interview) if not asking else (),
+        lines=build_review(interview) if not asking else (),
         can_submit=(interview.phase == "reviewing" and not interview.missing)
         or (asking and not several_questions and question.takes_several),
         can_go_back=several_questions
@@ -417,25 +397,3 @@ def _build_items(question: Question, chosen: tuple[int, ...]) -> tuple[Item, ...
         )
         for index, option in enumerate(question.options)
     )
-
-
-def _build_review(interview: Interview) -> tuple[ReviewLine, ...]:
-    return tuple(
-        ReviewLine(
-            index=index,
-            header=interview.form.get_header(index),
-            prompt=interview.form.questions[index].prompt,
-            answer=interview.answer(index).labels if interview.drafts[index].is_answer else (),
-            picks=interview.form.questions[index].picks,
-            picked=interview.drafts[index].picked,
-            missing=_describe_missing(interview, index),
-        )
-        for index in interview.visible
-    )
-
-
-def _describe_missing(interview: Interview, index: int) -> str | None:
-    if interview.is_answered(index):
-        return None
-    problem = interview.find_count_problem(index)
-    return "Not answered yet" if problem is None else f"Not answered yet: {problem}"

@@ -297,3 +297,26 @@ async def test_a_message_that_says_more_than_a_mention_is_no_answer_and_its_auth
         assert not asked.task.done()
         await desk.say(ADA, f"{mention(desk, CY)}.", talk)
         assert (await asked.outcome())["who"].picked == (picked(desk, CY),)
+
+
+async def test_a_card_that_is_posted_anew_names_people_and_notifies_nobody(desk: Desk) -> None:
+    talk = await desk.thread(ADA, "release")
+    form = Form(questions=(people(multi_select=True), people("second")))
+    async with program_asks(desk, talk, form):
+        await desk.choose(ADA, await card(desk, talk, "1 of 2"), BEN, CY)
+        await desk.press(ADA, await ticked(desk, talk, BEN, CY), "Next")
+        await desk.press(ADA, await card(desk, talk, "2 of 2"), "Review")
+        review = await card(desk, talk, "Review your answers")
+        await known(desk)
+        await desk.delete(review)
+        again = await until(
+            lambda: next((one for one in desk.cards(talk) if one.id != review.id and one.is_live), None), "it is posted"
+        )
+        ids = [picked(desk, name).id for name in (BEN, CY)]
+        if desk.platform == "slack":
+            assert "ben, cy" in again.text
+            assert not [one for one in desk.pings() if any(f"@{found}" in one for found in ids)]
+        else:
+            posted = [arguments for method, arguments in desk.api_calls() if method == "create_message"]
+            mentioned = [one.get("allowed_mentions", {}).get("users", []) for one in posted]
+            assert not {found for users in mentioned for found in users} & set(ids)
