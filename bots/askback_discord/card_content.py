@@ -31,6 +31,7 @@ from askback_discord.card_parts import (
     Unit,
     heading,
     mention_everybody,
+    mention_picked,
     plain,
     quote_answers,
     strong,
@@ -179,7 +180,14 @@ def _build_review_line(line: ReviewLine, *, opens: bool) -> Unit:
         return [replace(plain(line.header), before="\n", opens=opens), Text("  ·  "), *_build_shared_line(line)]
     made: Unit = [replace(plain(line.header), opens=True), replace(strong(line.prompt), before="\n")]
     missing = [] if line.missing is None else [Text(f"*{line.missing}*", before="\n")]
-    return [*made, *quote_answers(line.answer), *missing]
+    return [*made, *_quote_line(line), *missing]
+
+
+def _quote_line(line: ReviewLine) -> Iterator[Text]:
+    """The answer to one question, as quotations."""
+    for number, part in enumerate(mention_picked(line.picked, line.picks)):
+        yield part if number else replace(part, words=f"> {part.words}", before="\n")
+    yield from quote_answers(line.written)
 
 
 def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Text]:
@@ -202,9 +210,11 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
     made: Unit = [Text(f"**{ending.title}**")] if result is None else [Text("✓ "), strong(result)]
     if ending.consequence is not None:
         made = [Text(f"**{ending.title}.** "), plain(ending.consequence.words)]
+    if card.settled_picks:
+        made = [Text("✓ "), *mention_picked(card.settled_picks, card.picks, strong=True)]
     made += _build_facts(card, ending)
     if (answered or ending.lists_defaults) and result is None and card.prompt and card.lines:
-        made += quote_answers(card.lines[0].answer)
+        made += quote_answers(card.lines[0].written)
     if ending.reason is not None and ending.reason.strip():
         made += quote_answers([ending.reason])
     yield made
@@ -225,13 +235,13 @@ def _build_answer(line: ReviewLine, *, opens: bool) -> Iterator[Text]:
         first, *others = _build_shared_line(line)
         yield from (replace(first, before="\n", opens=opens), *others)
     else:
-        yield from (replace(plain(get_line_title(line)), opens=True), *quote_answers(line.answer))
+        yield from (replace(plain(get_line_title(line)), opens=True), *_quote_line(line))
 
 
 def _build_shared_line(line: ReviewLine) -> Iterator[Text]:
     """A question and its answer, or what it still needs, for one line."""
-    yield from (plain(line.prompt), Text("  "))
-    for number, answer in enumerate(line.answer):
+    yield from (plain(line.prompt), Text("  "), *mention_picked(line.picked, line.picks, strong=True))
+    for number, answer in enumerate(line.written, len(line.picked)):
         yield replace(strong(answer), before=", " if number else "")
     if line.missing is not None:
         yield Text(f"{'  ' if line.answer else ''}*{line.missing}*")
@@ -247,6 +257,6 @@ def _build_facts(card: Card, ending: Ending) -> Iterator[Text]:
         yield Text("  ·  Asked: ")
         yield from _list_people(card)
     else:
-        yield Text("  ·  by " if card.result is None else "  ·  Answered by ")
+        yield Text("  ·  Answered by " if card.has_result else "  ·  by ")
         yield from mention_everybody([ending.by])
     yield Text(f"  ·  {format_time(ending.at, 'f')}")

@@ -10,6 +10,7 @@ __all__ = [
     "Unit",
     "heading",
     "mention_everybody",
+    "mention_picked",
     "plain",
     "quote_answers",
     "strong",
@@ -20,9 +21,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
+from askback.domain.form import Picks
 from askback.domain.identity import Actor
+from askback.domain.outcome import Picked
 from askback.text.literal import find_break, isolate_direction, replace_controls
-from askback_discord.components import Component, mention_person, mention_role
+from askback_discord.components import Component, mention_channel, mention_person, mention_role
 from askback_discord.escaping import bold, escape
 from askback_discord.id_patterns import PLATFORM
 from askback_discord.markdown import WORD_JOINER
@@ -106,6 +109,15 @@ def mention_everybody(people: Iterable[Actor] = (), groups: Iterable[str] = ()) 
     """Mentions of people and roles, as a list."""
     for number, one in enumerate([*map(_mention_person, people), *map(_mention_role, groups)]):
         yield replace(one, before=", ") if number else one
+
+
+def mention_picked(picked: Iterable[Picked], picks: Picks | None, *, strong: bool = False) -> Iterator[Text]:
+    """Mentions of the people or channels of an answer, as a list. No message of askback notifies these people."""
+    mention = mention_channel if picks == "channels" else mention_person
+    for number, one in enumerate(picked):
+        shown = mention(one.id)
+        part = plain(one.label) if shown is None else Text(f"**{shown}**" if strong else shown)
+        yield replace(part, before=", ") if number else part
 
 
 def quote_answers(answers: Iterable[str]) -> Iterator[Text]:

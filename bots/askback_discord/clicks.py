@@ -32,7 +32,7 @@ from askback.domain.actions import (
 )
 from askback.domain.ask import Ask
 from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Response
-from askback.domain.decision import UNKNOWN
+from askback.domain.decision import NOT_PICKED, UNKNOWN
 from askback.domain.late_answers import get_closed_notice
 from askback.inbound.message_router import NOT_STOPPED
 from askback.internal.clock import utc_now
@@ -133,7 +133,8 @@ class Clicks:
         if control is None or operation is None:
             log.warning("Ignored a click: the control does not belong to askback.", extra={"action": "unknown_control"})
             await reply.wait_for_other_process()
-            await self._notify_denial(reply, pressed, UNKNOWN, UNKNOWN)
+            why = UNKNOWN if control is None else NOT_PICKED.get(control.kind, UNKNOWN)
+            await self._notify_denial(reply, pressed, why, why)
             return
         response = await self._manager.act(
             Action(
@@ -426,6 +427,8 @@ def _build_operation(
             return Choose(index=picked[0])
         case "tick":
             return Select(chosen=picked, base=pressed.base, revision=control.drawing, order=float(interaction.id >> 22))
+        case "people" | "channels":
+            return pressed.pick
         case "goto" if control.arg is not None or len(picked) == 1:
             return GoTo(index=picked[0] if control.arg is None else control.arg)
         case "retry":

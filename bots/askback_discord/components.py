@@ -10,6 +10,7 @@ __all__ = [
     "display",
     "format_time",
     "gallery",
+    "mention_channel",
     "mention_person",
     "mention_role",
     "menu",
@@ -109,6 +110,11 @@ def menu(
 def mention_person(user_id: str) -> str | None:
     """Return a mention of the person, or None if the id is not one of Discord's."""
     return f"<@{user_id}>" if _SNOWFLAKE.fullmatch(user_id) else None
+
+
+def mention_channel(channel_id: str) -> str | None:
+    """Return a link to the channel, or None if the id is not one of Discord's."""
+    return f"<#{channel_id}>" if _SNOWFLAKE.fullmatch(channel_id) else None
 
 
 def mention_role(role_id: str) -> str | None:

@@ -16,13 +16,14 @@ from typing import Final, Literal, cast, get_args
 Kind = Literal[
     "choose", "pick", "tick", "page", "write", "erase", "next", "back", "goto", "review", "submit", "cancel",
     "undo", "postpone", "retry", "field", "decline", "vote", "look", "form", "fields", "search", "query",
-    "use", "keep", "discuss", "stop",
+    "use", "keep", "discuss", "stop", "people", "channels",
 ]  # fmt: skip
 """The kinds of controls. Some of them:
 
 choose: one button per option
 pick: a menu for one option
 tick: a menu for several options
+people, channels: Discord's own picker, for one or for several
 page: another page of a menu
 goto: a button for one question, or a menu of questions
 retry: the text field again, from a private notice

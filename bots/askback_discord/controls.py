@@ -13,6 +13,7 @@ from askback.text.literal import count_utf16_units
 from askback_discord import control_ids, form_modal, limits
 from askback_discord.components import Component, Style, button, display, menu, option, row, text_with_button
 from askback_discord.escaping import bold, fit_line, plain
+from askback_discord.pickers import build_picker
 
 BUTTONS = 11
 """Maximum number of buttons for a single choice, including "Something else…". More options become a menu."""
@@ -59,7 +60,9 @@ def build_controls(card: Card, page: int | None = None) -> list[Component]:
 
 
 def _build_choices(card: Card, page: int | None, rows: Iterable[OptionRow]) -> Iterator[list[Component]]:
-    """The options without a row."""
+    """The options without a row, or the picker of people or channels."""
+    if card.picks is not None:
+        yield [build_picker(card, card.picks, _to_control(card, card.picks))]
     pages = split_menu(card)
     if pages:
         page = _get_page(card, pages, page)

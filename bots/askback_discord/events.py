@@ -23,7 +23,7 @@ from askback.store.errors import StoreError
 from askback_discord.channels import ChannelCache
 from askback_discord.id_patterns import PLATFORM
 from askback_discord.message_positions import MessagePositions
-from askback_discord.payloads import build_dedupe_key, list_file_names, read_actor, to_visible_text
+from askback_discord.payloads import build_dedupe_key, list_file_names, read_actor, read_mentions, to_visible_text
 from askback_discord.posting import DiscordPlatform
 
 log = logging.getLogger("askback.discord")
@@ -87,6 +87,7 @@ class MessageListener:
                     if not first:
                         return
                     incoming = _to_incoming_message(message, text, files, parent)
+                    incoming = incoming.evolve(mentions=read_mentions(message, me))
                     # Discord hides the text of messages that do not mention us. Their authors take part all the same.
                     hidden = not (text or files or mentioned)
                     incoming = incoming.evolve(hidden=hidden, text="" if hidden else incoming.text)

@@ -10,6 +10,7 @@ from __future__ import annotations
 __all__ = [
     "BOXES",
     "BUTTON_LABEL",
+    "CHANNELS",
     "CHECKBOXES",
     "COLOURS",
     "COMPONENTS",
@@ -33,6 +34,7 @@ __all__ = [
     "OPTION_TEXT",
     "ROW_BUTTONS",
     "TEXT",
+    "USERS",
     "TooBig",
     "check_message",
     "check_modal",
@@ -88,6 +90,7 @@ INPUT_PLACEHOLDER: Final = 100  # [ref components/reference#text-input]
 RADIO_LEAST, RADIO_OPTIONS = 2, 10  # [ref components/reference#radio-group]
 CHECKBOXES: Final = 10  # [ref components/reference#checkbox-group]
 
+USERS, CHANNELS = 5, 8
 ROW, BUTTON, MENU, INPUT, SECTION, DISPLAY, GALLERY, SEPARATOR, CONTAINER = 1, 2, 3, 4, 9, 10, 12, 14, 17
 LABELLED, RADIO, BOXES = 18, 21, 22
 """Types of components [ref components/reference#component-object-component-types]."""
@@ -99,6 +102,8 @@ _FIELDS: Final[Mapping[int, frozenset[str]]] = {
     ROW: frozenset({"components"}),
     BUTTON: frozenset({"style", "label", "custom_id", "disabled"}),
     MENU: frozenset({"custom_id", "options", "placeholder", "min_values", "max_values", "required"}),
+    USERS: frozenset({"custom_id", "placeholder", "min_values", "max_values", "default_values"}),
+    CHANNELS: frozenset({"custom_id", "placeholder", "min_values", "max_values", "default_values", "channel_types"}),
     INPUT: frozenset({"custom_id", "style", "value", "placeholder", "required", "min_length", "max_length"}),
     SECTION: frozenset({"components", "accessory"}),
     DISPLAY: frozenset({"content"}),
@@ -200,6 +205,8 @@ def _check_part(value: JsonValue, allowed: set[int]) -> None:
             _check_text("a button's custom_id", part, "custom_id", CUSTOM_ID)
         case 3:  # MENU
             _check_menu(part)
+        case 5 | 8:  # USERS, CHANNELS
+            _check_picker(part)
         case 4:  # INPUT
             _check_text("an input's custom_id", part, "custom_id", CUSTOM_ID)
             _check_text("an input's placeholder", part, "placeholder", INPUT_PLACEHOLDER, optional=True)
@@ -240,11 +247,11 @@ def _check_part(value: JsonValue, allowed: set[int]) -> None:
 
 def _check_row(parts: Sequence[JsonValue]) -> None:
     kinds = [_to_object(part).get("type") for part in parts]
-    if MENU in kinds:
+    if {MENU, USERS, CHANNELS}.intersection(kinds):
         _check_maximum("components in a row with a menu", len(parts), 1)
     _check_range("buttons in a row", len(parts), 1, ROW_BUTTONS)
     for part in parts:
-        _check_part(part, {BUTTON, MENU})
+        _check_part(part, {BUTTON, MENU, USERS, CHANNELS})
 
 
 def _check_options(chooser: Mapping[str, JsonValue]) -> None:
@@ -273,6 +280,15 @@ def _check_values(chooser: Mapping[str, JsonValue]) -> None:
     _check_range("values that a control takes", most, 1, len(options))
     _check_range("values that a control needs", _get_number(chooser, "min_values", 1), 0, most)
     _check_maximum("options chosen to begin with", sum(option.get("default") is True for option in options), most)
+
+
+def _check_picker(picker: Mapping[str, JsonValue]) -> None:
+    _check_text("a picker's custom_id", picker, "custom_id", CUSTOM_ID)
+    _check_text("a picker's placeholder", picker, "placeholder", MENU_PLACEHOLDER, optional=True)
+    most = _get_number(picker, "max_values", 1)
+    _check_range("values that a picker takes", most, 1, MENU_OPTIONS)
+    _check_range("values that a picker needs", _get_number(picker, "min_values", 1), 0, most)
+    _check_maximum("values chosen to begin with", len(_list(picker.get("default_values"))), most)
 
 
 def _check_mentions(value: JsonValue) -> None:

@@ -10,21 +10,32 @@ __all__ = [
     "read_actor",
     "read_click",
     "read_drawn_options",
+    "read_mentions",
     "to_visible_text",
 ]
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 import discord
 
+from askback.domain.actions import Pick
+from askback.domain.form import Picks
 from askback.domain.identity import Actor, MessageRef
-from askback.domain.incoming_message import FORWARDED
+from askback.domain.incoming_message import FORWARDED, Mentions
+from askback.domain.outcome import Picked
 from askback.text.literal import to_single_line
-from askback_discord import control_ids
-from askback_discord.id_patterns import PLATFORM
+from askback_discord import control_ids, pickers
+from askback_discord.id_patterns import PLATFORM, SNOWFLAKE
+
+_MENTIONS: Final[Mapping[Picks, re.Pattern[str]]] = {
+    "people": re.compile(rf"<@!?({SNOWFLAKE})>"),
+    "channels": re.compile(rf"<#({SNOWFLAKE})>"),
+}
+_BETWEEN = re.compile(r"[\s,;&.!]|\band\b")
+"""The separators between mentions, and the punctuation after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,8 @@ class Click:
     unplaced: str | None
     """The id of the message, if discord.py cannot read the message's channel from the payload."""
     values: tuple[str, ...]
+    pick: Pick | None
+    """The people or channels that a picker shows. None for other controls, and if something else is picked."""
     base: tuple[int, ...] | None
     """Indexes of the options that the menu was drawn with as chosen."""
     page: int | None
@@ -76,16 +89,38 @@ def read_click(interaction: discord.Interaction) -> Click:
         else:
             unplaced = str(message.id)
     values = data.get("values")
+    control = control_ids.parse(custom_id)
     return Click(
-        control=control_ids.parse(custom_id),
+        control=control,
         actor=read_actor(interaction.user),
         message=ref,
         unplaced=unplaced,
         values=tuple(str(value) for value in cast("list[object]", values)) if isinstance(values, list) else (),
+        pick=None if control is None else _read_pick(interaction, control, data),
         base=None if message is None else read_drawn_options(message, custom_id),
         page=None if message is None else _read_page(message),
         on_notice=on_notice,
     )
+
+
+def _read_pick(
+    interaction: discord.Interaction, control: control_ids.Control, data: Mapping[str, object]
+) -> Pick | None:
+    picks = pickers.KINDS.get(control.kind)
+    picked = None if picks is None else pickers.read_picked(data, picks)
+    if picked is None:
+        return None
+    message, custom_id = interaction.message, control_ids.to_custom_id(control)
+    base = None if message is None else _read_drawn_ids(message, custom_id)
+    return Pick(picked=picked, base=base, revision=control.drawing, order=float(interaction.id >> 22))
+
+
+def _read_drawn_ids(message: discord.Message, custom_id: str) -> tuple[str, ...] | None:
+    """Return the ids that a picker was drawn with, or None if the message has no such picker."""
+    for component in _iter_components(message.components):
+        if isinstance(component, discord.SelectMenu) and component.custom_id == custom_id:
+            return tuple(str(one.id) for one in component.default_values)
+    return None
 
 
 def read_drawn_options(message: discord.Message, custom_id: str) -> tuple[int, ...] | None:
@@ -130,6 +165,25 @@ def to_visible_text(message: discord.Message, me: discord.ClientUser) -> str:
     for role in message.role_mentions:
         text = text.replace(f"<@&{role.id}>", f"@{to_single_line(role.name)}")
     return text.strip()
+
+
+def read_mentions(message: discord.Message, me: discord.ClientUser) -> Mentions | None:
+    """Return the people or the channels that a message mentions, if it says nothing else than that and the bot's name.
+
+    None also if one of them is a bot, or if Discord does not say what it is.
+    """
+    rest = re.sub(rf"<@!?{me.id}>", " ", message.content)
+    people = {str(one.id): one for one in message.mentions if not one.bot}
+    channels = {str(one.id): one for one in message.channel_mentions if one.type.value in pickers.CHANNEL_TYPES}
+    names: dict[Picks, Mapping[str, str]] = {
+        "people": {one: person.display_name for one, person in people.items()},
+        "channels": {one: f"#{channel.name}" for one, channel in channels.items()},
+    }
+    for picks, pattern in _MENTIONS.items():
+        ids = tuple(dict.fromkeys(pattern.findall(rest)))
+        if ids and all(one in names[picks] for one in ids) and not _BETWEEN.sub("", pattern.sub(" ", rest)):
+            return Mentions(picks=picks, picked=tuple(Picked(id=one, name=names[picks][one]) for one in ids))
+    return None
 
 
 def list_file_names(message: discord.Message) -> tuple[str, ...]:

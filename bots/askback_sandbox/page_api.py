@@ -59,7 +59,13 @@ def state_object(workspace: Workspace) -> JsonObject:
 
 
 def _channel(channel: Channel) -> JsonObject:
-    return {"id": channel.id, "name": channel.name, "kind": channel.kind, "person": channel.person}
+    return {
+        "id": channel.id,
+        "name": channel.name,
+        "kind": channel.kind,
+        "private": channel.private,
+        "person": channel.person,
+    }
 
 
 def _message(message: Message) -> JsonObject:

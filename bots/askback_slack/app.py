@@ -46,6 +46,7 @@ from askback_slack.installation import Installation
 from askback_slack.json_access import Json, get_object, get_text, get_value
 from askback_slack.newest_messages import NewestMessages
 from askback_slack.other_processes import OtherProcesses
+from askback_slack.picked_names import PickedNames
 from askback_slack.posting import SlackPlatform
 from askback_slack.sdk import Listeners
 from askback_slack.settings import SlackCalls, SlackSettings, is_configured, load_settings
@@ -135,7 +136,8 @@ class SlackConnection:
         self._close = slack.close
         self.access = settings.to_access(home.tenant)
         self._settings = settings
-        clicks = Clicks(services.manager, slack, api, behind, services.choose, names, home)
+        picked_names = PickedNames(api, names, services.manager)
+        clicks = Clicks(services.manager, slack, api, behind, services.choose, names, picked_names, home)
         self._app = AsyncApp(
             # Without a name, slack-bolt searches the source of every loaded module. It also gives the logger of that
             # name the root logger's level, so this must not be the name of askback's own logger.
@@ -156,7 +158,9 @@ class SlackConnection:
             ignoring_self_events_enabled=False,
         )
         others = OtherProcesses(api, slack, behind, me.bot_user_id or "", home)
-        listener = MessageListener(services, slack, names, behind, newest, others, me.bot_user_id or "", home)
+        listener = MessageListener(
+            services, slack, names, picked_names, behind, newest, others, me.bot_user_id or "", home
+        )
         self._catch_up = CatchUp(api, listener, newest)
         self._catching_up: asyncio.Task[None] | None = None
         listeners = cast("Listeners", self._app)

@@ -31,11 +31,12 @@ from askback_slack.blocks import (
     image,
     inline_code,
     italic,
+    quote,
     section,
     split_runs,
     text,
 )
-from askback_slack.card_parts import Part, Unit, list_addressees, mention_person, paragraph, quote_answer
+from askback_slack.card_parts import Part, Unit, list_addressees, list_picked, mention_person, paragraph, quote_answer
 from askback_slack.controls import are_buttons_enough, are_controls_enough
 from askback_slack.escaping import fit_line
 
@@ -45,10 +46,13 @@ SPACED = 30
 """Up to this many options with details each get their own block, with space between them."""
 
 
-def build_content(card: Card, *, images: bool = True) -> list[Unit]:
-    """Return the complete content of a card. Without `images`, show the addresses of images as text."""
+def build_content(card: Card, *, images: bool = True, mentions: bool = True) -> list[Unit]:
+    """Return the complete content of a card.
+
+    Without `images`, show the addresses of images as text. Without `mentions`, show the people of an answer by name.
+    """
     if card.ending is not None and card.is_compact:
-        return [*_build_settled(card, card.ending)]
+        return [*_build_settled(card, card.ending, mentions=mentions)]
     units: list[Unit] = [[*_build_head(card)]]
     if card.prompt:
         units.append([*_build_prompt(card)])
@@ -63,7 +67,9 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     if card.view == "question" and card.unsent:
         units.append([Part(context(f"A rejected text is kept: {_explain_problem(card)}"), opens=True)])
     if not card.prompt:
-        units += [_build_review_line(line, opens=number == 0) for number, line in enumerate(card.lines)]
+        units += [
+            _build_review_line(one, opens=number == 0, mentions=mentions) for number, one in enumerate(card.lines)
+        ]
     if card.timeout is not None and card.timeout.defaults:
         units.append([*_build_captioned(CAPTION, *card.timeout.defaults)])
     if card.reminders:
@@ -158,31 +164,41 @@ def _build_item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterato
         yield Part(section(split_runs(item.image)))
 
 
-def _build_review_line(line: ReviewLine, *, opens: bool) -> Unit:
+def _build_review_line(line: ReviewLine, *, opens: bool, mentions: bool) -> Unit:
     """One question of the review, with its answer."""
     if line.fits_line:
-        return [*paragraph([*split_runs(line.header), text("  ·  "), *_build_shared_line(line)], opens)]
+        return [
+            *paragraph([*split_runs(line.header), text("  ·  "), *_build_shared_line(line, mentions=mentions)], opens)
+        ]
     made = [
         *paragraph(
             [*split_runs(line.header), text("\n"), *split_runs(line.prompt, strong=len(line.prompt) <= MAX_BOLD)], True
         )
     ]
-    for answer in line.answer:
-        made += quote_answer(answer)
+    made += _quote_line(line, mentions=mentions)
     if line.missing is not None:
         made.append(Part(section([italic(line.missing)])))
     return made
 
 
-def _build_shared_line(line: ReviewLine) -> Iterator[Block]:
+def _build_shared_line(line: ReviewLine, *, mentions: bool) -> Iterator[Block]:
     """A question and its answer, or what it still needs, for one line."""
     yield from (*split_runs(line.prompt), text("  "))
-    for number, answer in enumerate(line.answer):
+    yield from list_picked(line.picked, line.picks, mentions=mentions, strong=True)
+    for number, answer in enumerate(line.written, len(line.picked)):
         if number:
             yield text(", ")
         yield from split_runs(answer, strong=True)
     if line.missing is not None:
         yield italic(f"{'  ' if line.answer else ''}{line.missing}")
+
+
+def _quote_line(line: ReviewLine, *, mentions: bool) -> Iterator[Part]:
+    """The answer to one question, as quotations."""
+    if line.picked:
+        yield Part(quote(list_picked(line.picked, line.picks, mentions=mentions)))
+    for answer in line.written:
+        yield from quote_answer(answer)
 
 
 def _build_captioned(caption: str, *quoted: str) -> Iterator[Part]:
@@ -219,22 +235,24 @@ def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Unit:
     return made
 
 
-def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
+def _build_settled(card: Card, ending: Ending, *, mentions: bool) -> Iterator[Unit]:
     """The whole of a settled card: the answer; the question, the person and the time; the answers of a form."""
     result, answered = card.result, ending.status == "answered"
     line = [bold(ending.title)] if result is None else [text("✓ "), *split_runs(result, strong=True)]
     if ending.consequence is not None:
         line = [bold(f"{ending.title}. "), *split_runs(ending.consequence.words)]
+    if card.settled_picks:
+        line = [text("✓ "), *list_picked(card.settled_picks, card.picks, mentions=mentions, strong=True)]
     line += [text("\n"), *_build_facts(card, ending)]
     made = [*paragraph(line, opens=True)]
     if (answered or ending.lists_defaults) and result is None and card.prompt and card.lines:
-        made += [part for label in card.lines[0].answer for part in quote_answer(label)]
+        made += [part for label in card.lines[0].written for part in quote_answer(label)]
     if ending.reason is not None and ending.reason.strip():
         made += quote_answer(ending.reason)
     yield made
     if not card.prompt:
         for number, one in enumerate(one for one in card.lines if one.answer):
-            yield [*_build_answer(one, opens=number == 0)]
+            yield [*_build_answer(one, opens=number == 0, mentions=mentions)]
     if ending.has_unused_drafts:
         yield [Part(context(UNUSED_DRAFTS), opens=True)]
     elif not (answered or ending.falls_back) and any(one.answer for one in card.lines):
@@ -253,17 +271,16 @@ def _build_facts(card: Card, ending: Ending) -> Iterator[Block]:
         yield text("  ·  Asked: ")
         yield from list_addressees(card.who)
     else:
-        yield text("  ·  by " if card.result is None else "  ·  Answered by ")
+        yield text("  ·  Answered by " if card.has_result else "  ·  by ")
         yield mention_person(ending.by)
     yield text("  ·  ")
     yield date(ending.at)
 
 
-def _build_answer(line: ReviewLine, *, opens: bool) -> Iterator[Part]:
+def _build_answer(line: ReviewLine, *, opens: bool, mentions: bool) -> Iterator[Part]:
     """One question of a settled form, with its answer."""
     if line.fits_line:
-        yield from paragraph([*_build_shared_line(line)], opens=opens)
+        yield from paragraph([*_build_shared_line(line, mentions=mentions)], opens=opens)
         return
     yield from paragraph(split_runs(get_line_title(line)), opens=True)
-    for answer in line.answer:
-        yield from quote_answer(answer)
+    yield from _quote_line(line, mentions=mentions)

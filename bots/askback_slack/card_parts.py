@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["Part", "Unit", "list_addressees", "mention_person", "paragraph", "quote_answer"]
+__all__ = ["Part", "Unit", "list_addressees", "list_picked", "mention_person", "paragraph", "quote_answer"]
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from askback.domain.form import Picks
 from askback.domain.identity import Actor
+from askback.domain.outcome import Picked
 from askback.domain.vote_summary import OPEN_TO
 from askback.domain.who import Who
-from askback_slack.blocks import Block, quote, section, split_runs, text, user, usergroup
+from askback_slack.blocks import Block, channel, quote, section, split_runs, text, user, usergroup
 from askback_slack.id_patterns import PLATFORM
 
 
@@ -39,6 +41,22 @@ def mention_person(actor: Actor) -> Block:
     if actor.platform == PLATFORM:
         return user(actor.id)
     return next(iter(split_runs(actor.name or actor.id)), text("somebody"))
+
+
+def list_picked(
+    picked: Iterable[Picked], picks: Picks | None, *, mentions: bool, strong: bool = False
+) -> Iterator[Block]:
+    """The people or channels of an answer, in one line. Without `mentions`, people are shown by their names."""
+    style: Block = {"style": {"bold": True}} if strong else {}
+    for number, one in enumerate(picked):
+        if number:
+            yield text(", ")
+        if picks == "channels":
+            yield {**channel(one.id), **style}
+        elif mentions:
+            yield {**user(one.id), **style}
+        else:
+            yield from split_runs(one.label, strong=strong)
 
 
 def list_addressees(who: Who) -> Iterator[Block]:

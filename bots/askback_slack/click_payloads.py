@@ -14,9 +14,11 @@ import time
 from dataclasses import dataclass, field
 from typing import cast
 
-from askback.domain.actions import Select
+from askback.domain.actions import Pick, Select
+from askback.domain.form import Picks
 from askback.domain.identity import Actor, MessageRef
-from askback_slack import control_ids
+from askback.domain.outcome import Picked
+from askback_slack import control_ids, pickers
 from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, read_actor
 from askback_slack.json_access import Json, get_list, get_text, get_value
 
@@ -32,12 +34,14 @@ class Click:
     thread: str | None
     picked: tuple[str, ...]
     """Values that a menu or a set of checkboxes shows as chosen."""
+    pick: Pick | None
+    """The people or channels that a picker shows, without names. None without a picker, or if an id is wrong."""
     base: tuple[int, ...] | None
     """Indexes of the options that the clicked card was drawn with as ticked."""
     revision: int | None
     """The card revision that was clicked."""
     order: float | None
-    ticks: Select | None
+    ticks: Select | Pick | None
     """The other ticks on the card."""
     trigger: str | None
     """Slack's trigger id. It opens one text field, and identifies this click."""
@@ -66,6 +70,7 @@ def read_click(body: Json, home: Installation = UNKNOWN_INSTALLATION) -> Click |
         message=MessageRef(channel=channel, id=ts) if channel and ts else None,
         thread=get_text(body, "container", "thread_ts") or get_text(body, "message", "thread_ts"),
         picked=read_picked(action),
+        pick=_read_pick(body, action, control, block_id, number),
         base=_read_drawn_ticks(body, block_id, get_text(action, "action_id")),
         revision=revision,
         order=number,
@@ -83,21 +88,47 @@ def read_picked(element: object) -> tuple[str, ...]:
     return (one,) if one is not None else tuple(many)
 
 
+def _read_pick(
+    body: Json, element: object, control: control_ids.Control | None, block_id: str | None, order: float | None
+) -> Pick | None:
+    picks = None if control is None else pickers.KINDS.get(control.kind)
+    ids = None if picks is None else pickers.read_ids(element, picks)
+    if picks is None or ids is None:
+        return None
+    return Pick(
+        picked=tuple(Picked(id=one) for one in ids),
+        base=_read_drawn_ids(body, block_id, get_text(element, "action_id"), picks),
+        revision=control_ids.parse_revision(block_id),
+        order=order,
+    )
+
+
+def _read_drawn_ids(body: Json, block_id: str | None, action_id: str | None, picks: Picks) -> tuple[str, ...] | None:
+    element = _find_drawn(body, block_id, action_id)
+    return None if element is None else pickers.read_drawn_ids(element, picks)
+
+
 def _read_drawn_ticks(body: Json, block_id: str | None, action_id: str | None) -> tuple[int, ...] | None:
-    """Return the options that the card was drawn with as ticked; the client sends the blocks along."""
+    """Return the options that the card was drawn with as ticked."""
+    element = _find_drawn(body, block_id, action_id)
+    if element is None:
+        return None
+    return parse_indexes(tuple(v for entry in get_list(element, "initial_options") if (v := get_text(entry, "value"))))
+
+
+def _find_drawn(body: Json, block_id: str | None, action_id: str | None) -> object:
+    """Return an element as the card was drawn; the client sends the blocks along. None if they lack it."""
     for block in get_list(body, "message", "blocks"):
         if get_text(block, "block_id") != block_id:
             continue
         for element in (*get_list(block, "elements"), get_value(block, "accessory"), get_value(block, "element")):
             if get_text(element, "action_id") == action_id:
-                return parse_indexes(
-                    tuple(v for entry in get_list(element, "initial_options") if (v := get_text(entry, "value")))
-                )
+                return element
     return None
 
 
-def _read_ticks(body: Json, order: float | None) -> Select | None:
-    """Read the checkboxes or the menu of several on the same card as a pressed button."""
+def _read_ticks(body: Json, order: float | None) -> Select | Pick | None:
+    """Read the checkboxes, the menu or the picker of several on the same card as a pressed button."""
     values = get_value(body, "state", "values")
     if not isinstance(values, dict):
         return None
@@ -106,6 +137,9 @@ def _read_ticks(body: Json, order: float | None) -> Select | None:
             continue
         for action_id, element in cast("Json", elements).items():
             control = control_ids.parse(action_id)
+            if pickers.is_picker(element):
+                found = _read_pick(body, {**cast("Json", element), "action_id": action_id}, control, block_id, order)
+                return None if found is None or (found.base and not found.picked) else found
             if control is None or control.kind != "tick":
                 continue
             chosen, base = parse_indexes(read_picked(element)), _read_drawn_ticks(body, block_id, action_id)

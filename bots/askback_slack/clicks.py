@@ -23,6 +23,7 @@ from askback.domain.actions import (
     Decline,
     GoTo,
     Operation,
+    Pick,
     Select,
     ShowDetails,
     SubmitForm,
@@ -30,7 +31,7 @@ from askback.domain.actions import (
 )
 from askback.domain.ask import Ask
 from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Response
-from askback.domain.decision import UNKNOWN
+from askback.domain.decision import NOT_PICKED, UNKNOWN
 from askback.domain.form_fields import FormFields
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.outgoing_message import OfferResult
@@ -51,6 +52,7 @@ from askback_slack.click_payloads import Click, parse_indexes, read_click
 from askback_slack.id_patterns import PLATFORM
 from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, read_actor
 from askback_slack.json_access import Json, get_object, get_text
+from askback_slack.picked_names import PickedNames
 from askback_slack.posting import SlackPlatform
 from askback_slack.task_group import Background
 from askback_slack.user_names import UserNames
@@ -92,10 +94,12 @@ class Clicks:
         behind: Background,
         choose: OfferHandler,
         names: UserNames,
+        picked_names: PickedNames,
         home: Installation = UNKNOWN_INSTALLATION,
     ) -> None:
         self._choose = choose
         self._names = names
+        self._picked_names = picked_names
         self._home = home
         self._manager = manager
         self._platform = platform
@@ -129,11 +133,13 @@ class Clicks:
                 return
             self._behind.start_soon(self._show_choice(pressed, chosen), "click")
             return
-        operation = None if control is None else _build_operation(control, pressed)
+        pick = await self._picked_names.read(pressed.pick)
+        operation = None if control is None else pick or _build_operation(control, pressed)
         if control is None or operation is None:
             log.warning("Ignored a click: the control does not belong to askback.", extra={"action": "unknown_control"})
-            if self._notices.try_allow((pressed.actor.id, UNKNOWN)):
-                self._behind.start_soon(self._notify(pressed, UNKNOWN), "click")
+            why = UNKNOWN if control is None else NOT_PICKED.get(control.kind, UNKNOWN)
+            if self._notices.try_allow((pressed.actor.id, why)):
+                self._behind.start_soon(self._notify(pressed, why), "click")
             return
         action = Action(
             ask_id=control.ask_id,
@@ -141,12 +147,14 @@ class Clicks:
             at=utc_now(),
             step=control.step,
             operation=operation,
-            ticks=None if isinstance(operation, Select) else pressed.ticks,
+            ticks=None if isinstance(operation, Select | Pick) else await self._picked_names.read_ticks(pressed.ticks),
             message=pressed.message,
             delivery=pressed.trigger,
         )
         response = await self._manager.act(action)
         self._behind.start_soon(self._show_result(pressed, control, response), "click")
+        if action.picks is not None:
+            self._behind.start_soon(self._picked_names.name_later(control.ask_id, action.picks), "name")
 
     async def _show_choice(self, pressed: Click, chosen: OfferResult) -> None:
         """Run behind the ack: show the notice, if any, and delete the offer once it is settled.

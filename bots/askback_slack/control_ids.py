@@ -14,13 +14,14 @@ from typing import Final, Literal, get_args
 
 Kind = Literal[
     "choose", "pick", "tick", "write", "erase", "next", "back", "goto", "review", "submit", "cancel", "postpone",
-    "undo", "look", "part", "form", "use", "keep", "discuss",
+    "undo", "look", "part", "form", "use", "keep", "discuss", "people", "channels",
 ]  # fmt: skip
 """The kinds of controls. Some of them:
 
 choose: one button per option
 pick: a menu for one option
 tick: checkboxes or a menu for several options
+people, channels: Slack's own picker, for one or for several
 postpone: the button "Not now…", or "Remind me…", which opens a modal
 undo: the button "Undo my vote"
 look: the button "Show everything"

@@ -15,6 +15,7 @@ from askback.domain.option_search import find_items
 from askback_slack import control_ids, form_modal, limits
 from askback_slack.blocks import Block, actions, button, context, option, plain, text_with_button
 from askback_slack.escaping import fit_line, to_literal
+from askback_slack.pickers import build_picker
 
 BUTTONS = 11
 """Maximum number of buttons for a single choice, including "Something else…". More options become a menu."""
@@ -56,7 +57,9 @@ def list_suggestions(card: Card, query: str) -> list[Block]:
 
 
 def _build_choices(card: Card) -> Iterator[Block | list[Block]]:
-    """The options."""
+    """The options, or the picker of people or channels."""
+    if card.picks is not None:
+        yield build_picker(card, card.picks, control_ids.to_action_id(_to_control(card, card.picks)))
     if not card.items:
         return
     if card.several:

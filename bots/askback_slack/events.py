@@ -41,6 +41,7 @@ from askback_slack.message_events import (
 )
 from askback_slack.newest_messages import NewestMessages
 from askback_slack.other_processes import EventForOthers, OtherProcesses, read_retry
+from askback_slack.picked_names import PickedNames
 from askback_slack.posting import SlackPlatform
 from askback_slack.task_group import Background
 from askback_slack.user_names import UserNames
@@ -66,6 +67,7 @@ class MessageListener:
         services: BotServices,
         platform: SlackPlatform,
         names: UserNames,
+        picked_names: PickedNames,
         behind: Background,
         newest: NewestMessages,
         others: OtherProcesses,
@@ -77,6 +79,7 @@ class MessageListener:
         self._newest = newest
         self._platform = platform
         self._names = names
+        self._picked_names = picked_names
         self._behind = behind
         self._me = me
         self._home = home
@@ -243,10 +246,11 @@ class MessageListener:
             raise EventForOthers("message", user_message)
 
     async def _to_incoming_message(self, user_message: UserMessage) -> IncomingMessage:
-        # In parallel, because the ack waits for both.
-        name, text = await asyncio.gather(
+        # In parallel, because the ack waits for all of them.
+        name, text, mentions = await asyncio.gather(
             self._names.fetch_name(user_message.author.id),
             self._names.fill_in_names(user_message.text, user_message.mentioned),
+            self._picked_names.read_mentions(user_message.mentions),
         )
         return IncomingMessage(
             place=user_message.place,
@@ -258,6 +262,7 @@ class MessageListener:
             direct=user_message.direct,
             midway=user_message.in_thread,
             ref=user_message.ref,
+            mentions=mentions,
         )
 
     async def _notify_author(self, user_message: UserMessage, text: str) -> None:

@@ -75,7 +75,7 @@ DATE_TIME: Final = (1_000_000_000, 9_999_999_999)  # seconds of ten digits [ref 
 PLACEHOLDER: Final = 150  # [ref select-menu-element, plain-text-input-element]
 OPTION_TEXT: Final = 75  # and its description [ref option-object]
 OPTION_VALUE: Final = 75  # 150 [ref option-object], 75 in Slack's older libraries
-MENU_OPTIONS: Final = 100  # options of a menu, and of the response to a search [ref select-menu-element]
+MENU_OPTIONS: Final = 100  # of a menu, of the response to a search, and chosen to begin with [ref select-menu-element]
 CHECKBOXES: Final = 10  # [ref checkboxes-element]
 INPUT_TEXT: Final = 3_000  # max_length and initial_value [ref plain-text-input-element]
 
@@ -86,6 +86,10 @@ _PLAIN: Final[Mapping[str, int]] = {
     "static_select": PLACEHOLDER,
     "multi_static_select": PLACEHOLDER,
     "external_select": PLACEHOLDER,
+    "users_select": PLACEHOLDER,
+    "multi_users_select": PLACEHOLDER,
+    "conversations_select": PLACEHOLDER,
+    "multi_conversations_select": PLACEHOLDER,
     "multi_external_select": PLACEHOLDER,
     "plain_text_input": PLACEHOLDER,
     "input": INPUT_LABEL,
@@ -180,7 +184,12 @@ def _check_object(thing: Mapping[str, JsonValue]) -> None:
         _count_characters(thing.get("options")),
         CHECKBOXES if kind == "checkboxes" else MENU_OPTIONS,
     )
-    _check_maximum("options chosen to begin with", _count_characters(thing.get("initial_options")), MENU_OPTIONS)
+    for name in ("initial_options", "initial_users", "initial_conversations"):
+        _check_maximum("options chosen to begin with", _count_characters(thing.get(name)), MENU_OPTIONS)
+    most = thing.get("max_selected_items")
+    if isinstance(most, int):
+        chosen = max(_count_characters(thing.get(name)) for name in ("initial_users", "initial_conversations"))
+        _check_maximum(f"options chosen to begin with in {kind}", chosen, most)
     if kind in ("actions", "context"):
         most = ACTIONS_ELEMENTS if kind == "actions" else CONTEXT_ELEMENTS
         _check_maximum(f"elements in {kind}", _count_characters(thing.get("elements")), most)

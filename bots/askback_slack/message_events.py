@@ -14,6 +14,7 @@ __all__ = [
     "list_file_names",
     "read_deletion",
     "read_edit",
+    "read_mentions",
     "read_message",
     "read_missed",
     "read_stop",
@@ -22,12 +23,17 @@ __all__ = [
 ]
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import unescape
+from typing import Final
 
+from askback.domain.form import Picks
+from askback.domain.form_limits import MAX_PICKED_ID
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.incoming_message import NO_TEXT, SHARED
+from askback.domain.incoming_message import NO_TEXT, SHARED, Mentions
+from askback.domain.outcome import Picked
 from askback.internal.clock import utc_now
 from askback_slack import id_patterns
 from askback_slack.id_patterns import PLATFORM
@@ -35,6 +41,12 @@ from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, find_
 from askback_slack.json_access import Json, get_list, get_object, get_text, get_value
 
 _ENTITY = re.compile(r"<([^<>]*)>")
+_MENTIONS: Final[Mapping[Picks, re.Pattern[str]]] = {
+    "people": re.compile(rf"<@({id_patterns.PERSON})(?:\|([^<>]*))?>"),
+    "channels": re.compile(rf"<#({id_patterns.CHANNEL})(?:\|([^<>]*))?>"),
+}
+_BETWEEN = re.compile(r"[\s,;&.!]|\band\b")
+"""The separators between mentions, and the punctuation after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,8 @@ class UserMessage:
     """True if it was written below another message."""
     mentioned: tuple[str, ...]
     """Ids of the people who appear in the text as `@ID`."""
+    mentions: Mentions | None
+    """The people or channels that it mentions, if it says nothing else."""
     files: tuple[str, ...]
     """Names of the attached files, and `SHARED` for each message that it shares."""
     ref: MessageRef
@@ -121,6 +135,7 @@ def read_message(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALL
         mentions_bot=mentions_bot,
         in_thread=thread not in {None, ts},
         mentioned=mentioned,
+        mentions=read_mentions(raw, bot_user),
         files=files,
         ref=MessageRef(channel=channel, id=ts),
     )
@@ -241,6 +256,17 @@ def to_datetime(ts: str) -> datetime:
     if is_timestamp(ts):
         return datetime.fromtimestamp(float(ts), UTC)
     return utc_now()
+
+
+def read_mentions(raw: str, bot_user: str) -> Mentions | None:
+    """Return the people or the channels that a text mentions, if it says nothing else than that and the bot's name."""
+    rest = re.sub(rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>", " ", raw)
+    for picks, pattern in _MENTIONS.items():
+        found = [(one, name) for one, name in pattern.findall(rest) if len(one) <= MAX_PICKED_ID]
+        if found and not _BETWEEN.sub("", pattern.sub(" ", rest)):
+            names = {one: f"#{unescape(name)}" if name and picks == "channels" else "" for one, name in found}
+            return Mentions(picks=picks, picked=tuple(Picked(id=one, name=name) for one, name in names.items()))
+    return None
 
 
 def to_visible_text(raw: str, bot_user: str) -> tuple[str, tuple[str, ...]]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from askback.domain import vote_summary
 from askback.domain.card import LONGEST_NAMED, Card, Item
 from askback.domain.card_ending import Ending
+from askback.domain.form import NOUNS
 from askback.domain.outcome import Vote
 from askback.domain.review_line import ReviewLine
 from askback.domain.voting import VoteCount
@@ -96,7 +97,13 @@ def _format_progress(card: Card) -> Iterator[str]:
         yield f"Chosen so far: {', '.join(str(item.number) for item in chosen)}"
     if card.written is not None:
         yield f"Written so far: {to_literal(card.written)}"
-    if not card.items:
+    if card.picked:
+        yield f"Chosen so far: {', '.join(to_literal(one.label) for one in card.picked)}"
+    if card.picks is not None:
+        any_number = f"choose {card.picks}" if card.several else f"choose a {NOUNS[card.picks][0]}"
+        how = (card.count_rule or any_number).capitalize()
+        yield f"{how}, or write something else." if card.custom else f"{how}."
+    elif not card.items:
         yield "Write an answer."
     else:
         any_number = "choose any number of options" if card.several else "choose an option"

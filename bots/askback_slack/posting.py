@@ -58,7 +58,10 @@ class SlackPlatform:
         async def post(part: render.SlackMessage, number: int) -> MessageRef:
             return await self.post_message(ask.place, part.text, part.blocks, ask.id, number)
 
-        parts = render.render_messages(ask.to_card())
+        card = ask.to_card()
+        parts = render.render_messages(card)
+        if len(parts) > len(ask.messages):  # some are new, and must not notify the people whom an answer names
+            parts = render.render_messages(card, mentions=False)
         return await sync_messages(parts, ask.messages, change=edit_message, post=post, remove=self._remove)
 
     async def post(self, place: Place, message: OutgoingMessage) -> Messages:

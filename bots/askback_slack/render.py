@@ -28,15 +28,16 @@ class SlackMessage:
     blocks: tuple[Block, ...]
 
 
-def render_messages(card: Card, *, images: bool = True) -> tuple[SlackMessage, ...]:
+def render_messages(card: Card, *, images: bool = True, mentions: bool = True) -> tuple[SlackMessage, ...]:
     """Return the messages of a card. The first has the controls, the others continue its content.
 
     Slack rejects a whole message if it cannot load one of its images. Without `images`, their addresses are shown as
-    text. Raises `TooBig` if a message breaks a limit of Slack's.
+    text. Without `mentions`, the people whom an answer names are shown by their names: a mention in a new message would
+    notify them, but one in a changed message does not. Raises `TooBig` if a message breaks a limit of Slack's.
     """
     remark = [context(GOES_ON)]
     room = [*remark, *build_controls(_get_largest(card))]
-    first, *others = split_pages(build_content(card, images=images), room, remark)
+    first, *others = split_pages(build_content(card, images=images, mentions=mentions), room, remark)
     note = [context(GOES_ON)] if others else []
     made = [SlackMessage(text=summarize(card), blocks=(*first, *note, *build_controls(card)))]
     for number, blocks in enumerate(others, 1):

@@ -37,6 +37,7 @@ class _Known:
     name: str
     team: str | None
     org: str | None
+    is_program: bool
     zone: str | None
     offset: object
     """Seconds between UTC and their time, as Slack says it."""
@@ -51,6 +52,10 @@ class UserNames:
 
     async def fetch_name(self, user: str) -> str:
         """Return the name of a person, or their id if the lookup fails. Never raises."""
+        return await self.find_name(user) or user
+
+    async def find_name(self, user: str) -> str:
+        """Return the name of a person, empty if the lookup fails. Never raises."""
         known = self._known.get(user)
         if known is not None and time.monotonic() - known.at < CACHE_SECONDS:
             return known.name
@@ -59,7 +64,7 @@ class UserNames:
                 data = await self._api.read("users.info", user=user)
         except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
             log.info("Could not look up a person's name, so their id is shown: %s", error, extra={"action": "no_name"})
-            return user
+            return ""
         profile = ("user", "profile")
         name = (
             get_text(data, *profile, "display_name") or get_text(data, *profile, "real_name")
@@ -70,10 +75,21 @@ class UserNames:
             name=to_single_line(name) or user,
             team=get_text(data, "user", "team_id"),
             org=get_text(data, "user", "enterprise_user", "enterprise_id"),
+            is_program=get_value(data, "user", "is_bot") is True,
             zone=get_text(data, "user", "tz"),
             offset=get_value(data, "user", "tz_offset"),
         )
         return self._known[user].name
+
+    def get_known_name(self, user: str) -> str:
+        """Return the name of a person as it was looked up before, empty if it was not."""
+        known = self._known.get(user)
+        return "" if known is None else known.name
+
+    def is_program(self, user: str) -> bool:
+        """Return True if a user whose name was looked up before is a bot."""
+        known = self._known.get(user)
+        return known is not None and known.is_program
 
     async def fetch_zone(self, user: str) -> tzinfo | None:
         """Return the time zone of a person. None if the lookup fails, or if Slack does not say it. Never raises."""

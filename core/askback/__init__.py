@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from askback.domain.form import Condition, Form, Option, Question, TextRules
     from askback.domain.identity import Actor, MessageRef, Place
     from askback.domain.open_ask_limits import Limits
-    from askback.domain.outcome import Answer, Choice, Outcome
+    from askback.domain.outcome import Answer, Choice, Outcome, Picked
     from askback.domain.who import Who
     from askback.errors import AskbackError, CallerError, InvalidValue, ModelError, OperatorError, PersonError
     from askback.manager import QuestionManager
@@ -60,6 +60,7 @@ __all__ = [
     "Option",
     "Outcome",
     "PersonError",
+    "Picked",
     "Place",
     "Policy",
     "Progress",
@@ -103,7 +104,7 @@ _HOMES = {
     "domain.open_ask_limits": ("Limits",),
     "domain.ask_policy": ("Approval", "Escalation", "Policy"),
     "domain.form": ("Condition", "Form", "Option", "Question", "TextRules"),
-    "domain.outcome": ("Answer", "Choice", "Outcome"),
+    "domain.outcome": ("Answer", "Choice", "Outcome", "Picked"),
     "domain.who": ("Who",),
     "settings.core": ("Settings",),
     "store.errors": ("StoreBusy", "StoreError", "StoreUnavailable"),

@@ -20,6 +20,12 @@ def options(count: int) -> list[str]:
     return [f"v{number}" for number in range(count)]
 
 
+def picker(kind: int, of: str, *ids: str, **more: Any) -> dict[str, Any]:
+    """Return a picker of people (5) or channels (8) with these default values."""
+    defaults = {"default_values": [{"id": one, "type": of} for one in ids]} if ids else {}
+    return {"type": kind, "custom_id": "picker", **defaults, **more}
+
+
 @pytest.fixture
 async def refused(services, discord_bot, session) -> Any:
     """Return a function that posts a body, checks that it is refused, and returns Discord's errors."""
@@ -102,6 +108,18 @@ async def refused(services, discord_bot, session) -> Any:
         ),
         ({"components": [row(select("s"))]}, "components.0.components.0.options:BASE_TYPE_BAD_LENGTH"),
         ({"components": [row(select("s", *options(26)))]}, "components.0.components.0.options:BASE_TYPE_BAD_LENGTH"),
+        (
+            {"components": [row(picker(5, "user", ADA, GENERAL, max_values=1))]},
+            "components.0.components.0.default_values:BASE_TYPE_BAD_LENGTH",
+        ),
+        (
+            {"components": [row(picker(5, "channel", GENERAL))]},
+            "components.0.components.0.default_values.0.type:SELECT_COMPONENT_DEFAULT_VALUE_TYPE_INVALID",
+        ),
+        (
+            {"components": [row({**picker(5, "user"), "channel_types": [0]})]},
+            "components.0.components.0.channel_types:BASE_TYPE_UNKNOWN_FIELD",
+        ),
         (
             {"components": [row(select("s", "v", "v"))]},
             "components.0.components.0.options.1:SELECT_COMPONENT_OPTION_VALUE_DUPLICATED",

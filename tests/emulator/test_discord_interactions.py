@@ -137,6 +137,19 @@ async def test_choices_arrive_as_values_and_people_resolved(discord_bot, choose)
     assert "resolved" not in data[0]
 
 
+async def test_channels_arrive_resolved_and_only_those_of_the_types_are_offered(discord_bot, hands) -> None:
+    await answering(discord_bot, {"type": 6})
+    picker = {"type": 8, "custom_id": "where", "channel_types": [0, 5], "min_values": 0, "max_values": 2}
+    sent = await discord_bot.request("POST", MESSAGES, content="x", components=[row(picker)])
+    forum = await hands.post("/people/discord/write", person="ada", channel="general", content="hello")
+    where = {"person": "ada", "channel": GENERAL, "message": sent["id"], "custom_id": "where"}
+    assert (await hands.post("/people/discord/select", **where, values=[GENERAL]))["ok"]
+    found = discord_bot.interactions[-1].data["resolved"]["channels"][GENERAL]
+    assert (found["name"], found["type"]) == ("general", 0)
+    refused = await hands.post("/people/discord/select", **where, values=[forum["id"]])
+    assert refused["code"] == "invalid_choice"
+
+
 @pytest.mark.parametrize(
     ("custom_id", "values", "code"),
     [

@@ -121,6 +121,29 @@ async def test_each_element_sends_its_kind_of_choice(hands, clicks, card) -> Non
         assert sent["action_ts"]
 
 
+async def test_a_picker_sends_ids_alone_and_offers_what_its_filter_says(hands, clicks, client) -> None:
+    public = {"include": ["public"]}
+    blocks = [
+        {"type": "actions", "block_id": "one", "elements": [
+            {"type": "conversations_select", "action_id": "menu", "filter": public}]},
+        {"type": "section", "block_id": "many", "text": plain("People"), "accessory": {
+            "type": "multi_users_select", "action_id": "pick", "initial_users": ["U0LOCALADA"]}},
+    ]  # fmt: skip
+    ts = (await client.chat_postMessage(channel="C0GENERAL", text="pick", blocks=blocks))["ts"]
+    assert (await act(hands, ts, "one", "menu", ["C0DEPLOYS"]))["ok"]
+    assert clicks[-1]["actions"][0]["selected_conversation"] == "C0DEPLOYS"
+    assert clicks[-1]["state"]["values"]["many"]["pick"]["selected_users"] == ["U0LOCALADA"]
+    assert (await act(hands, ts, "many", "pick", ["U0LOCALBEN", "U0LOCALBOT"]))["ok"], "it has no filter of bots"
+    assert clicks[-1]["actions"][0]["selected_users"] == ["U0LOCALBEN", "U0LOCALBOT"]
+    assert (await act(hands, ts, "many", "pick", []))["ok"]
+    assert clicks[-1]["actions"][0]["selected_users"] == []
+    for block, action, selected in (
+        ("one", "menu", ["C0PRIVATE"]), ("one", "menu", ["C0GENERAL", "C0DEPLOYS"]), ("one", "menu", ["U0LOCALBEN"]),
+        ("many", "pick", ["U0STRANGER"]),
+    ):  # fmt: skip
+        assert (await act(hands, ts, block, action, selected))["code"] == "invalid_choice"
+
+
 async def test_each_click_brings_everything_that_is_set(hands, clicks, card) -> None:
     assert (await act(hands, card, "note", "text", ["because"]))["interaction"] is None
     assert clicks == []

@@ -89,6 +89,17 @@ ACCEPTED: dict[str, Any] = {
     "search menu": actions({"type": "external_select", "placeholder": plain(), "min_query_length": 0}),
     "multi search menu": accessory({"type": "multi_external_select", "initial_options": [option()]}),
     "people menu": actions({"type": "users_select", "initial_user": "U1"}),
+    "channel menu": actions(
+        {
+            "type": "conversations_select",
+            "initial_conversation": "C1",
+            "filter": {"include": ["public", "private"], "exclude_bot_users": True},
+        }
+    ),
+    "menu of several people": accessory(
+        {"type": "multi_users_select", "initial_users": ["U1", "U2"], "max_selected_items": 2}
+    ),
+    "menu of several channels": accessory({"type": "multi_conversations_select", "initial_conversations": ["C1"]}),
     "radio buttons": actions(
         {"type": "radio_buttons", "options": [option(str(n)) for n in range(10)], "initial_option": option("3")}
     ),
@@ -199,6 +210,18 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "multi menu in actions": (
         actions(menu("multi_static_select")),
         "unsupported type: multi_static_select [json-pointer:/blocks/0/elements/0/type]",
+    ),
+    "menu of several people in actions": (
+        actions({"type": "multi_users_select"}),
+        "unsupported type: multi_users_select [json-pointer:/blocks/0/elements/0/type]",
+    ),
+    "more people than may be chosen": (
+        accessory({"type": "multi_users_select", "initial_users": ["U1", "U2"], "max_selected_items": 1}),
+        "no more than 1 items allowed [json-pointer:/blocks/0/accessory/initial_users]",
+    ),
+    "unknown kind of conversation": (
+        actions({"type": "conversations_select", "filter": {"include": ["public_channel"]}}),
+        "must be one of: im, mpim, private, public [json-pointer:/blocks/0/elements/0/filter/include/0]",
     ),
     "text field in actions": (
         actions(TEXT_INPUT),

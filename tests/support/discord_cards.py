@@ -10,13 +10,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from askback.domain.actions import Action, Choose, GoTo, Operation, Review, Select, Submit, SubmitText
+from askback.domain.actions import Action, Choose, GoTo, Next, Operation, Pick, Review, Select, Submit, SubmitText
 from askback.domain.apply_action import apply_action
 from askback.domain.ask_policy import Policy
 from askback.domain.card import Card, build_card
-from askback.domain.form import Form, Option, Question
+from askback.domain.form import Form, Option, Picks, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, start_interview
+from askback.domain.outcome import Picked
 from askback.domain.who import Who
 from askback_discord import control_ids, limits
 from askback_sandbox.discord.bodies import read_wording
@@ -63,6 +64,12 @@ def card(at: Interview, policy: Policy = POLICY) -> Card:
     return build_card(ASK, at, policy)
 
 
+def pick(picks: Picks, count: int, name: str = "") -> tuple[Picked, ...]:
+    """Return people or channels with ids of the platform's shape."""
+    shape = "11000000000000002{}" if picks == "people" else "11000000000000003{}"
+    return tuple(Picked(id=shape.format(f"{number:02}"), name=name) for number in range(count))
+
+
 def walk(at: Interview) -> Iterator[Interview]:
     """Yield every step of a form, answered in one way or another, to the end."""
     yield at
@@ -70,7 +77,12 @@ def walk(at: Interview) -> Iterator[Interview]:
         yield do(at, Review())
     while at.phase == "asking":
         asked = at.question
-        if not asked.options:
+        if asked.picks is not None:
+            at = do(at, Pick(picked=pick(asked.picks, 3 if asked.multi_select else 1)))
+            if asked.multi_select:
+                yield at
+                at = do(at, Submit() if at.form.is_single else Next())
+        elif not asked.options:
             at = do(at, SubmitText(text="written\nby hand"))
         elif asked.multi_select:
             at = do(at, Select(chosen=tuple(range(min(len(asked.options), 3)))))
@@ -115,7 +127,11 @@ def squeezed(text: str) -> str:
 
 def elements(messages: Sequence[Body]) -> list[dict[str, Any]]:
     """Return every control."""
-    return [entry for entry in components(list(messages)) if entry["type"] in {limits.BUTTON, limits.MENU}]
+    return [
+        entry
+        for entry in components(list(messages))
+        if entry["type"] in {limits.BUTTON, limits.MENU, limits.USERS, limits.CHANNELS}
+    ]
 
 
 def labels(messages: Sequence[Body]) -> list[str]:

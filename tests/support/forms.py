@@ -28,7 +28,8 @@ def build_field(ask_id: str) -> TextField:
 
 @st.composite
 def questions(pick: st.DrawFn, earlier: list[Question], number: int) -> Question:
-    count = pick(st.integers(0, 12))
+    picks = pick(st.sampled_from([None, None, None, "people", "channels"]))
+    count = 0 if picks else pick(st.integers(0, 12))
     multi = pick(st.booleans())
     offered = tuple(
         Option(value=f"v{i}", label=f"{number}.{i} " + "long " * pick(st.sampled_from([0, 1, 60])), description=None)
@@ -44,9 +45,10 @@ def questions(pick: st.DrawFn, earlier: list[Question], number: int) -> Question
     return Question(
         id=f"q{number}",
         prompt=f"Question {number}?",
+        picks=picks,
         options=offered,
         multi_select=multi,
-        allow_custom=not offered or pick(st.booleans()),
+        allow_custom=not (offered or picks) or pick(st.booleans()),
         default=tuple(some if multi else some[:1]) if pick(st.booleans()) else (),
         rules=pick(st.sampled_from([TextRules(), DIGITS])),
         show_if=condition,

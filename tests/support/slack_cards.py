@@ -11,13 +11,14 @@ import blockkit
 from slack_sdk.models import blocks as sdk
 from slack_sdk.models.views import View
 
-from askback.domain.actions import Action, Choose, GoTo, Operation, Review, Select, Submit, SubmitText
+from askback.domain.actions import Action, Choose, GoTo, Next, Operation, Pick, Review, Select, Submit, SubmitText
 from askback.domain.apply_action import apply_action
 from askback.domain.ask_policy import Policy
 from askback.domain.card import Card, build_card
-from askback.domain.form import Form, Option, Question
+from askback.domain.form import Form, Option, Picks, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, start_interview
+from askback.domain.outcome import Picked
 from askback.domain.who import Who
 from askback_sandbox.slack.blocks import check_message_blocks, check_options
 from askback_sandbox.slack.blocks import check_view as accept_view
@@ -52,6 +53,12 @@ def card(at: Interview, policy: Policy = POLICY) -> Card:
     return build_card(ASK, at, policy)
 
 
+def pick(picks: Picks, count: int, name: str = "") -> tuple[Picked, ...]:
+    """Return people or channels with ids of the platform's shape."""
+    shape = "U0123456{}" if picks == "people" else "C0123456{}"
+    return tuple(Picked(id=shape.format(f"{number:02}"), name=name) for number in range(count))
+
+
 def walk(at: Interview) -> Iterator[Interview]:
     """Yield every step of a form, answered in one way or another, to the end."""
     yield at
@@ -59,7 +66,12 @@ def walk(at: Interview) -> Iterator[Interview]:
         yield do(at, Review())
     while at.phase == "asking":
         asked = at.question
-        if not asked.options:
+        if asked.picks is not None:
+            at = do(at, Pick(picked=pick(asked.picks, 3 if asked.multi_select else 1)))
+            if asked.multi_select:
+                yield at
+                at = do(at, Submit() if at.form.is_single else Next())
+        elif not asked.options:
             at = do(at, SubmitText(text="written\nby hand"))
         elif asked.multi_select:
             at = do(at, Select(chosen=tuple(range(min(len(asked.options), 3)))))
@@ -148,6 +160,7 @@ _KIT: dict[str, Any] = {
     "rich_text_preformatted": blockkit.RichTextPreformatted,
     "text": blockkit.RichTextEl,
     "user": blockkit.RichUserEl,
+    "channel": blockkit.RichChannelEl,
     "usergroup": blockkit.RichUserGroupEl,
     "date": blockkit.RichDateEl,
     "actions": blockkit.Actions,
@@ -163,6 +176,10 @@ _KIT: dict[str, Any] = {
     "multi_static_select": blockkit.MultiStaticSelect,
     "external_select": blockkit.ExternalSelect,
     "multi_external_select": blockkit.MultiExternalSelect,
+    "users_select": blockkit.UsersSelect,
+    "multi_users_select": blockkit.MultiUsersSelect,
+    "conversations_select": blockkit.ConversationsSelect,
+    "multi_conversations_select": blockkit.MultiConversationsSelect,
     "plain_text_input": blockkit.PlainTextInput,
     "radio_buttons": blockkit.RadioButtons,
     "datetimepicker": blockkit.DatetimePicker,
@@ -181,7 +198,11 @@ def kit(value: Any) -> Any:
         return value
     kind = value.get("type")
     if kind is None:
-        make: Any = blockkit.Option if "value" in value else blockkit.RichStyle
+        make: Any = blockkit.RichStyle
+        if "value" in value:
+            make = blockkit.Option
+        elif "include" in value:
+            make = blockkit.ConversationFilter
     else:
         make = _KIT[kind]
     known = dict(inspect.signature(make.__init__).parameters)

@@ -122,7 +122,31 @@ auto_select = shape(
         "channel_types": array(integer(0, 99), most=limits.OPTIONS),
     },
 )
-selects: dict[int, Rule] = {**dict.fromkeys(SELECTS, auto_select), Kind.STRING_SELECT: string_select}
+
+
+def _check_defaults(value: JsonValue, path: Path, found: Found) -> None:
+    """Check that the values chosen initially fit the select, in number and in type."""
+    select = as_object(value)
+    chosen = objects(select.get("default_values"))
+    least, most = bound(select, "min_values", 1), bound(select, "max_values", 1)
+    # The number must be within the bounds [dd components/reference#user-select].
+    if chosen and not least <= len(chosen) <= most:
+        text = f"Must be between {least} and {most} in length."
+        found.add((*path, "default_values"), "BASE_TYPE_BAD_LENGTH", text)
+    kinds = {Kind.USER_SELECT: ("user",), Kind.ROLE_SELECT: ("role",), Kind.CHANNEL_SELECT: ("channel",)}
+    fitting = next((names for kind, names in kinds.items() if kind == select.get("type")), ("user", "role"))
+    for index, one in enumerate(chosen):
+        if one.get("type") not in fitting:
+            text = "The type of the default value does not fit the select"
+            found.add((*path, "default_values", index, "type"), "SELECT_COMPONENT_DEFAULT_VALUE_TYPE_INVALID", text)
+    if "channel_types" in select and select.get("type") != Kind.CHANNEL_SELECT:
+        found.add((*path, "channel_types"), "BASE_TYPE_UNKNOWN_FIELD", "Only a channel select has channel types")
+
+
+selects: dict[int, Rule] = {
+    **dict.fromkeys(SELECTS, every(auto_select, _check_defaults)),
+    Kind.STRING_SELECT: string_select,
+}
 
 
 def _row_width(value: JsonValue, path: Path, found: Found) -> None:

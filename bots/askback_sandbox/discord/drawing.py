@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 
 from askback_sandbox.json_values import JsonObject, as_object, as_text, objects
+from askback_sandbox.play.controls import Offered
 from askback_sandbox.play.drawing import pictured
 
-from .controls import button_label, controls
+from .controls import NOTHING, button_label, controls
 from .markdown import Names, read
 from .values import Kind
 
@@ -18,21 +19,21 @@ _OPTION = re.compile(r"\*\*\s*[\u2066-\u2068]?\d+\\?\.\s")
 _HANGING = "   "
 
 
-def drawn(components: Sequence[JsonObject], names: Names) -> list[str]:
+def drawn(components: Sequence[JsonObject], names: Names, offered: Offered = NOTHING) -> list[str]:
     """Return all lines of these components, with their controls in position."""
     lines: list[str] = []
     for component in components:
         match component.get("type"):
             case Kind.ACTION_ROW:
-                lines += _row(component)
+                lines += _row(component, offered)
             case Kind.SECTION:
-                lines += drawn(objects(component.get("components")), names)
-                lines += pictured(controls([as_object(component.get("accessory"))]))
+                lines += drawn(objects(component.get("components")), names, offered)
+                lines += pictured(controls([as_object(component.get("accessory"))], offered))
             case Kind.CONTAINER:
-                lines += drawn(objects(component.get("components")), names)
+                lines += drawn(objects(component.get("components")), names, offered)
             case Kind.LABEL:
                 lines += [as_text(component.get("label")), *_words(as_text(component.get("description")), names)]
-                lines += pictured(controls([as_object(component.get("component"))]))
+                lines += pictured(controls([as_object(component.get("component"))], offered))
             case _:
                 lines += _text(component, names)
     return lines
@@ -52,11 +53,11 @@ def body(components: Sequence[JsonObject], names: Names) -> str:
     return "\n".join(lines)
 
 
-def _row(row: JsonObject) -> list[str]:
+def _row(row: JsonObject, offered: Offered) -> list[str]:
     """Return the row's buttons in one line; disabled ones are in round brackets."""
     found = objects(row.get("components"))
     if any(one.get("type") != Kind.BUTTON for one in found):
-        return pictured(controls([row]))
+        return pictured(controls([row], offered))
     marks = {True: "( {} )", False: "[ {} ]"}
     return ["  ".join(marks[one.get("disabled") is True].format(button_label(one)) for one in found)]
 

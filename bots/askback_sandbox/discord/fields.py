@@ -2,12 +2,13 @@
 
 from pydantic import JsonValue
 
-from askback_sandbox.json_values import JsonObject, as_text, objects, texts
+from askback_sandbox.json_values import JsonObject, as_list, as_text, objects, texts
 from askback_sandbox.slack.people import PersonError
 
 from .components import bound, each_component
 from .guild import Guild
-from .values import SELECTS, Kind
+from .objects import FORUM, PUBLIC_THREAD, TEXT_CHANNEL
+from .values import SELECTS, Kind, Place
 
 INPUT_LENGTH = 4_000
 
@@ -52,11 +53,18 @@ def _offered(guild: Guild, select: JsonObject) -> list[str]:
         Kind.USER_SELECT: people,
         Kind.ROLE_SELECT: roles,
         Kind.MENTIONABLE_SELECT: [*people, *roles],
-        Kind.CHANNEL_SELECT: [place.id for place in guild.places.values() if place.kind == "channel"],
+        Kind.CHANNEL_SELECT: [place.id for place in guild.places.values() if _fits(place, select)],
     }
     options = [as_text(entry.get("value")) for entry in objects(select.get("options"))]
     kind = select.get("type")
     return next((values for number, values in offered.items() if number == kind), options)
+
+
+def _fits(place: Place, select: JsonObject) -> bool:
+    """Return True if a picker of channels offers a place: of these, threads only if it names their type."""
+    number = {"channel": TEXT_CHANNEL, "forum": FORUM, "thread": PUBLIC_THREAD}.get(place.kind)
+    kinds = as_list(select.get("channel_types"))
+    return number in kinds if kinds else place.kind in ("channel", "forum")
 
 
 def defaults_of(field: JsonObject) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pydantic import JsonValue
 
 from askback_sandbox.json_values import JsonObject, as_object, as_text, objects
-from askback_sandbox.play.controls import Control, same
+from askback_sandbox.play.controls import Control, Offered, same
 from askback_sandbox.play.platform import Request
 from askback_sandbox.play.scene import Channel, Dialog, Interaction, Key, Message, Person, Place, Scene, Work, stopper
 
@@ -94,11 +94,11 @@ class Discord:
 
 def scene(state: JsonObject) -> Scene:
     """Return the guild's state as people see it."""
-    names = _names(state)
+    names, offered = _names(state), _offered(state)
     parents = {as_text(one.get("id")): one.get("parent") for one in objects(state.get("channels"))}
     threads = {channel: as_text(parent) for channel, parent in parents.items() if parent}
     messages = [
-        _message(message, threads, names)
+        _message(message, threads, names, offered)
         for message in objects(state.get("messages"))
         if message.get("type") in _WRITTEN
     ]
@@ -107,7 +107,7 @@ def scene(state: JsonObject) -> Scene:
         people=tuple(_person(person) for person in objects(state.get("people"))),
         channels=tuple(_channel(one) for one in objects(state.get("channels")) if one.get("kind") != "thread"),
         messages=tuple(sorted(messages, key=lambda message: message.at)),
-        dialogs=tuple(_dialog(shown, names) for shown in objects(state.get("modals"))),
+        dialogs=tuple(_dialog(shown, names, offered) for shown in objects(state.get("modals"))),
         interactions=tuple(_interaction(entry) for entry in objects(state.get("interactions"))),
         works=tuple(_works(state, threads)),
         threads=frozenset(threads),
@@ -131,6 +131,14 @@ def _names(state: JsonObject) -> Names:
     }
 
 
+def _offered(state: JsonObject) -> Offered:
+    channels = [one for one in objects(state.get("channels")) if one.get("kind") in ("channel", "forum")]
+    return Offered(
+        people={as_text(one.get("id")): f"@{as_text(one.get('name'))}" for one in objects(state.get("people"))},
+        channels={as_text(one.get("id")): f"#{as_text(one.get('name'))}" for one in channels},
+    )
+
+
 def _person(person: JsonObject) -> Person:
     names = tuple(as_text(person.get(key)) for key in ("id", "name", "global_name"))
     return Person(id=names[0], name=names[1], names=names)
@@ -146,11 +154,11 @@ def _channel(channel: JsonObject) -> Channel:
     )
 
 
-def _message(message: JsonObject, threads: dict[str, str], names: Names) -> Message:
+def _message(message: JsonObject, threads: dict[str, str], names: Names, offered: Offered) -> Message:
     where, identifier = as_text(message.get("channel")), as_text(message.get("id"))
     components, content = objects(message.get("components")), as_text(message.get("content"))
     flags = message.get("flags")
-    found, bot, aside = controls(components), message.get("bot") is True, message.get("ephemeral_to")
+    found, bot, aside = controls(components, offered), message.get("bot") is True, message.get("ephemeral_to")
     stop = stopper(found) if bot else None
     found = () if stop is not None else found
     words = read(content, names).split("\n") if content else []
@@ -166,7 +174,7 @@ def _message(message: JsonObject, threads: dict[str, str], names: Names) -> Mess
         only_for=aside if isinstance(aside, str) else None,
         unfinished=isinstance(flags, int) and bool(flags & Flag.LOADING),
         card=bot and bool(components) and stop is None,
-        lines=(*words, *drawn(components, names)),
+        lines=(*words, *drawn(components, names, offered)),
         text="\n".join([*words, body(components, names)]),
         controls=found,
         stop=stop,
@@ -175,15 +183,15 @@ def _message(message: JsonObject, threads: dict[str, str], names: Names) -> Mess
     )
 
 
-def _dialog(shown: JsonObject, names: Names) -> Dialog:
+def _dialog(shown: JsonObject, names: Names, offered: Offered) -> Dialog:
     modal = as_object(shown.get("modal"))
     components = objects(modal.get("components"))
     return Dialog(
         id=as_text(modal.get("custom_id")),
         person=as_text(shown.get("person")),
         title=as_text(modal.get("title")),
-        lines=tuple(drawn(components, names)),
-        controls=controls(components),
+        lines=tuple(drawn(components, names, offered)),
+        controls=controls(components, offered),
     )
 
 

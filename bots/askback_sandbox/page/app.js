@@ -331,6 +331,9 @@ function draw() {
   for (const { id, name } of site.world.groups ?? []) names.groups.set(id, name);
   for (const { id, name } of site.world.roles ?? []) names.roles.set(id, name);
   names.myRoles = at.person.roles ?? [];
+  names.people = [...site.world.people, site.world.bot].map(({ id, name }) => ({ id, name: `@${name}` }));
+  names.conversations = site.world.channels.filter(({ kind }) => kind === "channel")
+    .map((one) => ({ id: one.id, name: `#${one.name}`, kind: one.private ? "private" : "public" }));
   const day = new Date().toDateString();
   at.today = (m) => new Date(m.ts * 1000).toDateString() === day;
 

@@ -25,15 +25,15 @@ const option = ({ label, value, description, emoji }) => ({
   text: plain([emoji?.id ? null : emoji?.name, label].filter(Boolean).join(" ")), value, ...(description && { description: plain(description) }) });
 
 /** What a menu that fills itself offers. */
-function offered(kind, state) {
+function offered(kind, state, types) {
   const people = [...state.people, state.bot].map(({ id, name }) => ({ label: `@${name}`, value: id }));
   const roles = state.roles.map(({ id, name }) => ({ label: `@${name.replace(/^@/, "")}`, value: id }));
-  const channels = state.channels.filter((one) => one.kind === "channel").map(({ id, name }) => ({ label: `#${name}`, value: id }));
+  const channels = state.channels.filter((one) => (types ?? [0, 15]).includes({ channel: 0, forum: 15, thread: 11 }[one.kind])).map(({ id, name }) => ({ label: `#${name}`, value: id }));
   return { [USERS]: people, [ROLES]: roles, [MENTIONABLES]: [...people, ...roles], [CHANNELS]: channels }[kind];
 }
 
 function menu(one, state) {
-  const options = (one.options ?? offered(one.type, state)).map(option);
+  const options = (one.options ?? offered(one.type, state, one.channel_types)).map(option);
   const chosen = one.options ? one.options.filter((o) => o.default).map(option)
     : options.filter((o) => one.default_values?.some((value) => value.id === o.value));
   const several = (one.max_values ?? 1) > 1 || one.min_values === 0;

@@ -1,7 +1,7 @@
 // Block Kit's interactive elements. Each is a node with `read()`, its value as the api want it, and
 // `keep()`, the same as the initial value of the element that takes its place.
 import { h, newId } from "./dom.js";
-import { textObject } from "./text.js";
+import { names, textObject } from "./text.js";
 
 const plain = (object) => object?.text ?? "";
 
@@ -221,6 +221,20 @@ function menu(el, block, ctx) {
   return node;
 }
 
+/** Slack's own pickers: a menu with the people or the channels of the workspace. */
+function picker(el, block, ctx) {
+  const multi = el.type.startsWith("multi_");
+  const [offered, field] = el.type.endsWith("users_select") ? [names.people, "initial_user"] : [names.conversations, "initial_conversation"];
+  const entries = offered.filter(({ kind }) => !kind || !el.filter?.include || el.filter.include.includes(kind));
+  const options = entries.map(({ id, name }) => ({ text: { type: "plain_text", text: name }, value: id }));
+  const chosen = [multi ? el[`${field}s`] ?? [] : el[field]].flat().map((id) => options.find(({ value }) => value === id)).filter(Boolean);
+  const node = menu({ ...el, type: multi ? "multi_static_select" : "static_select", options,
+    ...(multi ? { initial_options: chosen } : { initial_option: chosen[0] }) }, block, ctx);
+  const read = node.read;
+  node.keep = () => ({ [multi ? `${field}s` : field]: read() });
+  return node;
+}
+
 const placeOpen = () => document.querySelector(".menu:popover-open")?.place();
 addEventListener("resize", placeOpen);
 addEventListener("scroll", placeOpen, true);
@@ -308,6 +322,7 @@ function checkbox(el) {
 const KINDS = {
   button, image, discord_checkbox: checkbox, checkboxes: boxes, radio_buttons: boxes, overflow: menu, static_select: menu, multi_static_select: menu,
   external_select: menu, multi_external_select: menu, plain_text_input: textInput, datetimepicker: timePicker,
+  users_select: picker, multi_users_select: picker, conversations_select: picker, multi_conversations_select: picker,
   number_input: lineInput, email_text_input: lineInput, url_text_input: lineInput, datepicker: lineInput,
 };
 

@@ -2,7 +2,8 @@
 import { h } from "./dom.js";
 
 /** What ids are called; `me` is who looks, to mark mentions of that person. */
-export const names = { users: new Map(), channels: new Map(), groups: new Map(), roles: new Map(), me: null, myRoles: [] };
+export const names = { users: new Map(), channels: new Map(), groups: new Map(), roles: new Map(), me: null, myRoles: [],
+  people: [], conversations: [] }; // what pickers offer
 
 const EMOJI = {
   "+1": "👍", "-1": "👎", arrow_left: "⬅️", arrow_right: "➡️", ballot_box_with_check: "☑️", bell: "🔔", bulb: "💡",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
@@ -11,7 +11,20 @@ from pydantic import JsonValue
 
 from askback_sandbox.json_values import JsonObject
 
-__all__ = ["CUT", "EXACT", "Choice", "Control", "Kind", "NotFound", "chosen", "find", "ranked", "same", "squeezed"]
+__all__ = [
+    "CUT",
+    "EXACT",
+    "Choice",
+    "Control",
+    "Kind",
+    "NotFound",
+    "Offered",
+    "chosen",
+    "find",
+    "ranked",
+    "same",
+    "squeezed",
+]
 
 _T = TypeVar("_T")
 Kind = Literal["button", "menu", "menu of several", "checkboxes", "radio buttons", "field", "overflow"]
@@ -38,6 +51,19 @@ class Choice:
     value: str
     description: str = ""
     on: bool = False
+
+
+@dataclass(frozen=True)
+class Offered:
+    """What the platform's own pickers offer, by id: @ada and #general."""
+
+    people: Mapping[str, str] = field(default_factory=dict[str, str])
+    channels: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def choices(self, kind: Literal["people", "channels"], chosen: Collection[str]) -> tuple[Choice, ...]:
+        """Return the entries of a picker, of which some are chosen."""
+        offered = self.people if kind == "people" else self.channels
+        return tuple(Choice(name, identifier, on=identifier in chosen) for identifier, name in offered.items())
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,9 @@ class Clicks:
         self._check_visible(found)
         try:
             offered = self._states.found(found.person.id, found.scope, found.placed)
-            state = chosen_state(element, selected or [], offered)
+            state = chosen_state(
+                element, selected or [], offered, self._workspace.offered_ids(found.person.id, element)
+            )
         except ChoiceError as error:
             raise PersonError("invalid_choice", str(error)) from error
         if element.get("type") not in STATELESS:

@@ -8,23 +8,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import JsonValue
 
 from askback_sandbox.json_values import JsonObject, as_object, as_text, objects
-from askback_sandbox.play.controls import Choice, Control, Kind
+from askback_sandbox.play.controls import Choice, Control, Kind, Offered
 from askback_sandbox.play.moments import moment
 
-__all__ = ["NOBODY", "Names", "controls", "words"]
+from .pickers import PICKERS, initial_ids
+
+__all__ = ["NOBODY", "NOTHING", "Names", "controls", "words"]
 
 Names = Mapping[str, str]
 """The drawn names for the ids of people and channels: @ada, #general."""
 
 NOBODY: Names = {}
+NOTHING = Offered()
 
 _KINDS: Mapping[str, Kind] = {
     "button": "button",
     "static_select": "menu",
     "external_select": "menu",
     "users_select": "menu",
-    "channels_select": "menu",
     "conversations_select": "menu",
+    "multi_users_select": "menu of several",
+    "multi_conversations_select": "menu of several",
     "multi_static_select": "menu of several",
     "multi_external_select": "menu of several",
     "checkboxes": "checkboxes",
@@ -54,12 +58,15 @@ def words(value: JsonValue | None, names: Names = NOBODY) -> str:
     return text
 
 
-def controls(blocks: Sequence[JsonObject]) -> tuple[Control, ...]:
-    """Return every control of these blocks, in the order in which they are drawn."""
+def controls(blocks: Sequence[JsonObject], offered: Offered = NOTHING) -> tuple[Control, ...]:
+    """Return every control of these blocks, in the order in which they are drawn.
+
+    `offered` holds the entries of pickers. Without it, a picker has no entries.
+    """
     return tuple(
         control
         for block, element, label in _elements(blocks)
-        if (control := _control(block, element, label)) is not None
+        if (control := _control(block, element, label, offered)) is not None
     )
 
 
@@ -83,7 +90,7 @@ def _elements(blocks: Sequence[JsonObject]) -> Iterator[tuple[JsonObject, JsonOb
                 pass
 
 
-def _control(block: JsonObject, element: JsonObject, label: str) -> Control | None:
+def _control(block: JsonObject, element: JsonObject, label: str, offered: Offered) -> Control | None:
     kind = _KINDS.get(as_text(element.get("type")))
     if kind is None or element.get("url"):
         return None
@@ -91,9 +98,14 @@ def _control(block: JsonObject, element: JsonObject, label: str) -> Control | No
     options = [option for group in groups for option in objects(group.get("options"))]
     first = [*objects(element.get("initial_options")), as_object(element.get("initial_option"))]
     on = {as_text(option.get("value")) for option in first if option}
+    handle: JsonObject = {"block_id": block.get("block_id"), "action_id": element.get("action_id")}
+    if element.get("type") in PICKERS:
+        asked = "people" if as_text(element.get("type")).endswith("users_select") else "channels"
+        shown = label or words(element.get("placeholder"))
+        return Control(kind, shown, handle, offered.choices(asked, initial_ids(element)))
     return Control(
         kind=kind,
-        handle={"block_id": block.get("block_id"), "action_id": element.get("action_id")},
+        handle=handle,
         label=label or words(element.get("text")) or words(element.get("placeholder")),
         choices=tuple(
             Choice(

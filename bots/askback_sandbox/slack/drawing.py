@@ -6,24 +6,25 @@ import re
 from collections.abc import Sequence
 
 from askback_sandbox.json_values import JsonObject, as_text, objects
+from askback_sandbox.play.controls import Offered
 from askback_sandbox.play.drawing import is_control, pictured
 from askback_sandbox.play.moments import moment
 
-from .controls import NOBODY, Names, controls, words
+from .controls import NOBODY, NOTHING, Names, controls, words
 
 __all__ = ["body", "drawn", "message_text"]
 
 _NUMBERED = r"\d+(?:[.)]\s|\s\s)"
 
 
-def drawn(blocks: Sequence[JsonObject], names: Names = NOBODY) -> list[str]:
+def drawn(blocks: Sequence[JsonObject], names: Names = NOBODY, offered: Offered = NOTHING) -> list[str]:
     """Return all lines of these blocks, with their controls in position."""
     lines: list[str] = []
     for block in blocks:
         lines += _text(block, names)
         if block.get("type") == "actions" and lines and not is_control(lines[-1]):
             lines.append("")
-        lines += pictured(controls([block]))
+        lines += pictured(controls([block], offered))
     return lines
 
 

@@ -1,12 +1,14 @@
 """Values that people have set in elements and not sent yet; like Slack's client, it keeps them per person."""
 
+from collections.abc import Collection
 from datetime import date
 
-from askback_sandbox.json_values import JsonObject, as_object, as_text, copied, json_list, objects, texts
+from askback_sandbox.json_values import JsonObject, as_object, as_text, copied, json_list, objects
 
 from . import limits
 from .block_tree import Placed, each_block, each_element
 from .elements import all_options
+from .pickers import PICKERS, initial_ids, picker_state
 from .values import Message
 
 STATELESS = ("button", "overflow")
@@ -26,10 +28,8 @@ def initial_state(element: JsonObject) -> JsonObject:
         state["selected_option"] = element.get("initial_option")
     elif kind in ("multi_static_select", "multi_external_select", "checkboxes"):
         state["selected_options"] = json_list(objects(element.get("initial_options")))
-    elif kind == "users_select":
-        state["selected_user"] = element.get("initial_user")
-    elif kind == "multi_users_select":
-        state["selected_users"] = [*texts(element.get("initial_users"))]
+    elif kind in PICKERS:
+        return picker_state(kind, initial_ids(element))
     elif kind in WRITTEN:
         state["value"] = element.get("initial_value") or None
     elif kind == "datepicker":
@@ -39,8 +39,12 @@ def initial_state(element: JsonObject) -> JsonObject:
     return state
 
 
-def chosen_state(element: JsonObject, selected: list[str], offered: list[JsonObject]) -> JsonObject:
-    """Return the value after a choice; `offered` holds the options of a search-as-you-type menu.
+def chosen_state(
+    element: JsonObject, selected: list[str], offered: list[JsonObject], ids: Collection[str] = ()
+) -> JsonObject:
+    """Return the value after a choice.
+
+    `offered` holds the options of a search-as-you-type menu, `ids` the people or channels of a picker.
 
     Raises:
         ChoiceError: the element does not offer a chosen option, or allows fewer choices.
@@ -51,7 +55,13 @@ def chosen_state(element: JsonObject, selected: list[str], offered: list[JsonObj
     most = element.get("max_selected_items")
     if isinstance(most, int) and len(selected) > most:
         raise ChoiceError(f"no more than {most} can be selected")
-    if kind in ("users_select", "multi_users_select", "datepicker", "datetimepicker", *WRITTEN):
+    if kind in PICKERS:
+        if strange := [value for value in selected if value not in ids]:
+            raise ChoiceError(f"the picker does not offer {', '.join(strange)}")
+        if not PICKERS[kind].several and len(selected) > 1:
+            raise ChoiceError("only one can be selected")
+        return picker_state(kind, selected)
+    if kind in ("datepicker", "datetimepicker", *WRITTEN):
         options: list[JsonObject] = []
     elif unknown := [value for value in selected if value not in known]:
         raise ChoiceError(f"the element does not offer {', '.join(unknown)}")
@@ -63,10 +73,6 @@ def chosen_state(element: JsonObject, selected: list[str], offered: list[JsonObj
         state["selected_option"] = options[0] if options else None
     elif kind in ("multi_static_select", "multi_external_select", "checkboxes"):
         state["selected_options"] = json_list(options)
-    elif kind == "users_select":
-        state["selected_user"] = selected[0] if selected else None
-    elif kind == "multi_users_select":
-        state["selected_users"] = [*selected]
     elif kind in WRITTEN:
         state["value"] = selected[0] if selected and selected[0] else None
     elif kind == "datepicker":

@@ -93,6 +93,26 @@ def _lengths(value: JsonValue, pointer: str, problems: Problems) -> None:
         problems.add(f"must be less than {most + 1} characters", f"{pointer}/initial_value")
 
 
+def _initial_ids(value: JsonValue, pointer: str, problems: Problems) -> None:
+    """Check that no more people or channels are chosen initially than may be."""
+    element = as_object(value)
+    most = element.get("max_selected_items")
+    for name in ("initial_users", "initial_conversations"):
+        chosen = element.get(name)
+        if isinstance(chosen, list) and isinstance(most, int) and len(chosen) > most:
+            problems.add(f"no more than {most} items allowed", f"{pointer}/{name}")
+
+
+# A filter of conversations needs at least one field [ref conversation-filter-object].
+_conversations = shape(
+    {},
+    {
+        "include": array(one_of("im", "mpim", "private", "public")),
+        "exclude_external_shared_channels": boolean,
+        "exclude_bot_users": boolean,
+    },
+)
+
 _menu: dict[str, Rule] = {
     "placeholder": plain_text(limits.PLACEHOLDER),
     "action_id": identifier,
@@ -155,7 +175,14 @@ ELEMENTS: dict[str, Rule] = {
         _type, {**_many, "initial_options": array(_menu_option), "min_query_length": _query}
     ),
     "users_select": shape(_type, {**_menu, "initial_user": string(limits.ID_LENGTH)}),
-    "multi_users_select": shape(_type, {**_many, "initial_users": array(string(limits.ID_LENGTH))}),
+    "multi_users_select": both(shape(_type, {**_many, "initial_users": array(string(limits.ID_LENGTH))}), _initial_ids),
+    "conversations_select": shape(
+        _type, {**_menu, "initial_conversation": string(limits.ID_LENGTH), "filter": _conversations}
+    ),
+    "multi_conversations_select": both(
+        shape(_type, {**_many, "initial_conversations": array(string(limits.ID_LENGTH)), "filter": _conversations}),
+        _initial_ids,
+    ),
     "radio_buttons": both(
         shape(
             {**_type, "options": array(_choice_option, most=limits.CHOICES)},
@@ -205,6 +232,7 @@ IN_ACTIONS = (
     "static_select",
     "external_select",
     "users_select",
+    "conversations_select",
     "radio_buttons",
     "checkboxes",
     "datepicker",
@@ -212,7 +240,14 @@ IN_ACTIONS = (
 )
 # A section holds no time picker [ref datetime-picker-element].
 _ANYWHERE = tuple(kind for kind in IN_ACTIONS if kind != "datetimepicker")
-IN_SECTION = (*_ANYWHERE, "image", "multi_static_select", "multi_external_select", "multi_users_select")
+IN_SECTION = (
+    *_ANYWHERE,
+    "image",
+    "multi_static_select",
+    "multi_external_select",
+    "multi_users_select",
+    "multi_conversations_select",
+)
 # An input block holds no button, no overflow menu and no image [ref input-block].
 IN_INPUT = (
     "plain_text_input",
@@ -226,6 +261,8 @@ IN_INPUT = (
     "multi_external_select",
     "users_select",
     "multi_users_select",
+    "conversations_select",
+    "multi_conversations_select",
     "radio_buttons",
     "checkboxes",
     "datetimepicker",

@@ -108,7 +108,8 @@ class Modals:
                 given = [value] if isinstance(value, str) else texts(value)
                 try:
                     offered = states.found(person.id, view.id, placed)
-                    states.set(person.id, view.id, placed, chosen_state(placed.element, given, offered))
+                    ids = self._workspace.offered_ids(person.id, placed.element)
+                    states.set(person.id, view.id, placed, chosen_state(placed.element, given, offered, ids))
                 except ChoiceError as error:
                     raise PersonError("invalid_choice", str(error)) from error
 

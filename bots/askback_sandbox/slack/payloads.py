@@ -204,7 +204,7 @@ def action_object(placed: Placed, state: JsonObject, action_ts: str) -> JsonObje
 
 # events
 
-_MARKUP = re.compile(r"<@(?P<user>[UW][A-Z0-9]+)>|<(?P<url>https?://[^>|]+)>")
+_MARKUP = re.compile(r"<@(?P<user>[UW][A-Z0-9]+)>|<#(?P<channel>[CG][A-Z0-9]+)\|[^>]*>|<(?P<url>https?://[^>|]+)>")
 
 
 def rich_text_of(text: str) -> JsonObject:
@@ -216,6 +216,8 @@ def rich_text_of(text: str) -> JsonObject:
             parts.append({"type": "text", "text": unescaped(text[at : match.start()])})
         if match["user"]:
             parts.append({"type": "user", "user_id": match["user"]})
+        elif match["channel"]:
+            parts.append({"type": "channel", "channel_id": match["channel"]})
         else:
             parts.append({"type": "link", "url": match["url"]})
         at = match.end()

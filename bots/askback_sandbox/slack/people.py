@@ -16,6 +16,7 @@ from .workspace import Workspace
 
 LONGEST_MESSAGE = 40_000
 _NAME = re.compile(r"(?<![\w<])@([A-Za-z0-9._-]+)")
+_CHANNEL = re.compile(r"(?<![\w<&])#([a-z0-9_-]+)")
 _KINDS: dict[str, InteractionKind] = {
     "block_actions": "block_actions",
     "view_submission": "view_submission",
@@ -85,7 +86,7 @@ class People:
         *,
         files: tuple[Attached, ...] = (),
     ) -> Message:
-        """Post as a person; @name becomes a mention, everything else is escaped. With files, the text may be empty.
+        """Post as a person: @name and #name become mentions, the rest is escaped. With files, the text may be empty.
 
         Raises:
             PersonError: Slack's client would not allow it.
@@ -178,7 +179,13 @@ class People:
             found = names.get(name.lower())
             return f"<@{found}>{match[1][len(name) :]}" if found else match[0]
 
-        return _NAME.sub(mention, escaped(text))
+        channels = {one.name: one.id for one in self._workspace.channels.values() if one.kind == "channel"}
+
+        def link(match: re.Match[str]) -> str:
+            found = channels.get(match[1].rstrip("-_"))
+            return f"<#{found}|{match[1]}>" if found else match[0]
+
+        return _CHANNEL.sub(link, _NAME.sub(mention, escaped(text)))
 
     def stop(self, person: str, channel: str, thread_ts: str) -> Interaction:
         """Press Stop in a thread where the agent is working; its streaming messages end.

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from pydantic import JsonValue
 
 from askback_sandbox.json_values import JsonObject, as_object, as_text, objects
-from askback_sandbox.play.controls import Control
+from askback_sandbox.play.controls import Control, Offered
 from askback_sandbox.play.platform import Request
 from askback_sandbox.play.scene import Channel, Dialog, Interaction, Key, Message, Person, Place, Scene, Work, stopper
 
@@ -81,14 +81,14 @@ class Slack:
 def scene(state: JsonObject) -> Scene:
     """Return the workspace's state as people see it."""
     bot = as_object(state.get("bot"))
-    names = _names(state)
-    messages = [_message(message, names) for message in objects(state.get("messages"))]
+    names, offered = _names(state), _offered(state)
+    messages = [_message(message, names, offered) for message in objects(state.get("messages"))]
     return Scene(
         bot=as_text(bot.get("name")) or "bot",
         people=tuple(_person(person) for person in objects(state.get("people"))),
         channels=tuple(_channel(channel) for channel in objects(state.get("channels"))),
         messages=tuple(sorted(messages, key=lambda message: message.at)),
-        dialogs=tuple(_dialog(shown, names) for shown in objects(state.get("views"))),
+        dialogs=tuple(_dialog(shown, names, offered) for shown in objects(state.get("views"))),
         interactions=tuple(_interaction(entry) for entry in objects(state.get("interactions"))),
         works=tuple(_works(state)),
     )
@@ -113,6 +113,14 @@ def _names(state: JsonObject) -> Names:
     }
 
 
+def _offered(state: JsonObject) -> Offered:
+    channels = [one for one in objects(state.get("channels")) if one.get("kind") == "channel"]
+    return Offered(
+        people={as_text(one.get("id")): f"@{as_text(one.get('name'))}" for one in objects(state.get("people"))},
+        channels={as_text(one.get("id")): f"#{as_text(one.get('name'))}" for one in channels},
+    )
+
+
 def _person(person: JsonObject) -> Person:
     names = tuple(as_text(person.get(key)) for key in ("id", "name", "real_name"))
     return Person(id=names[0], name=names[1], names=names)
@@ -128,10 +136,10 @@ def _channel(channel: JsonObject) -> Channel:
     )
 
 
-def _message(message: JsonObject, names: Names) -> Message:
+def _message(message: JsonObject, names: Names, offered: Offered) -> Message:
     channel, ts, bot = as_text(message.get("channel")), as_text(message.get("ts")), message.get("bot") is True
     blocks = objects(message.get("blocks"))
-    found = controls(blocks)
+    found = controls(blocks, offered)
     stop = stopper(found) if bot else None
     found = () if stop is not None else found
     card = (
@@ -152,7 +160,7 @@ def _message(message: JsonObject, names: Names) -> Message:
         only_for=aside if isinstance(aside, str) else None,
         unfinished=message.get("streaming") is True,
         card=card,
-        lines=tuple(drawn(blocks, names) if card else text.split("\n")),
+        lines=tuple(drawn(blocks, names, offered) if card else text.split("\n")),
         text=text,
         controls=found,
         stop=stop,
@@ -160,15 +168,15 @@ def _message(message: JsonObject, names: Names) -> Message:
     )
 
 
-def _dialog(shown: JsonObject, names: Names) -> Dialog:
+def _dialog(shown: JsonObject, names: Names, offered: Offered) -> Dialog:
     view = as_object(shown.get("view"))
     blocks = objects(view.get("blocks"))
     return Dialog(
         id=as_text(view.get("id")),
         person=as_text(shown.get("person")),
         title=as_text(as_object(view.get("title")).get("text")),
-        lines=tuple(drawn(blocks, names)),
-        controls=controls(blocks),
+        lines=tuple(drawn(blocks, names, offered)),
+        controls=controls(blocks, offered),
         errors=tuple(str(error) for error in as_object(shown.get("errors")).values()),
     )
 

@@ -5,11 +5,13 @@ from collections import deque
 from dataclasses import replace
 
 from askback_sandbox.clock import Clock, SystemClock
+from askback_sandbox.json_values import JsonObject
 from askback_sandbox.revisions import Revisions
 
 from . import limits
 from .element_state import ElementStates
 from .faults import Faults
+from .pickers import offered_ids
 from .values import (
     ApiCall,
     Bot,
@@ -133,6 +135,11 @@ class Workspace(Revisions):
         People are in every channel, and in their own direct message.
         """
         return channel.kind == "channel" or channel.person == person_id
+
+    def offered_ids(self, person_id: str, element: JsonObject) -> list[str]:
+        """Return the people or channels that a picker offers to a person; none for other elements."""
+        people = [self.bot.id, *(one.id for one in self.people.values() if not one.deleted)]
+        return offered_ids(element, people, [one for one in self.channels.values() if self.can_see(person_id, one)])
 
     # messages
 

@@ -124,6 +124,7 @@ class Agent:
         if step.calls is not None:
             await self._run_tools(step.calls, slot)
         await slot.acquire()
+        await self._manager.awaited_names.wait()
         earlier = await self._fetch_history(step.history_place)
         reservation = Reservation(self._store, self._settings.budget)
         try:

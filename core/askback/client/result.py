@@ -144,7 +144,7 @@ def _format_consequence(outcome: AskOutcome) -> str:
 
 def _is_plain(form: Form) -> bool:
     """Return True if the caller gave a question and no form."""
-    return form.is_single and form.questions[0].id == QUESTION_ID
+    return form.is_single and form.questions[0].id == QUESTION_ID and form.questions[0].picks is None
 
 
 def _is_approved(ask: Ask, outcome: Outcome) -> bool | None:

@@ -16,6 +16,7 @@ __all__ = [
     "OpenForm",
     "OpenTextField",
     "Operation",
+    "Pick",
     "Remind",
     "Review",
     "Select",
@@ -31,6 +32,7 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, Field
 
 from askback.domain.identity import Actor, MessageRef
+from askback.domain.outcome import Picked
 from askback.internal.values import PersonText, Value
 
 
@@ -64,6 +66,22 @@ class Select(Value):
     """The revision of the card that they saw."""
     order: float | None = Field(default=None, allow_inf_nan=False)
     """The platform's own time of the click, which orders the clicks of one person. None means order of arrival."""
+
+
+class Pick(Value):
+    """Report the people or channels that a person's picker shows.
+
+    If the question takes several, the difference to `base` is applied to the newest interview, as for `Select`.
+    """
+
+    kind: Literal["pick"] = "pick"
+    picked: tuple[Picked, ...]
+    base: tuple[str, ...] | None = None
+    """The ids that the picker was drawn with. None means unknown: `picked` then replaces all."""
+    revision: int | None = None
+    """The revision of the card that they saw."""
+    order: float | None = Field(default=None, allow_inf_nan=False)
+    """The platform's own time of the click, as in `Select`."""
 
 
 class SubmitText(Value):
@@ -189,6 +207,7 @@ class Remind(Value):
 Operation = Annotated[
     Choose
     | Select
+    | Pick
     | SubmitText
     | ClearText
     | OpenTextField
@@ -218,9 +237,14 @@ class Action(Value):
     step: int
     """The step that the card was rendered in. Every move to another position of the interview gets a new number."""
     operation: Operation
-    ticks: Select | None = None
-    """The options that the person had ticked on the same card when they pressed a button."""
+    ticks: Annotated[Select | Pick, Field(discriminator="kind")] | None = None
+    """The choices that the person had ticked on the same card when they pressed a button."""
     message: MessageRef | None = None
     """The message that was clicked. The ask records it as its card if it did not know it."""
     delivery: str | None = None
     """The platform's id of this click. A click that is delivered twice, even to two processes, counts once."""
+
+    @property
+    def picks(self) -> Pick | None:
+        """The people or channels that the action reports, if it does."""
+        return next((one for one in (self.operation, self.ticks) if isinstance(one, Pick)), None)

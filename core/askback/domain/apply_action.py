@@ -29,6 +29,7 @@ from askback.domain.actions import (
     OpenForm,
     OpenTextField,
     Operation,
+    Pick,
     Review,
     Select,
     ShowDetails,
@@ -37,8 +38,11 @@ from askback.domain.actions import (
     SubmitText,
 )
 from askback.domain.apply_form import apply_form
-from askback.domain.interview import Draft, Interview, Phase, SelectionSnapshot, settle
+from askback.domain.form import Question
+from askback.domain.form_limits import MAX_PICKED
+from askback.domain.interview import Draft, Interview, Phase, settle
 from askback.domain.outcome import Outcome
+from askback.domain.selection import apply_ticks
 from askback.domain.text_rules import TextRules
 from askback.errors import PersonError
 
@@ -50,9 +54,6 @@ KEPT_DELIVERIES = 20
 
 KEPT_FOR_EACH_VOTE = 4
 """The same number for each voter, if several people decide."""
-
-KEPT_MARKS = 50
-"""Number of marks that one question remembers."""
 
 
 class Stale(PersonError):
@@ -135,7 +136,7 @@ def _apply_operation(interview: Interview, action: Action) -> Interview:
             pass
     if action.step != interview.step:
         raise Stale("The card has moved on to another step. Your click changed nothing; please use the newest card.")
-    if action.ticks is not None and interview.phase == "asking" and interview.question.multi_select:
+    if action.ticks is not None and interview.phase == "asking" and _fits(interview.question, action.ticks):
         interview = _select(interview, action.ticks, action)
     if interview.phase == "reviewing":
         return _apply_to_review(interview, operation, action)
@@ -146,15 +147,20 @@ def _apply_to_question(interview: Interview, operation: Operation, action: Actio
     question = interview.question
     match operation:
         case OpenTextField():
-            _require(
-                question.allow_custom,
-                "Please choose one of the options: this question takes no written answer.",
-            )
+            _require(question.allow_custom, _build_text_refusal(question))
             return interview
         case Choose(index=index):
             _require(not question.multi_select and 0 <= index < len(question.options), "There is no such option.")
             chosen = interview.draft.evolve(chosen=(index,), text=None, unsent=None)
             return _advance(_replace_draft(interview, chosen), action)
+        case Pick(picked=picked) if not question.multi_select:
+            _require(question.picks is not None and len(picked) == 1, _build_pick_refusal(question))
+            return _advance(
+                _replace_draft(interview, interview.draft.evolve(picked=picked, text=None, unsent=None)), action
+            )
+        case Pick():
+            _require(question.picks is not None, _build_pick_refusal(question))
+            return _select(interview, operation, action)
         case Select():
             _require(question.multi_select, "Only one of these options can be chosen.")
             return _select(interview, operation, action)
@@ -203,46 +209,52 @@ def _apply_navigation(interview: Interview, operation: Operation) -> Interview:
 
 def _write(interview: Interview, text: str, action: Action) -> Interview:
     question, draft = interview.question, interview.draft
-    _require(question.allow_custom, "Please choose one of the options: this question takes no written answer.")
+    _require(question.allow_custom, _build_text_refusal(question))
     if question.rules.find_problem(text) is not None:
         return _replace_draft(interview, draft.evolve(unsent=text))
-    kept = draft.chosen if question.multi_select else ()
-    written = _replace_draft(interview, draft.evolve(chosen=kept, text=text.strip(), unsent=None))
-    return written if question.multi_select and question.options else _advance(written, action)
+    if not question.multi_select:
+        draft = draft.evolve(chosen=(), picked=())
+    written = _replace_draft(interview, draft.evolve(text=text.strip(), unsent=None))
+    return written if question.takes_several else _advance(written, action)
 
 
-def _select(interview: Interview, operation: Select, action: Action) -> Interview:
-    """Apply what a person ticked and unticked, not what their screen showed, so that several people's ticks commute."""
-    question, draft = interview.question, interview.draft
-    if not all(0 <= index < len(question.options) for index in (*operation.chosen, *(operation.base or ()))):
-        raise NotPossible("There is no such option.")
+def _select(interview: Interview, operation: Select | Pick, action: Action) -> Interview:
+    question = interview.question
+    if isinstance(operation, Select):
+        offered = range(len(question.options))
+        if not all(index in offered for index in (*operation.chosen, *(operation.base or ()))):
+            raise NotPossible("There is no such option.")
     who = f"{action.actor.platform}:{action.actor.id}"
-    if operation.revision is None and operation.order is not None:
-        # If the revision is unknown, only the time tells that a click is older or a duplicate.
-        times = [mark.order for mark in draft.marks if mark.who == who and mark.order is not None]
-        if times and operation.order <= max(times):
-            return interview
-    revision = interview.revision if operation.revision is None else operation.revision
-    shown, base = set(operation.chosen), set(draft.chosen if operation.base is None else operation.base)
-    marks = {(mark.who, mark.revision): mark for mark in draft.marks}
-    mark = marks.get((who, revision))
-    if mark is not None:
-        # They clicked before their screen was redrawn, so it still showed the ticks that they sent last.
-        if operation.order is not None and mark.order is not None and operation.order < mark.order:
-            return interview
-        base = set(mark.chosen)
-    chosen = tuple(sorted((set(draft.chosen) | (shown - base)) - (base - shown)))
-    marks[who, revision] = SelectionSnapshot(
-        who=who, revision=revision, order=operation.order, chosen=tuple(sorted(shown))
-    )
-    return _replace_draft(interview, draft.evolve(chosen=chosen, marks=tuple(marks.values())[-KEPT_MARKS:]))
+    draft = apply_ticks(interview.draft, operation, who=who, revision=interview.revision)
+    if len(draft.picked) > MAX_PICKED:
+        raise NotPossible(f"One answer holds at most {MAX_PICKED} {question.nouns[1]}. Please remove some first.")
+    return _replace_draft(interview, draft)
+
+
+def _fits(question: Question, ticks: Select | Pick) -> bool:
+    """Return True if a question takes several choices of this kind."""
+    return question.multi_select and isinstance(ticks, Pick) == (question.picks is not None)
+
+
+def _build_text_refusal(question: Question) -> str:
+    if question.picks is None:
+        return "Please choose one of the options: this question takes no written answer."
+    one, many = question.nouns
+    what = many if question.multi_select else f"a {one}"
+    return f"Please choose {what} on the card: this question takes no written answer."
+
+
+def _build_pick_refusal(question: Question) -> str:
+    if question.picks is None:
+        return "This question does not ask for people or channels; please use the newest card."
+    return f"Please choose one {question.nouns[0]}."
 
 
 def _submit(interview: Interview, action: Action) -> Interview:
     missing = interview.missing
     if missing and interview.form.is_single:
         also = ", or write an answer" if interview.question.allow_custom else ""
-        needed = interview.find_count_problem(0) or "choose at least one option"
+        needed = interview.find_count_problem(0) or f"choose at least one {interview.question.nouns[0]}"
         raise Incomplete(f"Please {needed}{also}, then submit.")
     if missing:
         names = ", ".join(_name_missing(interview, index) for index in missing)

@@ -32,9 +32,10 @@ from pydantic import AwareDatetime
 from askback.domain.arguments import Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy
 from askback.domain.card_ending import Ending, build_ending
-from askback.domain.form import Form, Question
+from askback.domain.form import Form, Picks, Question
 from askback.domain.form_fields import has_field_for_each
 from askback.domain.interview import Interview
+from askback.domain.outcome import Picked
 from askback.domain.reserved_options import NO_ANSWER
 from askback.domain.review_line import ReviewLine, build_review
 from askback.domain.timeout_words import TimeoutNotice, build_notice
@@ -112,10 +113,16 @@ class Card(Value):
     arguments: Arguments | None
     """The arguments of the tool call that people approve, to be shown instead of the excerpt and what follows it."""
     items: tuple[Item, ...]
+    picks: Picks | None
+    """What people pick from the platform's own list; there are no items then."""
+    picked: tuple[Picked, ...]
+    """The people or channels that are picked so far."""
     several: bool
-    """True if more than one item can be chosen."""
+    """True if more than one of them can be chosen."""
+    max_choices: int | None
+    """The largest number of them; None means any number."""
     count_rule: str | None
-    """How many items to choose, such as "choose at least 2 options"; None means any number."""
+    """How many to choose, such as "choose at least 2 options"; None means any number."""
     custom: bool
     """True if an answer can be written."""
     asks_for_text: bool
@@ -209,9 +216,19 @@ class Card(Value):
         return _get_first_line(self.prompt)
 
     @property
+    def settled_picks(self) -> tuple[Picked, ...]:
+        """The people or channels with which a settled question was answered. They are its first line."""
+        return self.picked if self.ending is not None and self.ending.status == "answered" else ()
+
+    @property
+    def has_result(self) -> bool:
+        """True if the first line of the settled card is the answer."""
+        return bool(self.settled_picks) or self.result is not None
+
+    @property
     def result(self) -> str | None:
         """The answer of a settled question if it is one short line; None if it is longer, or if there is none."""
-        if self.ending is None or self.ending.status != "answered" or not self.prompt:
+        if self.settled_picks or self.ending is None or self.ending.status != "answered" or not self.prompt:
             return None
         answers = [answer for line in self.lines for answer in line.answer]
         if len(answers) != 1 or len(answers[0]) > LONGEST_RESULT:
@@ -285,17 +302,20 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         excerpt=excerpt,
         arguments=arguments,
         items=_build_items(question, draft.chosen) if shown else (),
+        picks=question.picks if shown else None,
+        picked=draft.picked if shown else (),
         several=shown and question.multi_select,
+        max_choices=question.max_choices if shown else None,
         count_rule=question.describe_count() if asking else None,
         custom=asking and question.allow_custom,
-        asks_for_text=all(option.value == NO_ANSWER for option in question.options),
+        asks_for_text=question.picks is None and all(option.value == NO_ANSWER for option in question.options),
         written=draft.text if shown else None,
         unsent=asking and draft.unsent is not None and bool(draft.unsent.strip()),
         position=(visible.index(interview.current) + 1, len(visible)) if asking and several_questions else None,
         is_answered=asking and several_questions and interview.is_answered(interview.current),
         lines=build_review(interview) if not asking else (),
         can_submit=(interview.phase == "reviewing" and not interview.missing)
-        or (asking and not several_questions and (question.multi_select and bool(question.options))),
+        or (asking and not several_questions and question.takes_several),
         can_go_back=several_questions
         and (interview.phase == "reviewing" or (asking and interview.current > visible[0])),
         can_go_on=several_questions and asking,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["NOT_TO_CANCEL", "UNKNOWN", "decide"]
+__all__ = ["NOT_PICKED", "NOT_TO_CANCEL", "UNKNOWN", "decide"]
+
+from collections.abc import Mapping
+from typing import Final
 
 from askback.domain import late_answers
 from askback.domain.actions import (
@@ -35,6 +38,11 @@ UNKNOWN = (
     "If that does not help, it is closed."
 )
 """Text for an unknown ask. It must hold even if another process, with another database, accepts the same click."""
+NOT_PICKED: Final[Mapping[str, str]] = {
+    "people": "That is not a person who can be chosen here. Please choose somebody else.",
+    "channels": "That is not a channel that can be chosen here. Please choose another one.",
+}
+"""Text for a click that picks something else, such as a bot; by what the question asks for."""
 
 
 def decide(

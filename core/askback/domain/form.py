@@ -4,9 +4,11 @@ from __future__ import annotations
 
 __all__ = [
     "DEFAULT_PLACEHOLDER",
+    "NOUNS",
     "Condition",
     "Form",
     "Option",
+    "Picks",
     "Question",
     "TextRules",
 ]
@@ -14,7 +16,7 @@ __all__ = [
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated, Final, Literal, TypeAlias, cast
 
 from pydantic import (
     AfterValidator,
@@ -23,6 +25,7 @@ from pydantic import (
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     field_validator,
+    model_validator,
 )
 from pydantic_core import ErrorDetails, InitErrorDetails
 
@@ -34,6 +37,7 @@ from askback.domain.form_limits import (
     MAX_IMAGE_URL,
     MAX_LABEL,
     MAX_OPTIONS,
+    MAX_PICKED,
     MAX_PLACEHOLDER,
     MAX_PREVIEW,
     MAX_PROMPT,
@@ -44,6 +48,16 @@ from askback.domain.text_rules import TextRules
 from askback.internal.values import Value, find_repeats
 
 DEFAULT_PLACEHOLDER = "Enter your answer…"
+
+Picks: TypeAlias = Literal["people", "channels"]
+"""What people pick from the platform's own list, instead of from options."""
+
+NOUNS: Final[Mapping[Picks | None, tuple[str, str]]] = {
+    None: ("option", "options"),
+    "people": ("person", "people"),
+    "channels": ("channel", "channels"),
+}
+"""The words for one and for several of the things to choose."""
 
 
 def _limit_text(what: str, longest: int) -> AfterValidator:
@@ -118,14 +132,18 @@ class Condition(Value):
 
 
 class Question(Value):
-    """One question. Without options it asks for a text."""
+    """One question. Without options it asks for a text, or for people or channels if `picks` is set."""
 
     id: Annotated[str, _limit_text("an id", MAX_ID)]
     prompt: Annotated[str, _limit_text("the question", MAX_PROMPT)]
     header: Annotated[str, _limit_text("a short header", MAX_HEADER)] | None = None
+    # Excluded by default, because an older process rejects a field that it does not know.
+    picks: Picks | None = Field(default=None, exclude_if=lambda value: value is None)
+    """What people pick among: the people or the channels of the workspace or server. There are no options then."""
     options: tuple[Option, ...] = ()
     multi_select: bool = False
     allow_custom: bool = True
+    """True if people may write an answer. The default is False if the question has `picks`."""
     placeholder: Annotated[str, _limit_text("a hint for the text field", MAX_PLACEHOLDER)] = DEFAULT_PLACEHOLDER
     rules: TextRules = TextRules()
     default: tuple[str, ...] = ()
@@ -133,14 +151,26 @@ class Question(Value):
     show_if: Condition | None = None
     # Both are excluded by default, because an older process rejects a field that it does not know.
     min_choices: int = Field(default=1, ge=1, exclude_if=lambda value: value == 1)
-    """The smallest number of options to choose, if several can be chosen."""
+    """The smallest number of options, people or channels to choose, if several can be chosen."""
     max_choices: int | None = Field(default=None, ge=1, validate_default=True, exclude_if=lambda value: value is None)
     details: Annotated[str, _limit_text("the details", MAX_DETAILS)] | None = None
     """The full text of what the prompt is about, such as a tool's arguments. Shown to anyone who asks to see it."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _take_no_text_by_default(cls, value: object) -> object:
+        if not isinstance(value, Mapping):
+            return value
+        fields = cast("Mapping[str, object]", value)
+        if fields.get("picks") is None or "allow_custom" in fields:
+            return fields
+        return {**fields, "allow_custom": False}
+
     @field_validator("options")
     @classmethod
-    def _check_labels(cls, value: tuple[Option, ...]) -> tuple[Option, ...]:
+    def _check_options(cls, value: tuple[Option, ...], info: ValidationInfo) -> tuple[Option, ...]:
+        if value and info.data.get("picks") is not None:
+            raise ValueError("do not go together with picks: leave out one of the two")
         if len(value) > MAX_OPTIONS:
             raise ValueError(f"has {len(value):,} options: give at most {MAX_OPTIONS:,}")
         repeated = find_repeats("the value", [option.value for option in value])
@@ -151,7 +181,7 @@ class Question(Value):
     @field_validator("allow_custom")
     @classmethod
     def _can_be_answered(cls, value: bool, info: ValidationInfo) -> bool:
-        if not value and info.data.get("options") == ():
+        if not value and info.data.get("options") == () and info.data.get("picks") is None:
             raise ValueError("is False, but the question has no options: add options, or leave it True")
         return value
 
@@ -174,13 +204,31 @@ class Question(Value):
     def _check_max_choices(cls, value: int | None, info: ValidationInfo) -> int | None:
         least = cast("int", info.data.get("min_choices", 1))
         options = cast("tuple[Option, ...] | None", info.data.get("options"))
+        picks = cast("Picks | None", info.data.get("picks"))
         if (value is not None or least > 1) and info.data.get("multi_select") is False:
             raise ValueError("needs a question with multi_select: set it, or leave out min_choices and max_choices")
         if value is not None and least > value:
             raise ValueError(f"is smaller than min_choices ({least}): swap the two")
-        if options is not None and least > max(len(options), 1):
+        if picks is not None and max(least, value or 1) > MAX_PICKED:
+            raise ValueError(f"exceeds {MAX_PICKED}: one answer holds at most {MAX_PICKED} {picks}")
+        if picks is None and options is not None and least > max(len(options), 1):
             raise ValueError(f"fits no answer: the question has {len(options)} options, and min_choices is {least}")
         return value
+
+    @property
+    def asks_for_text(self) -> bool:
+        """True if there is nothing to choose, so that people can only write."""
+        return not self.options and self.picks is None
+
+    @property
+    def takes_several(self) -> bool:
+        """True if several options, people or channels can be chosen."""
+        return self.multi_select and not self.asks_for_text
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """The words for one and for several of what can be chosen, such as "option" and "options"."""
+        return NOUNS[self.picks]
 
     @property
     def has_hidden_details(self) -> bool:
@@ -194,18 +242,19 @@ class Question(Value):
         return [text for text in (*own, *options) if text]
 
     def find_count_problem(self, count: int) -> str | None:
-        """Return what to do if this number of chosen options is not allowed, such as "choose at least 2 options"."""
+        """Return what to do if this number of choices is not allowed, such as "choose at least 2 options"."""
         return None if self.min_choices <= count <= (self.max_choices or count) else self.describe_count()
 
     def describe_count(self) -> str | None:
-        """Return how many options to choose, such as "choose at least 2 options". None means any number."""
+        """Return how many to choose, such as "choose at least 2 options". None means any number."""
         if not self.multi_select or (self.min_choices == 1 and self.max_choices is None):
             return None
+        one, many = self.nouns
         if self.max_choices is None:
-            return f"choose at least {self.min_choices} options"
+            return f"choose at least {self.min_choices} {many}"
         if self.min_choices == self.max_choices:
-            return f"choose exactly {self.max_choices} option{'s' if self.max_choices > 1 else ''}"
-        return f"choose {self.min_choices} to {self.max_choices} options"
+            return f"choose exactly {self.max_choices} {many if self.max_choices > 1 else one}"
+        return f"choose {self.min_choices} to {self.max_choices} {many}"
 
 
 class Form(Value):

@@ -51,8 +51,8 @@ class FieldProblem(Value):
 def has_field_for_each(form: Form) -> bool:
     """Return True if fields can show the whole of several questions at once.
 
-    No question depends on another, and each option is a label and a description of one line each. The platforms have
-    further limits.
+    No question depends on another or asks to pick people or channels, and each option is a label and a description of
+    one line each. The platforms have further limits.
     """
     return not form.is_single and all(map(_fits_field, form.questions))
 
@@ -97,7 +97,7 @@ def _find_problem(interview: Interview, index: int) -> tuple[str, bool] | None:
 
 
 def _fits_field(question: Question) -> bool:
-    if question.show_if is not None or question.details is not None:
+    if question.show_if is not None or question.details is not None or question.picks is not None:
         return False
     if any(option.preview or option.image for option in question.options):
         return False

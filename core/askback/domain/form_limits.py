@@ -15,6 +15,9 @@ __all__ = [
     "MAX_IMAGE_URL",
     "MAX_LABEL",
     "MAX_OPTIONS",
+    "MAX_PICKED",
+    "MAX_PICKED_ID",
+    "MAX_PICKED_NAME",
     "MAX_PLACEHOLDER",
     "MAX_PREVIEW",
     "MAX_PROMPT",
@@ -27,6 +30,12 @@ from typing import Final
 MAX_QUESTIONS: Final = 20
 MAX_OPTIONS: Final = 1000
 """Maximum number of options of a question. If a menu cannot hold them all, people search or page through them."""
+
+MAX_PICKED: Final = 25
+"""Maximum number of people or channels in one answer: Discord's limit, which is the lower one of the two platforms."""
+MAX_PICKED_ID: Final = 64
+MAX_PICKED_NAME: Final = 200
+"""Maximum length of the name of a picked person or channel. The platforms' own limits are lower."""
 
 MAX_PROMPT: Final = 10_000
 MAX_HEADER: Final = 200

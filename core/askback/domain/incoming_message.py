@@ -14,6 +14,7 @@ __all__ = [
     "HistoryMessage",
     "InboxMessage",
     "IncomingMessage",
+    "Mentions",
     "MessageResult",
     "Quote",
     "Received",
@@ -24,10 +25,14 @@ __all__ = [
 from datetime import datetime
 from typing import Literal
 
+from pydantic import Field
+
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation
+from askback.domain.form import Picks
 from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.outcome import Picked
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.values import PersonText, Value
 
@@ -40,6 +45,13 @@ SHARED_MESSAGES = frozenset({SHARED, FORWARDED})
 
 STOP_KEY_PREFIX = "stop:"
 """Prefix of the key of a stop by a button, which has no message."""
+
+
+class Mentions(Value):
+    """The people or the channels that a message mentions, if it says nothing else."""
+
+    picks: Picks
+    picked: tuple[Picked, ...]
 
 
 class IncomingMessage(Value):
@@ -62,6 +74,8 @@ class IncomingMessage(Value):
     """The message itself, for code that refers to it."""
     refers_to: MessageRef | None = None
     """The message that it replies to, if the platform has such replies."""
+    mentions: Mentions | None = Field(default=None, exclude=True)
+    """What it mentions, if it says nothing else. It is never stored."""
     hidden: bool = False
     """True if the platform does not show what it says. Its author has taken part, and nothing else is known of it."""
     trace: str | None = None

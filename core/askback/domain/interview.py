@@ -15,14 +15,14 @@ from typing import Literal
 from pydantic import Field
 
 from askback.domain.form import Condition, Form, Question
-from askback.domain.outcome import Answer, Choice, Outcome, Vote
+from askback.domain.outcome import Answer, Choice, Outcome, Picked, Vote
 from askback.internal.values import Value
 
 Phase = Literal["asking", "reviewing", "closed"]
 
 
 class SelectionSnapshot(Value):
-    """The options that one person's screen last showed as ticked on one rendering.
+    """The choices that one person's screen last showed as ticked on one rendering.
 
     Kept until the interview moves, to recognise clicks that are delivered twice or late.
     """
@@ -30,13 +30,19 @@ class SelectionSnapshot(Value):
     who: str
     revision: int
     order: float | None
-    chosen: tuple[int, ...]
+    chosen: tuple[int, ...] = ()
+    # Excluded by default, because an older process rejects a field that it does not know.
+    picked: tuple[str, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """The ids of the people or channels, if the question asks for these."""
 
 
 class Draft(Value):
     """The answer to one question so far."""
 
     chosen: tuple[int, ...] = ()
+    # Excluded by default, because an older process rejects a field that it does not know.
+    picked: tuple[Picked, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """The people or channels, if the question asks for these."""
     text: str | None = None
     """A written answer that keeps the rules."""
     unsent: str | None = None
@@ -50,7 +56,7 @@ class Draft(Value):
 
     @property
     def is_answer(self) -> bool:
-        return bool(self.chosen) or self.text is not None
+        return bool(self.chosen or self.picked) or self.text is not None
 
     @property
     def shown_text(self) -> str:
@@ -108,9 +114,10 @@ class Interview(Value):
         return self.drafts[index].is_answer and self.find_count_problem(index) is None
 
     def find_count_problem(self, index: int) -> str | None:
-        """Return what to do if too few or too many options of a question are chosen. A written answer is enough."""
+        """Return what to do if the number of choices is too small or too large. A written answer is enough."""
         draft = self.drafts[index]
-        return None if draft.text is not None else self.form.questions[index].find_count_problem(len(draft.chosen))
+        count = len(draft.chosen) + len(draft.picked)
+        return None if draft.text is not None else self.form.questions[index].find_count_problem(count)
 
     def answer(self, index: int) -> Answer:
         """Return the answer to one question so far. Raises `InvalidValue` if there is none."""
@@ -118,7 +125,7 @@ class Interview(Value):
         choices = tuple(
             Choice(index=i, value=question.options[i].value, label=question.options[i].label) for i in draft.chosen
         )
-        return Answer(question_id=question.id, choices=choices, text=draft.text)
+        return Answer(question_id=question.id, choices=choices, picked=draft.picked, text=draft.text)
 
     def _is_met(self, condition: Condition, shown: Collection[int]) -> bool:
         earlier = self.form.find_index(condition.question)

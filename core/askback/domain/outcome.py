@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["Answer", "Choice", "Outcome", "OutcomeState", "OutcomeStatus", "Vote"]
+__all__ = ["Answer", "Choice", "Outcome", "OutcomeState", "OutcomeStatus", "Picked", "Vote"]
 
 from typing import Literal, Self
 
 from pydantic import AwareDatetime, Field, ValidationInfo, field_validator, model_validator
 
+from askback.domain.form_limits import MAX_PICKED_ID, MAX_PICKED_NAME
 from askback.domain.identity import Actor
 from askback.internal.values import PersonText, Value, find_repeats
+from askback.text.literal import to_single_line
 
 
 class Choice(Value):
@@ -20,11 +22,32 @@ class Choice(Value):
     label: str
 
 
+class Picked(Value):
+    """A person or a channel that somebody picked, as the platform identifies it. It grants no rights."""
+
+    id: str = Field(min_length=1, max_length=MAX_PICKED_ID)
+    name: PersonText = ""
+    """The name that people see, on one line; empty if the platform has not told it. Anyone can choose a name."""
+
+    @field_validator("name")
+    @classmethod
+    def _fit(cls, value: str) -> str:
+        return to_single_line(value)[:MAX_PICKED_NAME].strip()
+
+    @property
+    def label(self) -> str:
+        """The name, or else the id."""
+        return self.name or self.id
+
+
 class Answer(Value):
-    """The answer to one question: options, a written text, or both if several options are allowed."""
+    """The answer to one question: options, people, channels, a written text, or several of these with a text."""
 
     question_id: str
     choices: tuple[Choice, ...] = ()
+    # Excluded by default, because an older process rejects a field that it does not know.
+    picked: tuple[Picked, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """The people or channels, if the question asks for these."""
     text: PersonText | None = None
 
     @field_validator("text")
@@ -36,19 +59,20 @@ class Answer(Value):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not self.choices and self.text is None:
+        if not self.choices and not self.picked and self.text is None:
             raise ValueError("is empty: give choices or a text")
         return self
 
     @property
     def is_custom(self) -> bool:
         """True if the person wrote a text instead of choosing."""
-        return self.text is not None and not self.choices
+        return self.text is not None and not self.choices and not self.picked
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The answer in the words that people saw, with the written text last."""
-        return (*(choice.label for choice in self.choices), *([self.text] if self.text is not None else []))
+        written = () if self.text is None else (self.text,)
+        return (*(choice.label for choice in self.choices), *(one.label for one in self.picked), *written)
 
 
 class Vote(Value):

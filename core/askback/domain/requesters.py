@@ -11,14 +11,16 @@ that was denied, was taken back, failed or was interrupted leaves open what they
 them, too.
 
 Words are texts that a person wrote: messages, typed and late answers, reasons, and earlier messages in the thread.
-A click on an option adds none, because its words are the model's. Texts that a tool returns have no author here.
+A click on an option adds none, because its words are the model's. Texts that a tool returns have no author here. The
+names of picked people and channels are words, too: people choose their own names, and whoever picks a channel chooses
+its name. So both are authors.
 """
 
 from __future__ import annotations
 
 __all__ = ["PastCall", "ReadMessage", "find_authors", "find_requesters"]
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from askback.domain import approval
 from askback.domain.ask import Ask
@@ -88,7 +90,8 @@ def _has_new_request(seq: int, words: tuple[ReadMessage, ...]) -> bool:
 def find_authors(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
     """Return the authors of the words that the model reads in the outcome of an ask.
 
-    `writers` are all who wrote a text into its form, because one person may submit what another wrote.
+    `writers` are all who wrote a text into its form or picked somebody, because one person may submit what another
+    wrote.
     """
     outcome = ask.outcome
     if outcome is None:
@@ -102,9 +105,18 @@ def find_authors(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
             for vote in outcome.votes
             if outcome.refused and vote.choice.value == approval.DENY and _has_words(vote.reason)
         )
-    if not any(_has_words(answer.text) for answer in outcome.answers):
+    if not any(_has_words(answer.text) or answer.picked for answer in outcome.answers):
         return ()
-    return deduplicate_accounts((*(() if outcome.by is None else (outcome.by,)), *writers))
+    return deduplicate_accounts((*(() if outcome.by is None else (outcome.by,)), *writers, *_list_picked_people(ask)))
+
+
+def _list_picked_people(ask: Ask) -> Iterator[Actor]:
+    """Yield the people of the answers. The model reads their names, which they chose."""
+    for question in ask.interview.form.questions:
+        answer = None if ask.outcome is None else ask.outcome.get(question.id)
+        if answer is not None and question.picks == "people":
+            for one in answer.picked:
+                yield Actor(platform=ask.place.platform, id=one.id, name=one.name)
 
 
 def _has_words(text: str | None) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 __all__ = ["ReviewLine", "build_review"]
 
-from askback.domain.form import Form
+from askback.domain.form import Form, Picks
 from askback.domain.interview import Interview
-from askback.domain.outcome import Outcome
+from askback.domain.outcome import Outcome, Picked
 from askback.internal.values import Value
 from askback.text.literal import is_readable_line
 
@@ -21,9 +21,18 @@ class ReviewLine(Value):
     header: str
     prompt: str
     answer: tuple[str, ...]
-    """The chosen labels, then the written text; empty if unanswered."""
+    """The labels of what was chosen, then the written text; empty if unanswered."""
+    picks: Picks | None
+    """What the question asks people to pick; None if it has options or asks for a text."""
+    picked: tuple[Picked, ...]
+    """The people or channels, whose names are the first labels of the answer."""
     missing: str | None
     """A sentence about what the question still needs; None if it is answered."""
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The labels that are no names of people or channels."""
+        return self.answer[len(self.picked) :]
 
     @property
     def fits_line(self) -> bool:
@@ -42,6 +51,8 @@ def build_review(interview: Interview) -> tuple[ReviewLine, ...]:
             header=interview.form.get_header(index),
             prompt=interview.form.questions[index].prompt,
             answer=interview.answer(index).labels if interview.drafts[index].is_answer else (),
+            picks=interview.form.questions[index].picks,
+            picked=interview.drafts[index].picked,
             missing=_describe_missing(interview, index),
         )
         for index in interview.visible
@@ -56,6 +67,8 @@ def _build_defaults(form: Form, outcome: Outcome) -> tuple[ReviewLine, ...]:
             header=form.get_header(index),
             prompt=question.prompt,
             answer=answer.labels,
+            picks=question.picks,
+            picked=answer.picked,
             missing=None,
         )
         for index, question in enumerate(form.questions)

@@ -66,7 +66,7 @@ def build_text_field(ask_id: str, interview: Interview) -> TextField:
         placeholder=question.placeholder,
         value=draft.shown_text,
         rules=question.rules,
-        multi=question.multi_select and bool(question.options),
+        multi=question.takes_several,
     )
 
 

@@ -304,6 +304,11 @@ def write_schema(form: Form) -> dict[str, JsonValue]:
                 f"The question {question.id!r} is asked only after certain answers, which a flat schema cannot say: "
                 "leave out show_if."
             )
+        if question.picks is not None:
+            raise CallerError(
+                f"The question {question.id!r} asks for {question.picks} of the chat, which a schema cannot say: "
+                "leave it out, or give options."
+            )
         properties[question.id] = _write_property(question)
         if not any(option.value == NO_ANSWER for option in question.options):
             required.append(question.id)

@@ -1,7 +1,8 @@
 """Reads a typed message as an option of a question, as "not now", or as nothing certain. Pure.
 
 People type what they see: a label, the number in front of it, or both. A text that fits several options is not an
-answer; the bot asks its author.
+answer; the bot asks its author. A question that asks for people or channels is answered by a message that only mentions
+them.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from askback.domain.actions import Choose, Decline, Next, Operation, Select, Submit, SubmitText
+from askback.domain.actions import Choose, Decline, Next, Operation, Pick, Select, Submit, SubmitText
 from askback.domain.apply_action import REASON_RULES
 from askback.domain.form import Option
+from askback.domain.incoming_message import Mentions
 from askback.domain.interview import Interview
 from askback.domain.text_kinds import is_checked
 
@@ -46,8 +48,11 @@ _NOT_NOW: Final = re.compile(
 )
 
 
-def parse_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
-    """Return the operations by which a text answers the question on the card; empty if that is unclear."""
+def parse_answer(interview: Interview, text: str, mentions: Mentions | None = None) -> tuple[Operation, ...]:
+    """Return the operations by which a text answers the question on the card; empty if that is unclear.
+
+    `mentions` are those of a message that says nothing else.
+    """
     if len(text) > LONGEST or interview.phase == "closed":
         return ()
     if interview.phase == "reviewing":
@@ -56,13 +61,15 @@ def parse_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
     if question.allow_custom and is_checked(question.rules.kind) and question.rules.find_problem(text) is None:
         # A date or an address of mail is hardly anything else. A number is not the position of an option here.
         return parse_written_answer(interview, text)
+    if mentions is not None and mentions.picks == question.picks:
+        return _build_pick(interview, mentions)
     if question.options:
         names = _LabelIndex.from_options(question.options)
         chosen = names.find_all(text) if question.multi_select else names.find(text)
         if chosen:
             return _build_choice(interview, chosen)
     # If the question asks for a text, "later" may be the answer, but "not now" hardly is.
-    return _parse_postponement(text, later=bool(question.options))
+    return _parse_postponement(text, later=not question.asks_for_text)
 
 
 def parse_written_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
@@ -83,9 +90,15 @@ def _build_choice(interview: Interview, chosen: tuple[int, ...]) -> tuple[Operat
     return (Select(chosen=chosen), *_build_confirmation(interview))
 
 
+def _build_pick(interview: Interview, mentions: Mentions) -> tuple[Operation, ...]:
+    if len(mentions.picked) > 1 and not interview.question.multi_select:
+        return ()
+    return (Pick(picked=mentions.picked), *_build_confirmation(interview))
+
+
 def _build_confirmation(interview: Interview) -> tuple[Operation, ...]:
     """Return the operation that confirms a multi-select answer; empty if the answer needs no confirmation."""
-    if not (interview.question.multi_select and interview.question.options):
+    if not interview.question.takes_several:
         return ()
     return (Submit(),) if interview.form.is_single else (Next(),)
 

@@ -36,6 +36,7 @@ CLOCKS_APART = timedelta(hours=1)
 """Maximum difference between a platform's clock and the database's."""
 
 BY_CARD = "To answer {question}, use its card."
+BY_MENTION = "To answer {question}, use its card, or write a message that only mentions {what}."
 BY_LABEL = "To answer {question}, use its card, or write one of its options here: {labels}."
 NOT_COUNTED = "I did not count that as your answer to {question}. Please use its card."
 WHICH = "That could answer several questions here. Please use the card of the one that you mean."
@@ -102,7 +103,7 @@ class CardTextAnswers:
             return ()
         if ask.explain_denial(incoming.author, self._manager.access.is_admitted) is not None:
             return ()
-        return answer_parser.parse_answer(ask.interview, incoming.text)
+        return answer_parser.parse_answer(ask.interview, incoming.text, incoming.mentions)
 
     async def _count(self, ask: Ask, operations: tuple[Operation, ...], incoming: IncomingMessage) -> MessageResult:
         step = ask.interview.step
@@ -131,7 +132,11 @@ class CardTextAnswers:
         denial = ask.explain_denial(incoming.author, self._manager.access.is_admitted)
         if denial is not None:
             return denial
-        options = ask.interview.question.options if ask.interview.phase == "asking" else ()
+        question = ask.interview.question
+        options = question.options if ask.interview.phase == "asking" else ()
+        if question.picks is not None and ask.interview.phase == "asking" and self._typed != "off":
+            what = f"the {question.nouns[question.multi_select]}"
+            return BY_MENTION.format(question=quote_question(ask), what=what)
         if not options or self._typed == "off":
             return BY_CARD.format(question=quote_question(ask))
         labels = [quote_line(option.label, LABEL) for option in options[:LABELS]]

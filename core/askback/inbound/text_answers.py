@@ -18,6 +18,7 @@ from askback.domain.incoming_message import (
     EditedMessage,
     EditResult,
     IncomingMessage,
+    Mentions,
     Received,
     Step,
     TextReading,
@@ -135,8 +136,8 @@ def classify_text(
     exact = [
         steps
         for ask in mine
-        if (operations := answer_parser.parse_answer(ask.interview, incoming.text))
-        and _is_certain(ask, incoming.text)
+        if (operations := answer_parser.parse_answer(ask.interview, incoming.text, incoming.mentions))
+        and _is_certain(ask, incoming.text, incoming.mentions)
         and isinstance(steps := _build_steps(ask, operations, incoming.author, is_admitted), tuple)
     ]
     if len(exact) == 1:
@@ -203,10 +204,10 @@ def _may_answer(ask: Ask, author: Actor, is_admitted: AdmissionCheck) -> bool:
 def _may_be_answer(ask: Ask, author: Actor) -> bool:
     """Return True if this person's text may be meant as an answer although it equals no option."""
     interview = ask.interview
-    return ask.policy.who.is_asked(author) or (interview.phase == "asking" and not interview.question.options)
+    return ask.policy.who.is_asked(author) or (interview.phase == "asking" and interview.question.asks_for_text)
 
 
-def _is_certain(ask: Ask, text: str) -> bool:
+def _is_certain(ask: Ask, text: str, mentions: Mentions | None = None) -> bool:
     """Return True if the text surely belongs to the current question, and not to the one before it.
 
     While the card is being redrawn for the next question, a text that fits another question of the form is ambiguous.
@@ -215,7 +216,7 @@ def _is_certain(ask: Ask, text: str) -> bool:
     if ask.is_drawn or interview.form.is_single:
         return True
     others = (index for index in interview.visible if interview.phase == "reviewing" or index != interview.current)
-    return not any(answer_parser.parse_answer(_move_to(interview, index), text) for index in others)
+    return not any(answer_parser.parse_answer(_move_to(interview, index), text, mentions) for index in others)
 
 
 def _move_to(interview: Interview, index: int) -> Interview:

@@ -21,10 +21,12 @@ from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle
 from askback.domain.open_ask_limits import Limits
 from askback.domain.outcome import Outcome
+from askback.domain.picked_names import add_names, list_unnamed
 from askback.domain.timeout_action import TimeoutAction
 from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback.manager.access_control import AccessControl
+from askback.manager.awaited_names import AwaitedNames
 from askback.manager.callers import Callers
 from askback.manager.cards import CardRenderer
 from askback.manager.deadlines import Deadlines
@@ -59,6 +61,7 @@ class QuestionManager:
         self.cards = CardRenderer(store, self.access)
         self.deadlines = Deadlines(store, self.access)
         self.callers = Callers()
+        self.awaited_names = AwaitedNames()
         self._denials = DenialThrottle()
         self._in_doubt: set[str] = set()
         store.subscribe(self._on_event)
@@ -112,7 +115,7 @@ class QuestionManager:
                 # Read after the registration, so as not to miss a settlement in between.
                 newest = await self._store.get(ask.id)
                 if newest is not None and newest.outcome is not None:
-                    return newest.outcome
+                    return await self._complete_names(newest, newest.outcome)
                 deadline = None if newest is None else newest.policy.deadline
                 late = None
                 if deadline is not None:
@@ -123,6 +126,14 @@ class QuestionManager:
                 except TimeoutError:
                     await self.deadlines.apply(ask.id)
                 changed.clear()
+
+    async def _complete_names(self, ask: Ask, outcome: Outcome) -> Outcome:
+        """Return the outcome with the names of picked people and channels, if a bot learns them within seconds."""
+        if not list_unnamed(ask.interview):
+            return outcome
+        await self.awaited_names.wait(ask.id)
+        newest = await self._store.get(ask.id)
+        return outcome if newest is None or newest.outcome is None else newest.outcome
 
     # Actions of people
 
@@ -139,6 +150,8 @@ class QuestionManager:
             action = action.evolve(actor=sender.people[0])
         # Looked up here: the decision itself is pure, and may run twice.
         ends_any = self.access.is_admin(action.actor)
+        if action.picks is not None and any(not one.name for one in action.picks.picked):
+            self.awaited_names.expect(action.ask_id)
         acted = await self._store.decide(
             action.ask_id,
             lambda ask: decide(ask, action, is_admitted=self.access.is_admitted, ends_any=ends_any),
@@ -153,6 +166,8 @@ class QuestionManager:
             )
         if acted.ask is not None:
             self.cards.keep(acted.ask)
+        if acted.ask is None or not list_unnamed(acted.ask.interview):
+            self.awaited_names.forget(action.ask_id)
         if not acted.settled:
             # After the ack, so that the person who clicked does not wait for it.
             asyncio.get_running_loop().call_soon(_trace_click, action, acted.ask)
@@ -163,6 +178,16 @@ class QuestionManager:
             extra={"action": "late_text", "ask_id": action.ask_id},
         )
         return Notice(text=late.get_late_text_notice(acted.ask, kept=True), card=acted.ask.to_card(), kept=True)
+
+    async def add_names(self, ask_id: str, names: Mapping[str, str]) -> None:
+        """Store the names of picked people and channels that the platform told after the click, by their ids."""
+
+        def add(ask: Ask | None) -> tuple[Ask | None, None]:
+            return None if ask is None else ask.evolve(interview=add_names(ask.interview, names)), None
+
+        named = await self._store.decide(ask_id, add)
+        if named.ask is None or not list_unnamed(named.ask.interview):
+            self.awaited_names.forget(ask_id)
 
     # Ending an ask from outside
 

@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from askback.domain.answer_values import list_answer_values, list_fallback_values
-from askback.domain.form import Form
+from askback.domain.form import Form, Picks
 from askback.domain.form_limits import (
     MAX_ANSWER,
     MAX_DESCRIPTION,
@@ -24,6 +24,7 @@ from askback.domain.form_limits import (
     MAX_ID,
     MAX_LABEL,
     MAX_OPTIONS,
+    MAX_PICKED,
     MAX_PLACEHOLDER,
     MAX_PREVIEW,
     MAX_PROMPT,
@@ -154,15 +155,18 @@ class QuestionInput(ToolInput):
         description="The choices. Leave it out to ask for a written answer.",
         json_schema_extra={"maxItems": MAX_OPTIONS},
     )
-    multi_select: LenientBool = Field(
-        default=False, alias="multiSelect", description="True: several options may be chosen."
+    picks: Picks | None = Field(
+        default=None,
+        description="Instead of options: people choose one of the people or channels of this workspace. You get its id "
+        f"and name, or a list of up to {MAX_PICKED} of them with multiSelect.",
     )
+    multi_select: LenientBool = Field(default=False, alias="multiSelect", description="True: several may be chosen.")
     min_choices: int | None = Field(default=None, alias="minChoices", ge=1)
     max_choices: int | None = Field(default=None, alias="maxChoices", ge=1)
     allow_custom: LenientBool = Field(
         default=True,
         alias="allowCustom",
-        description="True: people may write another answer instead of choosing.",
+        description="True: people may write another answer instead of choosing. The default is False with picks.",
     )
     kind: Kind = Field(default="text", description="The kind of a written answer, and of the options' values.")
     min_length: int | None = Field(default=None, alias="minLength", ge=1, le=MAX_ANSWER)
@@ -195,6 +199,7 @@ class QuestionInput(ToolInput):
             question=("prompt", "text"),
             header=("label", "title"),
             options=("choices",),
+            picks=("pick",),
             multiSelect=("multiple", "multi", "allowMultiple"),
             minChoices=(),
             maxChoices=(),
@@ -215,6 +220,8 @@ class QuestionInput(ToolInput):
     def _check(self) -> QuestionInput:
         if self.optional and (self.min_choices or 1) > 1:
             raise ValueError("is optional, but needs several choices: leave out optional or minChoices")
+        if self.optional and self.picks is not None:
+            raise ValueError("is optional, but has picks, which need an answer: leave out optional, or use showIf")
         return self
 
     def find_value(self, named: str) -> str:
@@ -260,9 +267,9 @@ class AskTool(QuestionTool[AskInput]):
     name: ClassVar[str] = "ask"
     description: ClassVar[str] = (
         "Ask the people in this conversation anything that a form can hold, and wait for their answer, which may take "
-        "minutes or days: choices, numbers, dates, addresses, texts, optional questions, and questions that depend on "
-        "earlier answers. Use it only for what you cannot find out or decide yourself. Never ask for passwords or "
-        "other secrets. You get the answers by the ids of the questions."
+        "minutes or days: choices, people or channels of this workspace, numbers, dates, addresses, texts, optional "
+        "questions, and questions that depend on earlier answers. Use it only for what you cannot find out or decide "
+        "yourself. Never ask for passwords or other secrets. You get the answers by the ids of the questions."
     )
     example: ClassVar[str] = (
         '{"questions": [{"id": "where", "question": "Where do we deploy?", "options": [{"label": "Staging"}, '
@@ -330,6 +337,11 @@ def _build_question(given: QuestionInput, by_id: dict[str, QuestionInput]) -> di
     ]
     if given.optional:
         options.append(NO_ANSWER_OPTION)
+    if given.picks is None:
+        # Where there is nothing to choose but "(no answer)", people write.
+        allow_custom = given.allow_custom or not given.options
+    else:
+        allow_custom = given.allow_custom and "allow_custom" in given.model_fields_set
     rules: dict[str, object] = {
         "kind": given.kind,
         "min_length": given.min_length,
@@ -345,8 +357,8 @@ def _build_question(given: QuestionInput, by_id: dict[str, QuestionInput]) -> di
         "multi_select": given.multi_select,
         "min_choices": given.min_choices,
         "max_choices": given.max_choices,
-        # Where there is nothing to choose but "(no answer)", people write.
-        "allow_custom": given.allow_custom or not given.options,
+        "picks": given.picks,
+        "allow_custom": allow_custom,
         "placeholder": drop_blank(given.placeholder),
         "rules": {name: value for name, value in rules.items() if value is not None},
         "default": [given.find_value(value) for value in given.default],

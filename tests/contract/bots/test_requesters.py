@@ -282,6 +282,22 @@ async def test_who_answers_in_words_of_their_own_does_not_approve_what_follows(d
     await refused_then_approved(desk, talk, shed, shown, ADA)
 
 
+async def test_who_is_picked_does_not_approve_alone_what_follows_their_name(desk: Desk, shed: Shed) -> None:
+    desk.join_group(BEN)
+    desk.join_group(CY)
+    who = {"questions": [{"id": "who", "question": "Who reviews it?", "picks": "people"}]}
+    desk.model.script(turn(call("ask", **who)), turn(PRODUCTION), turn("It is out."), when="release")
+    talk = await desk.mention(ADA, "release it, please")
+    await desk.choose(ADA, await card(desk, talk, "Who reviews it?"), BEN)
+    shown = await card(desk, talk, "6.6.6")
+    await desk.press(BEN, shown, "Approve")
+    await notice(desk, BEN, OWN_REQUEST)
+    assert shed.ran == [], "Ben may have asked for this by the name that he chose"
+    await desk.press(CY, shown, "Approve")
+    await line(desk, talk, "It is out.")
+    assert shed.ran == [("6.6.6", "production")]
+
+
 async def test_the_card_names_also_who_wrote_before_the_agent_was_called(desk: Desk, shed: Shed) -> None:
     desk.join_group(CY)
     desk.model.script(turn(PRODUCTION), turn("It is out."), when="production")

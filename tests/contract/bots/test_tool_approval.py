@@ -51,7 +51,7 @@ class Shed:
         vars(module)["tools"] = [shed.deploy, shed.wipe, shed.move]
         monkeypatch.setitem(sys.modules, module_name, module)
         monkeypatch.setattr(sys, "path", [*sys.path])
-        monkeypatch.setattr(tests_of.desk, "TOOLS", f"AskUserQuestion,{module_name}:tools")
+        monkeypatch.setattr(tests_of.desk, "TOOLS", f"AskUserQuestion,ask,{module_name}:tools")
         monkeypatch.setenv("ASKBACK_APPROVAL_TOOLS", "deploy,wipe")
         mark = "" if platform == "slack" else "@&"
         monkeypatch.setenv("ASKBACK_APPROVERS", f"{platform}:{mark}{GROUPS[platform]}")

@@ -12,14 +12,15 @@ from sqlalchemy import Connection, update
 from askback import tool
 from askback.agent.approver_shortage import find_shortage as shortage_of
 from askback.domain import approval
-from askback.domain.actions import Back, Choose, Submit, SubmitText
+from askback.domain.actions import Action, Back, Choose, Next, Pick, Submit, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Escalation, Policy
+from askback.domain.click_response import Redraw
 from askback.domain.form import Form, Option, Question
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor
 from askback.domain.interview import settle, start_interview
-from askback.domain.outcome import Answer, Choice, Outcome, Vote
+from askback.domain.outcome import Answer, Choice, Outcome, Picked, Vote
 from askback.domain.requesters import PastCall, ReadMessage, find_authors, find_requesters
 from askback.domain.who import Who
 from askback.manager import build_ask, build_policy
@@ -474,6 +475,37 @@ async def test_who_wrote_into_a_form_is_known_though_another_person_hands_it_in(
         assert over.outcome.by == ANN
         wrote = await one.store._database.read(lambda connection: asks.list_text_authors(connection, ask.id))
         assert find_authors(over, wrote) == (ANN, BEN, CID)
+
+
+PEOPLE = Form(
+    questions=(
+        Question(id="who", prompt="Who?", picks="people"),
+        Question(id="where", prompt="Where?", picks="channels", multi_select=True),
+    )
+)
+
+
+@pytest.mark.usefixtures("stored")
+async def test_who_picks_and_who_is_picked_are_authors_of_the_names(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board, work=False) as one:
+        policy = build_policy(Who.from_people(ANN, BEN, CID), None)
+        ask = await one.manager.submit(build_ask(PEOPLE, to=HERE, policy=policy))
+        dan, channel = Picked(id="U9", name="Dan"), Picked(id="C6", name="#deploy-6-6-6")
+
+        async def does(operation: Any, by: Actor, ticks: Pick | None = None) -> None:
+            now = await one.manager.get(ask.id)
+            assert now is not None
+            step = now.interview.step
+            action = Action(ask_id=ask.id, actor=by, at=NOON, step=step, operation=operation, ticks=ticks)
+            assert isinstance(await one.manager.act(action), Redraw)
+
+        await does(Pick(picked=(dan,)), CID)
+        await does(Next(), BEN, Pick(picked=(channel,), base=()))
+        await does(Submit(), ANN)
+        over = await one.manager.get(ask.id)
+        assert over is not None
+        picked = await one.store._database.read(lambda connection: asks.list_text_authors(connection, ask.id))
+        assert [one.id for one in find_authors(over, picked)] == [ANN.id, CID.id, BEN.id, dan.id]
 
 
 def test_a_name_that_is_a_sentence_is_no_sentence_of_a_shortage() -> None:

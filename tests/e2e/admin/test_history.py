@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from askback.domain.actions import Cancel, Choose, Submit, SubmitText
+from askback.domain.actions import Cancel, Choose, Pick, Submit, SubmitText
 from askback.domain.form import Form, Option, Question
+from askback.domain.outcome import Picked
 from askback.internal.clock import utc_now
 
 from .test_commands import COLOUR, HERE, HOSTILE, askback, database, stored
@@ -73,6 +74,20 @@ def test_questions_are_selected_by_state_place_person_and_time(
     ids: list[str], arguments: tuple[str, ...], wanted: list[int]
 ) -> None:
     assert [one["id"] for one in listed(*arguments)] == [ids[number] for number in wanted]
+
+
+def test_people_and_channels_are_shown_with_their_names_and_ids(database: Path) -> None:
+    form = Form(questions=(Question(id="who", prompt="Who?", picks="people"),))
+    ask = stored(database, Pick(picked=(Picked(id="U2", name=f"Ben {HOSTILE}"),)), form=form)
+    assert "Ben Red" in askback("list").stdout
+    shown = askback("show", ask.id).stdout
+    assert "[x] " in shown
+    assert "picked " in shown
+    assert shown.count("Ben Red") == 2
+    assert shown.count("(U2)") == 2
+    assert "\x1b" not in shown
+    assert json.loads(askback("show", ask.id, "--json").stdout)["drafts"][0]["picked"][0]["id"] == "U2"
+    assert "1 × " in askback("stats").stdout
 
 
 def test_who_asked_for_less_than_there_is_reads_that_there_is_more(ids: list[str]) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from support.discord_client import BEN
+
 from .office import Office
 
 PAGE = Path(__file__).parents[3] / "docs" / "scripts.md"
@@ -48,6 +50,17 @@ async def test_the_answers_come_back_by_the_ids_of_the_questions(office: Office)
     assert await again.outcome() == outcome
     other = await asked(office, {"questions": FORM["questions"][:1]}, "--key", "release")
     assert "belongs to another question" in await other.refused()
+
+
+async def test_a_person_comes_back_with_the_id_and_the_name_even_if_it_is_the_only_question(office: Office) -> None:
+    # The id of the question of a call without a form.
+    asking = await asked(office, [{"id": "answer", "prompt": "Who reviews it?", "picks": "people"}])
+    card = await office.card("Who reviews it?")
+    await office.until(lambda: is_recorded(office))
+    office.write_under("ada", card, "@ben" if office.platform == "slack" else f"<@{BEN}>")
+    outcome = await asking.outcome()
+    person = {"id": "U0LOCALBEN", "name": "ben"} if office.platform == "slack" else {"id": BEN, "name": "Ben Okri"}
+    assert (outcome["answers"], outcome["answer"]) == ({"answer": person}, person["name"])
 
 
 async def test_the_page_shows_what_comes_back(office: Office) -> None:

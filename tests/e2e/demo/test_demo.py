@@ -50,6 +50,41 @@ expect.says = "Noted"
 """
 CITIES = [f"City {number:02} of the thirty" for number in range(1, 31)]
 SCENARIOS: dict[str, str | dict[str, Any]] = {
+    "people and channels of the platform": """
+        title = "Who and where"
+        tool = "ask"
+        [[model]]
+        ask = { questions = [
+          { id = "who", question = "Who reviews it?", picks = "people" },
+          { id = "told", question = "Who should know?", picks = "people", multiSelect = true, minChoices = 2 },
+          { id = "where", question = "Where?", picks = "channels" } ] }
+        [[model]]
+        say = "Thank you."
+        [[step]]
+        write = "review"
+        [[step]]
+        expect.card = ["Who reviews it?", "@ben"]
+        expect.controls = ["Choose a person"]
+        [[step]]
+        pick = "@ben"
+        [[step]]
+        expect.card = "Choose at least 2 people."
+        [[step]]
+        pick = ["@ada", "@cy"]
+        [[step]]
+        press = "Next"
+        [[step]]
+        pick = "#deploys"
+        [[step]]
+        expect.card = ["Review your answers", "@ben", "@ada, @cy", "#deploys"]
+        [[step]]
+        press = "Submit"
+        [[step]]
+        expect.told.contains = ['"who": {"id": ', '"name": "#deploys"}']
+        expect.settled = true
+        [[step]]
+        expect.says = "Thank you."
+        """,
     "a direct message, in own words": """
         title = "Between us"
         in = "dm"

@@ -159,6 +159,40 @@ async def test_menus_are_used_by_keyboard(discord_bot, open_page) -> None:
     assert [one.data["values"] for one in discord_bot.interactions] == [["beta"], ["alpha", "beta"], [BEN]]
 
 
+async def test_discords_pickers_list_the_server_and_send_what_is_known_about_it(discord_bot, open_page) -> None:
+    async def answer(interaction: discord.Interaction) -> None:
+        await callback(interaction, {"type": 6})
+
+    discord_bot.answer = answer
+    pickers = [
+        row({"type": 5, "custom_id": "who", "placeholder": "Choose a person…"}),
+        row(
+            {
+                "type": 8,
+                "custom_id": "where",
+                "placeholder": "Choose channels…",
+                "channel_types": [0],
+                "min_values": 0,
+                "max_values": 2,
+                "default_values": [{"id": GENERAL, "type": "channel"}],
+            }
+        ),
+    ]
+    await post(discord_bot, "Pick", components=pickers)
+    page = await open_page()
+    await page.get_by_role("button", name="Choose a person…").click()
+    await page.get_by_role("option", name="@ben").click()
+    await discord_bot.until(lambda: len(discord_bot.interactions) == 1)
+    await page.get_by_role("button", name="#general").click()
+    await page.get_by_role("option", name="#deploys").click()
+    await page.keyboard.press("Escape")
+    await discord_bot.until(lambda: len(discord_bot.interactions) == 2)
+    who, where = (one.data for one in discord_bot.interactions)
+    assert who["values"] == [BEN]
+    assert set(who["resolved"]["users"]) == {BEN}
+    assert [where["resolved"]["channels"][one]["name"] for one in where["values"]] == ["general", "deploys"]
+
+
 async def test_a_modal_is_filled_in_and_belongs_to_one_person(discord_bot, open_page) -> None:
     heard = []
 

@@ -586,7 +586,8 @@ TEXT = st.one_of(
 @st.composite
 def forms(draw: st.DrawFn) -> Form:
     def one(name: int) -> Question:
-        count = draw(st.sampled_from([0, 1, 2, 4, 5, 11, 30, 101]))
+        picks = draw(st.sampled_from([None, None, "people", "channels"]))
+        count = 0 if picks else draw(st.sampled_from([0, 1, 2, 4, 5, 11, 30, 101]))
         texts = draw(st.lists(st.tuples(TEXT, TEXT, st.booleans()), min_size=min(count, 4), max_size=min(count, 4)))
         made = [
             Option(
@@ -601,13 +602,14 @@ def forms(draw: st.DrawFn) -> Form:
             for n in range(count)
         ]
         header = draw(st.one_of(st.none(), HOSTILE.filter(lambda text: bool(text.strip()))))
-        several, custom = draw(st.booleans()), draw(st.booleans()) or not count
+        several, custom = draw(st.booleans()), draw(st.booleans()) or not (count or picks)
         return Question(
             id=str(name),
             prompt=draw(TEXT),
             header=header,
+            picks=picks,
             options=tuple(made),
-            multi_select=several and count > 0,
+            multi_select=several and (count > 0 or picks is not None),
             allow_custom=custom,
         )
 

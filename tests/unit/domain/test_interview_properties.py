@@ -26,6 +26,7 @@ from askback.domain.actions import (
     Next,
     OpenTextField,
     Operation,
+    Pick,
     Review,
     Select,
     Submit,
@@ -38,7 +39,8 @@ from askback.domain.card import Card, build_card
 from askback.domain.form import Condition, Form, Question
 from askback.domain.form_fields import find_field_problems, has_field_for_each
 from askback.domain.identity import Actor
-from askback.domain.interview import Interview, settle, start_interview
+from askback.domain.interview import Draft, Interview, settle, start_interview
+from askback.domain.outcome import Picked
 from askback.domain.text_field import build_text_field
 from askback.errors import PersonError
 from support.cases import ANN, BEN, EVERYBODY, NOON, ended, form, options, question
@@ -48,11 +50,36 @@ CLEO = Actor(platform="local", tenant="T1", id="U3", name="Cleo")
 PEOPLE = (ANN, BEN, CLEO)
 
 
+OFFERED = 6
+"""Number of people or channels that a picker offers here. Each counts as an option, by its number."""
+
 people = st.sampled_from(PEOPLE)
 mostly = st.sampled_from([True, True, True, False])
 texts = st.sampled_from(
     ["", "  \n", "7", " 42 ", "x", "x" * 1000, "x" * 1001, "@everyone <!channel>", "a\x00b\u202e", "👩‍👩‍👧"]
 )
+
+
+def to_picked(number: int) -> Picked:
+    return Picked(id=f"U{number}", name=f"Person {number}")
+
+
+def numbers_of(picked: tuple[Picked, ...]) -> frozenset[int]:
+    return frozenset(int(one.id[1:]) for one in picked)
+
+
+def get_shown(seen: Select | Pick) -> frozenset[int]:
+    """Return the numbers of the options, people or channels that a click reports."""
+    return numbers_of(seen.picked) if isinstance(seen, Pick) else frozenset(seen.chosen)
+
+
+def get_chosen(draft: Draft) -> set[int]:
+    assert not (draft.chosen and draft.picked)
+    return {*draft.chosen, *numbers_of(draft.picked)}
+
+
+def takes_ticks(card: Card) -> bool:
+    return card.view == "question" and card.several and (bool(card.items) or card.picks is not None)
 
 
 @dataclass
@@ -77,7 +104,7 @@ class Sent:
 
     screen: Screen
     action: Action
-    seen: Select
+    seen: Select | Pick
 
 
 @dataclass
@@ -110,11 +137,9 @@ class Room(RuleBasedStateMachine):
     def screen_of(self, person: Actor) -> Screen:
         now = self.interview
         card = self.card()
-        shown = (
-            frozenset(item.number - 1 for item in card.items if item.chosen)
-            if card.view == "question"
-            else frozenset[int]()
-        )
+        shown = frozenset(item.number - 1 for item in card.items if item.chosen) | numbers_of(card.picked)
+        if card.view != "question":
+            shown = frozenset[int]()
         return Screen(person, now.step, now.revision, card, now.current, shown, shown, shown)
 
     def card(self) -> Card:
@@ -124,7 +149,7 @@ class Room(RuleBasedStateMachine):
     def is_asking(self) -> bool:
         return self.interview.phase == "asking"
 
-    def action(self, person: Actor, operation: Operation, step: int, ticks: Select | None = None) -> Action:
+    def action(self, person: Actor, operation: Operation, step: int, ticks: Select | Pick | None = None) -> Action:
         return Action(ask_id="ask", actor=person, at=NOON, step=step, operation=operation, ticks=ticks)
 
     def do(self, action: Action) -> type[PersonError] | None:
@@ -171,16 +196,19 @@ class Room(RuleBasedStateMachine):
         if self.screens[person.id].revision != self.interview.revision:
             self.screens[person.id] = self.screen_of(person)
 
-    @precondition(lambda self: any(screen.card.several and screen.card.items for screen in self.screens.values()))
+    @precondition(lambda self: any(takes_ticks(screen.card) for screen in self.screens.values()))
     @rule(data=st.data(), at_once=st.booleans())
     def tick(self, data: st.DataObject, at_once: bool) -> None:
         """Tick or untick one option on a screen of some age; the click may be delayed."""
-        able = [screen for screen in self.screens.values() if screen.card.several and screen.card.items]
+        able = [screen for screen in self.screens.values() if takes_ticks(screen.card)]
         screen = data.draw(st.sampled_from(able))
-        option = data.draw(st.integers(0, len(screen.card.items) - 1))
+        option = data.draw(st.integers(0, (len(screen.card.items) or OFFERED) - 1))
         screen.ticked ^= {option}
         seen = self.ticks(screen)
-        seen = seen.evolve(chosen=tuple(data.draw(st.permutations(seen.chosen))) + seen.chosen[:1])
+        if isinstance(seen, Pick):
+            seen = seen.evolve(picked=tuple(data.draw(st.permutations(seen.picked))) + seen.picked[:1])
+        else:
+            seen = seen.evolve(chosen=tuple(data.draw(st.permutations(seen.chosen))) + seen.chosen[:1])
         sent = Sent(screen, self.action(screen.who, seen, screen.step), seen)
         if at_once:
             self.deliver(sent)
@@ -212,19 +240,22 @@ class Room(RuleBasedStateMachine):
             self.note_ticks(screen, sent.seen)
         self.delivered.append(sent)
 
-    def ticks(self, screen: Screen) -> Select:
+    def ticks(self, screen: Screen) -> Select | Pick:
         """Return the ticks on the screen, as a platform sends them."""
         order = float(next(self.clock))
+        if screen.card.picks is not None:
+            picked, base = tuple(map(to_picked, screen.ticked)), tuple(to_picked(one).id for one in screen.base)
+            return Pick(picked=picked, base=base, revision=screen.revision, order=order)
         return Select(chosen=tuple(screen.ticked), base=tuple(screen.base), revision=screen.revision, order=order)
 
-    def note_ticks(self, screen: Screen, seen: Select) -> None:
+    def note_ticks(self, screen: Screen, seen: Select | Pick) -> None:
         """Record this person's changes on this screen since its last click that arrived."""
         order = seen.order
         assert order is not None
         if order < screen.heard_at:
             return
         chosen = self.accounts[screen.question].chosen
-        shown = frozenset(seen.chosen)
+        shown = get_shown(seen)
         for option in shown ^ screen.heard:
             (chosen.add if option in shown else chosen.discard)(option)
         screen.heard, screen.heard_at = shown, order
@@ -238,6 +269,15 @@ class Room(RuleBasedStateMachine):
             assert 0 <= index < count
             assert not self.form.questions[at].multi_select
             self.accounts[at] = Account({index})
+
+    @precondition(lambda self: self.is_asking and not self.interview.question.multi_select)
+    @rule(person=people, picked=st.lists(st.integers(0, OFFERED - 1), max_size=2, unique=True), fresh=mostly)
+    def pick(self, person: Actor, picked: list[int], fresh: bool) -> None:
+        at = self.interview.current
+        if self.press(person, Pick(picked=tuple(map(to_picked, picked))), fresh) is None:
+            assert self.form.questions[at].picks is not None
+            assert len(picked) == 1
+            self.accounts[at] = Account(set(picked))
 
     @rule(person=people, text=texts, fresh=mostly)
     def write(self, person: Actor, text: str, fresh: bool) -> None:
@@ -320,8 +360,8 @@ class Room(RuleBasedStateMachine):
         if fresh:
             self.look(person)
         screen = self.screens[person.id]
-        ticks: Select | None = None
-        if screen.card.view == "question" and screen.card.several and screen.card.items:
+        ticks: Select | Pick | None = None
+        if takes_ticks(screen.card):
             ticks = self.ticks(screen)
         refused = self.do(self.action(person, operation, screen.step, ticks))
         if refused is None and ticks is not None:
@@ -347,7 +387,7 @@ class Room(RuleBasedStateMachine):
     @invariant()
     def no_draft_is_lost(self) -> None:
         for draft, account in zip(self.interview.drafts, self.accounts, strict=True):
-            assert set(draft.chosen) == account.chosen
+            assert get_chosen(draft) == account.chosen
             assert (draft.text, draft.unsent) == (account.text, account.unsent)
 
     @invariant()
@@ -361,6 +401,8 @@ class Room(RuleBasedStateMachine):
                 option = asked.options[choice.index]
                 assert (choice.value, choice.label) == (option.value, option.label)
             assert len({choice.index for choice in answer.choices}) == len(answer.choices)
+            assert len({one.id for one in answer.picked}) == len(answer.picked)
+            assert asked.picks is not None or not answer.picked
             if not asked.multi_select:
                 assert len(answer.labels) == 1
 
@@ -404,6 +446,7 @@ class Room(RuleBasedStateMachine):
                 (number, option.label) for number, option in enumerate(asked.options, 1)
             ]
             assert [item.chosen for item in card.items] == [i in now.draft.chosen for i in range(len(asked.options))]
+            assert (card.picks, card.picked) == (asked.picks, now.draft.picked)
         elif not self.form.is_single:
             assert [(line.index, line.prompt) for line in card.lines] == [
                 (index, self.form.questions[index].prompt) for index in now.visible
@@ -427,7 +470,7 @@ class Room(RuleBasedStateMachine):
 def answer_by_what_the_card_offers(interview: Interview) -> Interview:
     """Answer an interview using only what the card shows."""
 
-    def does(operation: Operation, ticks: Select | None = None) -> Interview:
+    def does(operation: Operation, ticks: Select | Pick | None = None) -> Interview:
         return apply_action(
             interview, Action(ask_id="ask", actor=CLEO, at=NOON, step=card.step, operation=operation, ticks=ticks)
         )
@@ -441,10 +484,14 @@ def answer_by_what_the_card_offers(interview: Interview) -> Interview:
         if card.view == "review":
             assert card.can_submit == (card.next_missing is None)
             interview = does(Submit() if card.next_missing is None else GoTo(index=card.next_missing))
-        elif card.several and card.items:
+        elif takes_ticks(card):
             assert card.can_submit != card.can_go_on
-            ticks = Select(chosen=tuple(range(len(card.items)))[-2:], base=(), revision=card.revision)
+            ticks: Select | Pick = Pick(picked=(to_picked(0),), base=(), revision=card.revision)
+            if card.picks is None:
+                ticks = Select(chosen=tuple(range(len(card.items)))[-2:], base=(), revision=card.revision)
             interview = does(Submit() if card.can_submit else Next(), ticks)
+        elif card.picks is not None:
+            interview = does(Pick(picked=(to_picked(0),)))
         elif card.items:
             interview = does(Choose(index=len(card.items) - 1))
         else:
@@ -506,6 +553,38 @@ def test_ticks_of_several_people_commute(data: st.DataObject):
 
 @settings(deadline=None, max_examples=60)
 @given(
+    before=st.sets(st.integers(0, 5)),
+    ann=st.sets(st.integers(0, 5)),
+    ben=st.sets(st.integers(0, 5)),
+    redrawn=st.booleans(),
+)
+def test_two_people_who_pick_different_people_get_the_same_in_either_order(
+    before: set[int], ann: set[int], ben: set[int], redrawn: bool
+):
+    ben -= ann
+    asked = form(Question(id="q", prompt="Who?", picks="people", multi_select=True))
+    ends: list[tuple[Picked, ...]] = []
+    for order in ((ANN, ann, BEN, ben), (BEN, ben, ANN, ann)):
+        one, ones, other, others = order
+        interview = start_interview(asked)
+        first = Pick(picked=tuple(map(to_picked, before)), base=(), revision=0)
+        interview = apply_action(interview, Action(ask_id="ask", actor=CLEO, at=NOON, step=0, operation=first))
+        seen = interview.revision
+        for who, toggled in ((one, ones), (other, others)):
+            base = numbers_of(interview.draft.picked) if redrawn else frozenset(before)
+            operation = Pick(
+                picked=tuple(map(to_picked, base ^ toggled)),
+                base=tuple(to_picked(number).id for number in base),
+                revision=interview.revision if redrawn else seen,
+            )
+            interview = apply_action(interview, Action(ask_id="ask", actor=who, at=NOON, step=0, operation=operation))
+        ends.append(interview.draft.picked)
+    assert ends[0] == ends[1]
+    assert numbers_of(ends[0]) == before ^ ann ^ ben
+
+
+@settings(deadline=None, max_examples=60)
+@given(
     first=st.sets(st.integers(0, 5)),
     ann=st.sets(st.integers(0, 5)),
     ben=st.sets(st.integers(0, 5)),
@@ -555,6 +634,8 @@ def test_the_walk_over_a_card_finds_the_end_of_a_form():
         question("b", "One", "Two", multi_select=True, show_if=Condition(question="a", any_of=("two",))),
         Question(id="c", prompt="c?", options=options("X"), allow_custom=False),
         question("d"),
+        Question(id="e", prompt="e?", picks="people"),
+        Question(id="f", prompt="f?", picks="channels", multi_select=True),
     )
     outcome = answer_by_what_the_card_offers(start_interview(asked)).outcome
     assert outcome is not None
@@ -563,4 +644,6 @@ def test_the_walk_over_a_card_finds_the_end_of_a_form():
         ("b", ("One", "Two")),
         ("c", ("X",)),
         ("d", ("7",)),
+        ("e", ("Person 0",)),
+        ("f", ("Person 0",)),
     ]

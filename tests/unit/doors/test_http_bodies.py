@@ -36,6 +36,8 @@ def test_forms_of_both_kinds_are_read() -> None:
     assert (kind, [one.id for one in form.questions], vote) == ("form", ["version"], None)
     kind, form, vote = read(questions=QUESTIONS)
     assert (kind, [one.id for one in form.questions], vote) == ("askback_form", ["a", "b"], None)
+    _, form, _ = read(questions=[{"id": "who", "prompt": "Who?", "picks": "people"}])
+    assert form.questions[0].picks == "people"
 
 
 @pytest.mark.parametrize(

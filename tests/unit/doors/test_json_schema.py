@@ -275,5 +275,10 @@ def test_a_question_that_depends_on_another_has_no_flat_schema() -> None:
         write_schema(form)
 
 
+def test_people_and_channels_have_no_schema() -> None:
+    with pytest.raises(CallerError, match="asks for people of the chat, which a schema cannot say"):
+        write_schema(Form(questions=(Question(id="a", prompt="?", picks="people"),)))
+
+
 def test_the_longest_answer_is_what_the_documentation_says() -> None:
     assert MAX_ANSWER == 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -458,13 +459,25 @@ def test_the_notification_says_what_it_leaves_off() -> None:
 # -- nothing is cut -----------------------------------------------------------------------------------
 
 
+def walk_elements(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object at every depth."""
+    if isinstance(value, list):
+        for one in value:
+            yield from walk_elements(one)
+    elif isinstance(value, dict):
+        yield value
+        yield from walk_elements([*value.values()])
+
+
 def whole(at: Interview, messages: tuple[render.SlackMessage, ...]) -> None:
     """Check that the messages contain every text of the step, unbroken if one run can hold it."""
     runs = said(messages)
     rich = [block for message in messages for block in message.blocks if block["type"] == "rich_text"]
     everything = "".join(strings(rich))
     drawn = card(at)
-    texts: list[str | None] = [answer for line in drawn.lines for answer in line.answer]
+    texts: list[str | None] = [answer for line in drawn.lines for answer in line.written]
+    mentioned = {one.get(name) for one in walk_elements(rich) for name in ("user_id", "channel_id")}
+    assert {one.id for line in drawn.lines for one in line.picked} <= mentioned
     if drawn.is_compact and labels(messages) == [drawn.show_label]:
         assert is_described_whole(at)
         drawn = drawn.evolve(prompt="", items=(), lines=())
@@ -515,7 +528,8 @@ TEXT = st.one_of(
 @st.composite
 def forms(draw: st.DrawFn) -> Form:
     def one(name: int) -> Question:
-        count = draw(st.sampled_from([0, 1, 2, 4, 5, 11, 30, 101]))
+        picks = draw(st.sampled_from([None, None, "people", "channels"]))
+        count = 0 if picks else draw(st.sampled_from([0, 1, 2, 4, 5, 11, 30, 101]))
         texts = draw(st.lists(st.tuples(TEXT, TEXT, st.booleans()), min_size=min(count, 4), max_size=min(count, 4)))
         made = [
             Option(
@@ -530,13 +544,14 @@ def forms(draw: st.DrawFn) -> Form:
             for n in range(count)
         ]
         header = draw(st.one_of(st.none(), HOSTILE.filter(lambda text: bool(text.strip()))))
-        several, custom = draw(st.booleans()), draw(st.booleans()) or not count
+        several, custom = draw(st.booleans()), draw(st.booleans()) or not (count or picks)
         return Question(
             id=str(name),
             prompt=draw(TEXT),
             header=header,
+            picks=picks,
             options=tuple(made),
-            multi_select=several and count > 0,
+            multi_select=several and (count > 0 or picks is not None),
             allow_custom=custom,
         )
 

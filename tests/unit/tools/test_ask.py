@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 
 from askback.domain.actions import Choose, Next, Submit, SubmitText
-from askback.domain.outcome import Answer, Choice
+from askback.domain.outcome import Answer, Choice, Picked
 from askback.domain.reserved_options import NO_ANSWER
 from askback.errors import ModelError
 from support.cases import Story
@@ -92,6 +92,35 @@ def test_what_fits_no_form_is_refused_in_the_words_of_the_tool(data: Any, words:
     assert '"showIf"' in str(error.value), "it has an example"
 
 
+def test_people_and_channels_are_asked_for_and_come_back_with_id_and_name() -> None:
+    several = one(picks="people", multiSelect=True, maxChoices=2)
+    (asked,) = ANY.parse(several).questions
+    assert (asked.picks, asked.multi_select, asked.max_choices, asked.allow_custom) == ("people", True, 2, False)
+    ada, ben = Picked(id="U1", name="Ada"), Picked(id="U2")
+    assert result(several, Answer(question_id="a", picked=(ada, ben))) == {
+        "a": [{"id": "U1", "name": "Ada"}, {"id": "U2", "name": "U2"}]
+    }
+    either = one(pick="channels", allowCustom=True)
+    assert ANY.parse(either).questions[0].allow_custom
+    general = Picked(id="C1", name="#general")
+    assert result(either, Answer(question_id="a", picked=(general,))) == {"a": {"id": "C1", "name": "#general"}}
+    assert result(either, Answer(question_id="a", text="by mail")) == {"a": {"written": "by mail"}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"picks": "roles"}, "picks: Input should be 'people' or 'channels'"),
+        ({"picks": "people", "optional": True}, "leave out optional"),
+        ({"picks": "people", "options": ["Ada"]}, "options: do not go together with picks"),
+        ({"picks": "people", "multiSelect": True, "maxChoices": 26}, "maxChoices: exceeds 25"),
+    ],
+)
+def test_what_does_not_go_with_people_is_refused_in_the_words_of_the_tool(fields: Any, words: str) -> None:
+    with pytest.raises(ModelError, match=words):
+        ANY.parse(one(**fields))
+
+
 def test_a_pattern_or_a_picture_of_a_model_reaches_nobody() -> None:
     """A pattern may take hours to match, and a picture's address may carry what the model has read elsewhere."""
     (question,) = ANY.parse(
@@ -117,8 +146,12 @@ def test_answers_come_back_by_id_each_in_its_kind() -> None:
     }
 
 
+def read_examples() -> list[Any]:
+    return [json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)]
+
+
 def test_the_example_of_the_documentation_gives_the_documented_result() -> None:
-    asked, expected = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL))
+    asked, people, picked, expected = read_examples()
     jsonschema_rs.Draft202012Validator(ANY.input_schema).validate(asked)
     story = Story(*ANY.parse(asked).questions)
     assert ANY.parse_addressees(asked) == ("Ada",)
@@ -126,6 +159,11 @@ def test_the_example_of_the_documentation_gives_the_documented_result() -> None:
         story.does(operation)
     assert story.now.outcome is not None
     assert ANY.build_result(asked, story.now.outcome).data == expected
+    answers = [
+        Answer(question_id=name, picked=tuple(map(Picked.parse, one if isinstance(one, list) else [one])))
+        for name, one in picked.items()
+    ]
+    assert ANY.build_result(people, answered(*answers)).data["answers"] == picked
 
 
 def test_an_answer_in_own_words_cannot_be_taken_for_an_option() -> None:

@@ -27,10 +27,10 @@ from askback.client.summary import (
     get_tally,
     to_json,
 )
-from askback.domain.actions import Cancel, Choose, Decline, GoTo, Operation, Remind, Select, SubmitText
+from askback.domain.actions import Cancel, Choose, Decline, GoTo, Operation, Pick, Remind, Select, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.interview import Interview
-from askback.domain.outcome import Outcome
+from askback.domain.outcome import Outcome, Picked
 from askback.domain.voting import VoteCount
 from askback.internal.clock import utc_now
 from askback.store.external_access import DatabaseLocation, read_snapshot
@@ -157,6 +157,7 @@ def _format_questions(interview: Interview) -> list[str]:
             mark = "x" if index in draft.chosen else " "
             about = f": {to_terminal_text(option.description)}" if option.description else ""
             lines.append(f"     [{mark}] {to_terminal_text(option.label)}{about}")
+        lines += [f"     [x] {_format_picked(one)}" for one in draft.picked]
         if draft.text is not None:
             lines.append(f"     written: {to_terminal_text(draft.text)}")
         if draft.unsent is not None:
@@ -165,6 +166,11 @@ def _format_questions(interview: Interview) -> list[str]:
         step = "the review" if interview.phase == "reviewing" else f"question {interview.current + 1}"
         lines.append(f"  The card is at {step}.")
     return lines
+
+
+def _format_picked(picked: Picked) -> str:
+    """Return the name of a person or a channel with the id, which nobody can choose."""
+    return to_terminal_text(f"{picked.name} ({picked.id})" if picked.name else picked.id)
 
 
 def _format_votes(ask: Ask, tally: VoteCount) -> list[str]:
@@ -226,6 +232,8 @@ def _describe_operation(operation: Operation, labels: list[str] | None) -> str:
             return _add_reason(f"chose {format_option(index)}", reason)
         case Select(chosen=chosen):
             return f"ticked {', '.join(map(format_option, chosen)) or 'nothing'}"
+        case Pick(picked=picked):
+            return f"picked {', '.join(map(_format_picked, picked)) or 'nothing'}"
         case SubmitText(text=text):
             return f"wrote “{to_terminal_text(text)}”"
         case GoTo(index=index):
@@ -268,6 +276,7 @@ def _to_json(record: _Record) -> dict[str, JsonValue]:
             "chosen": [question.options[index].label for index in draft.chosen],
             "text": draft.text,
             "unsent": draft.unsent,
+            **({} if question.picks is None else {"picked": [one.model_dump(mode="json") for one in draft.picked]}),
         }
         for question, draft in zip(interview.form.questions, interview.drafts, strict=True)
     ]

@@ -62,6 +62,7 @@ class _Count:
             return
         self.answered += 1
         self.choices.update(choice.label for choice in answer.choices if choice.value != NO_ANSWER)
+        self.choices.update(one.label for one in answer.picked)
         if answer.text is not None:
             self.written_count += 1
             if len(self.written) < MAX_WRITTEN:

@@ -58,7 +58,8 @@ _SAVE = Statement(update(asks).where(asks.c.id == bindparam("ask")))
 _LOG = Statement(insert_into(actions))
 _TEXT_AUTHORS = Statement(
     select(actions.c.actor)
-    .where(actions.c.ask_id == bindparam("of"), actions.c.action.startswith('{"kind":"write"'))
+    .where(actions.c.ask_id == bindparam("of"))
+    .where(or_(*(actions.c.action.startswith(f'{{"kind":"{kind}"') for kind in ("write", "pick"))))
     .where(actions.c.verdict != "unchanged")
     .order_by(actions.c.id)
 )
@@ -287,7 +288,10 @@ def log_action(connection: Connection, action: Action, verdict: str, revision: i
 
 
 def list_text_authors(connection: Connection, ask_id: str) -> tuple[Actor, ...]:
-    """Return everybody who wrote a text into the form of an ask. Texts that were replaced later count too."""
+    """Return everybody who wrote a text into the form of an ask, or picked people or channels.
+
+    Texts and picks that were replaced later count too.
+    """
     rows = _TEXT_AUTHORS.fetch_rows(connection, of=ask_id)
     return deduplicate_accounts(Actor.model_validate_json(row["actor"]) for row in rows)
 

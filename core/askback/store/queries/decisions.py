@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from askback.domain.actions import Action
+from askback.domain.actions import Action, Pick
 from askback.domain.ask import Ask
 from askback.domain.incoming_message import IncomingMessage, Step
 from askback.store.notifications import Signal, send_signal
@@ -29,6 +29,10 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
     changed = asks.save(connection, before, after)
     record_event(AskChanged(after.id))
     if action is not None:
+        if isinstance(action.ticks, Pick) and _has_new_picks(before, after):
+            # The press of a button may arrive before the pick itself, which then changes nothing. Its author counts.
+            picked = action.evolve(operation=action.ticks, ticks=None)
+            asks.log_action(connection, picked, "changed", after.interview.revision)
         verdict = "settled" if settled else "changed" if changed else "unchanged"
         asks.log_action(connection, action, verdict, after.interview.revision)
     if not after.is_drawn and not changed.isdisjoint(("interview", "messages")):
@@ -47,6 +51,12 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
         if after.conversation_id is not None:
             request_turn(connection, after.conversation_id, after.place, is_settled=True)
     return settled
+
+
+def _has_new_picks(before: Ask, after: Ask) -> bool:
+    """Return True if people or channels were picked, or no longer are."""
+    drafts = zip(before.interview.drafts, after.interview.drafts, strict=True)
+    return any(earlier.picked != later.picked for earlier, later in drafts)
 
 
 def save_steps(connection: Connection, steps: tuple[Step, ...]) -> None:

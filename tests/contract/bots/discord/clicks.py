@@ -13,6 +13,7 @@ from askback_sandbox.discord import payloads as discord_payloads
 from askback_sandbox.discord.clicks import Delivery, Target
 from askback_sandbox.discord.components import each_component
 from askback_sandbox.discord.controls import controls as drawn_controls
+from askback_sandbox.discord.fields import check_choice
 from askback_sandbox.discord.values import Done, DoneKind, Kind, Post
 from askback_sandbox.json_values import JsonObject, as_object, as_text, copied_all, objects
 from contract.bots.driver import Card, Clicked, Control, Field, Talk, TextField, checked, fill, is_label, until
@@ -87,6 +88,19 @@ class Clicks(View):
             await self.flip(person, now)
             now = self.newest(now)
         raise AssertionError(f"no {wanted} on any page")
+
+    async def choose(self, person: str, card: Card, *names: str) -> Clicked:
+        values = [self._find_id(name) for name in names]
+        check_choice(self.guild, card.menu.handle, values)  # Discord's client offers nothing else
+        return await self._act(person, card, card.menu, values)
+
+    async def choose_strange(self, person: str, card: Card, picked: str) -> Clicked:
+        return await self._act(person, card, card.menu, [picked])
+
+    def _find_id(self, name: str) -> str:
+        if name.startswith("#"):
+            return next(one.id for one in self.guild.places.values() if one.name == name[1:])
+        return next((one.id for one in self.guild.people.values() if one.name == name), self.guild.bot.id)
 
     async def flip(self, person: str, card: Card) -> Clicked:
         """Turn to the next page of a long menu, from the last one back to the first."""
@@ -257,7 +271,8 @@ class Clicks(View):
         done = Done(
             id="0", token="", kind=kind, person=self._person(person).id, channel=room.id, message=card.id, issued=0.0
         )
-        data = discord_payloads.component_data(component, values, {})
+        resolved = discord_payloads.resolved_data(self.guild, component.get("type"), values or [])
+        data = discord_payloads.component_data(component, values, resolved)
         payload = discord_payloads.interaction(self.guild, self._person(person), room, done, data)
         if "message" in payload:
             payload["message"] = {**as_object(payload["message"]), "components": [*copied_all(list(card.handle))]}

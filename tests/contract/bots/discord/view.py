@@ -149,6 +149,13 @@ def controls(components: tuple[JsonObject, ...]) -> Iterator[Control]:
                 ),
                 handle=copied(component),
             )
+        elif component.get("type") in (Kind.USER_SELECT, Kind.CHANNEL_SELECT):
+            yield Control(
+                kind="several" if component.get("min_values") == 0 else "menu",
+                label=as_text(component.get("placeholder")),
+                choices=tuple(Choice(as_text(one.get("id")), True) for one in objects(component.get("default_values"))),
+                handle=copied(component),
+            )
 
 
 def _displays(components: object) -> list[str]:

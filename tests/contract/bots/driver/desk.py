@@ -149,6 +149,14 @@ class Desk(Protocol):
         """Set the card's menu or boxes to these entries, found by label."""
         ...
 
+    async def choose(self, person: str, card: Card, *names: str) -> Clicked:
+        """Choose people or channels in the platform's own picker, such as "ben", "#deploys", or the bot itself."""
+        ...
+
+    async def choose_strange(self, person: str, card: Card, picked: str) -> Clicked:
+        """Send a choice in the picker with an id that no client sends."""
+        ...
+
     async def search(self, person: str, card: Card, query: str) -> tuple[str, ...]:
         """Return the entries that the card's menu offers for this search text."""
         ...

@@ -10,9 +10,11 @@ from typing import Literal
 from askback_sandbox.json_values import JsonObject, as_object, copied, objects
 from askback_sandbox.play.controls import Control as Drawn
 from askback_sandbox.slack import payloads as slack_payloads
+from askback_sandbox.slack.block_tree import each_element
 from askback_sandbox.slack.clicks import Target
 from askback_sandbox.slack.controls import controls, words
 from askback_sandbox.slack.drawing import body
+from askback_sandbox.slack.pickers import PICKERS, picker_state
 from askback_sandbox.slack.socket import Ack
 from askback_sandbox.slack.values import Interaction
 from askback_sandbox.slack.workspace import scope_of
@@ -69,6 +71,16 @@ class Clicks(View):
             )
         assert clicked is not None
         return clicked
+
+    async def choose(self, person: str, card: Card, *names: str) -> Clicked:
+        return await self._act(person, card, card.menu, [self._find_id(name) for name in names])
+
+    async def choose_strange(self, person: str, card: Card, picked: str) -> Clicked:
+        return checked(_acked(await self.services.people.raw(self._payload(person, card, card.menu, [picked]))))
+
+    def _find_id(self, name: str) -> str:
+        found = self.workspace.channel(name) if name.startswith("#") else self.workspace.person(name)
+        return self.workspace.bot.id if found is None else found.id
 
     async def search(self, person: str, card: Card, query: str) -> tuple[str, ...]:
         return tuple(words(option.get("text")) for option in await self._options(person, card, query))
@@ -241,7 +253,10 @@ class Clicks(View):
             "block_id": drawn.handle["block_id"],
             "action_ts": self.workspace.next_ts(),
         }
-        if drawn.kind != "button":
+        asked = next(one.element for one in each_element(blocks) if one.action_id == drawn.handle["action_id"])
+        if asked.get("type") in PICKERS:
+            action |= picker_state(str(asked["type"]), selected)
+        elif drawn.kind != "button":
             labels = {choice.value: choice.label for choice in drawn.choices}
             options: list[JsonObject] = [
                 {"text": {"type": "plain_text", "text": labels.get(value, value)}, "value": value} for value in selected
