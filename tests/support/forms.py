@@ -64,14 +64,17 @@ def forms(pick: st.DrawFn) -> Form:
 
 
 @st.composite
-def modal_forms(pick: st.DrawFn) -> Form:
-    """Return a form whose questions can be answered together, as far as the core knows."""
+def modal_forms(pick: st.DrawFn, *, largest: int = 60) -> Form:
+    """Return a form whose questions can be answered together, as far as the core knows.
+
+    `largest` is the largest number of options of a question.
+    """
     made: list[Question] = []
-    for number in range(pick(st.integers(2, 6))):
+    for number in range(pick(st.integers(2, 6 if largest > 3 else 3))):
         several = pick(st.booleans())
-        count = pick(st.sampled_from([0, 2, 1, 3, 10, 24, 60]))
+        count = pick(st.sampled_from([one for one in (0, 2, 1, 3, 10, 24, 60) if one <= largest]))
         described = pick(st.booleans())
-        size = pick(st.sampled_from([0, 0, 60, 90]))
+        size = pick(st.sampled_from([0, 0, 60, 90] if largest > 3 else [0]))
         offered = tuple(
             Option(value=f"v{i}", label=f"{number}.{i}" + "x" * size, description="About it." if described else None)
             for i in range(count)

@@ -119,7 +119,7 @@ class Account:
 class Room(RuleBasedStateMachine):
     """Three people, one ask."""
 
-    @initialize(asked=forms() | modal_forms())
+    @initialize(asked=forms() | modal_forms(largest=3))
     def ask(self, asked: Form) -> None:
         self.form = asked
         self.interview = start_interview(asked)
