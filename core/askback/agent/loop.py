@@ -54,6 +54,7 @@ from askback.store.queries.new_asks import TooManyOpenAsks
 from askback.store.store import Store
 from askback.store.transaction_events import ConversationStopped, Event
 from askback.store.turn_transactions import TokenReservation
+from askback.translations.catalogue import _, use_language
 
 log = logging.getLogger("askback.agent")
 
@@ -110,8 +111,9 @@ class Agent:
             goes_on = True
             while goes_on:
                 step = await self._store.get_next_step(conversation_id)
-                run = self._run_step(conversation_id, step, held)
-                goes_on = await self._steps.run(conversation_id, step.stops, run)
+                with use_language(self._manager.language or step.language):
+                    run = self._run_step(conversation_id, step, held)
+                    goes_on = await self._steps.run(conversation_id, step.stops, run)
         finally:
             # The status does not change between two steps, so that it does not flicker. A stop may have arrived in
             # between.
@@ -166,8 +168,9 @@ class Agent:
         if request is None or self._has_too_many_rounds(turn):
             await self._end_with_notice(
                 turn,
-                f"I have called the model {self._settings.rounds} times without a message from you. "
-                "Write “continue” and I will.",
+                _(
+                    "I have called the model {count} times without a message from you. Write “continue” and I will."
+                ).format(count=self._settings.rounds),
             )
             return False
         if not grant.tokens:

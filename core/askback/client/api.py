@@ -18,6 +18,7 @@ from askback.domain.ask import check_key
 from askback.domain.ask_policy import Reasons
 from askback.domain.form import Form
 from askback.errors import CallerError
+from askback.translations.catalogue import Language
 
 P = ParamSpec("P")
 
@@ -40,6 +41,7 @@ async def ask_async(
     remind: Duration | Sequence[Duration] = (),
     escalate: Mapping[Duration, Names] | None = None,
     details: str | None = None,
+    language: Language | None = None,
     key: str | None = None,
     progress: Progress | None = None,
 ) -> AskOutcome:
@@ -47,7 +49,7 @@ async def ask_async(
 
     `to` is a place such as `slack:#deploys`. `form` asks several questions, or one with more than options can say, in
     the place of a question. `wait`, `remind` and the times of `escalate` are seconds, or a text such
-    as `2h`. `wait=None` means no deadline. With a `key`, a restarted script finds the question that it asked before,
+    as `2h`. `wait=None` means no deadline. `language` is that of the card; None means the setting. With a `key`, a restarted script finds the question that it asked before,
     and may leave the question out. Cancelling the call leaves the question open. `askback ask --help` explains the
     other parameters.
 
@@ -83,6 +85,7 @@ async def ask_async(
                 parse_duration("escalate", after, terms): to_tuple(names) for after, names in (escalate or {}).items()
             },
             details=details,
+            language=language,
             terms=terms,
         )
     elif key is None:

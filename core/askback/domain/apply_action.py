@@ -38,6 +38,7 @@ from askback.domain.interview import Draft, Interview, Phase, SelectionSnapshot,
 from askback.domain.outcome import Outcome
 from askback.domain.text_rules import TextRules
 from askback.errors import PersonError
+from askback.translations.catalogue import _
 
 REASON_RULES: Final = TextRules(max_length=1000)
 """The rules for a reason, which may also be missing."""
@@ -60,7 +61,7 @@ class Closed(PersonError):
     """Raised for a click on an ask that has ended."""
 
     def __init__(self) -> None:
-        super().__init__("This question is already closed. Your click changed nothing.")
+        super().__init__(_("This question is already closed. Your click changed nothing."))
 
 
 class Incomplete(PersonError):
@@ -129,7 +130,7 @@ def _apply_operation(interview: Interview, action: Action) -> Interview:
         case _:
             pass
     if action.step != interview.step:
-        raise Stale("The card has moved on to another step. Your click changed nothing; please use the newest card.")
+        raise Stale(_("The card has moved on to another step. Your click changed nothing; please use the newest card."))
     if action.ticks is not None and interview.phase == "asking" and interview.question.multi_select:
         interview = _select(interview, action.ticks, action)
     if interview.phase == "reviewing":
@@ -143,15 +144,15 @@ def _apply_to_question(interview: Interview, operation: Operation, action: Actio
         case OpenTextField():
             _require(
                 question.allow_custom,
-                "Please choose one of the options: this question takes no written answer.",
+                _("Please choose one of the options: this question takes no written answer."),
             )
             return interview
         case Choose(index=index):
-            _require(not question.multi_select and 0 <= index < len(question.options), "There is no such option.")
+            _require(not question.multi_select and 0 <= index < len(question.options), _("There is no such option."))
             chosen = interview.draft.evolve(chosen=(index,), text=None, unsent=None)
             return _advance(_replace_draft(interview, chosen), action)
         case Select():
-            _require(question.multi_select, "Only one of these options can be chosen.")
+            _require(question.multi_select, _("Only one of these options can be chosen."))
             return _select(interview, operation, action)
         case SubmitText(text=text):
             return _write(interview, text, action)
@@ -160,7 +161,7 @@ def _apply_to_question(interview: Interview, operation: Operation, action: Actio
         case Submit():
             _require(
                 interview.form.is_single,
-                "Please answer every question first. The Submit button is on the review.",
+                _("Please answer every question first. The Submit button is on the review."),
             )
             return _submit(interview, action)
         case Next():
@@ -183,22 +184,22 @@ def _apply_navigation(interview: Interview, operation: Operation) -> Interview:
     """Apply a move that is possible from every position of a form."""
     match operation:
         case GoTo(index=index):
-            _require(index in interview.visible, "There is no such question.")
+            _require(index in interview.visible, _("There is no such question."))
             return _move(interview, index, "asking")
         case Review():
-            _require(not interview.form.is_single, "There is nothing to review.")
+            _require(not interview.form.is_single, _("There is nothing to review."))
             return _move(interview, interview.current, "reviewing")
         case Back():
             before = [index for index in interview.visible if index < interview.current]
-            _require(bool(before), "This is the first question.")
+            _require(bool(before), _("This is the first question."))
             return _move(interview, before[-1], "asking")
         case _:
-            raise NotPossible("That is not possible here; please use the newest card.")
+            raise NotPossible(_("That is not possible here; please use the newest card."))
 
 
 def _write(interview: Interview, text: str, action: Action) -> Interview:
     question, draft = interview.question, interview.draft
-    _require(question.allow_custom, "Please choose one of the options: this question takes no written answer.")
+    _require(question.allow_custom, _("Please choose one of the options: this question takes no written answer."))
     if question.rules.find_problem(text) is not None:
         return _replace_draft(interview, draft.evolve(unsent=text))
     kept = draft.chosen if question.multi_select else ()
@@ -210,7 +211,7 @@ def _select(interview: Interview, operation: Select, action: Action) -> Intervie
     """Apply what a person ticked and unticked, not what their screen showed, so that several people's ticks commute."""
     question, draft = interview.question, interview.draft
     if not all(0 <= index < len(question.options) for index in (*operation.chosen, *(operation.base or ()))):
-        raise NotPossible("There is no such option.")
+        raise NotPossible(_("There is no such option."))
     who = f"{action.actor.platform}:{action.actor.id}"
     if operation.revision is None and operation.order is not None:
         # If the revision is unknown, only the time tells that a click is older or a duplicate.
@@ -236,12 +237,13 @@ def _select(interview: Interview, operation: Select, action: Action) -> Intervie
 def _submit(interview: Interview, action: Action) -> Interview:
     missing = interview.missing
     if missing and interview.form.is_single:
-        also = ", or write an answer" if interview.question.allow_custom else ""
-        needed = interview.find_count_problem(0) or "choose at least one option"
-        raise Incomplete(f"Please {needed}{also}, then submit.")
+        needed = interview.find_count_problem(0) or _("choose at least one option")
+        if interview.question.allow_custom:
+            raise Incomplete(_("Please {needed}, or write an answer, then submit.").format(needed=needed))
+        raise Incomplete(_("Please {needed}, then submit.").format(needed=needed))
     if missing:
         names = ", ".join(_name_missing(interview, index) for index in missing)
-        raise Incomplete(f"Not answered yet: {names}. Please answer, then submit.")
+        raise Incomplete(_("Not answered yet: {names}. Please answer, then submit.").format(names=names))
     return settle(interview, Outcome(status="answered", at=action.at, by=action.actor, answers=interview.answers))
 
 
@@ -263,7 +265,7 @@ def _advance(interview: Interview, action: Action) -> Interview:
 
 
 def _move_to_next(interview: Interview) -> Interview:
-    _require(not interview.form.is_single, "There is only one question.")
+    _require(not interview.form.is_single, _("There is only one question."))
     after = [index for index in interview.visible if index > interview.current]
     if after:
         return _move(interview, after[0], "asking")

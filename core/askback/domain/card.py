@@ -41,6 +41,7 @@ from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
 from askback.internal.values import Value
 from askback.text.literal import count_utf16_units, fit_line, to_literal, to_single_line
+from askback.translations.catalogue import ENGLISH, N_, Language, _, ngettext, use_language
 
 LONGEST_NAMED = 60
 """Maximum number of characters of an option's label in a sentence about it."""
@@ -50,31 +51,31 @@ LONGEST_HEADING = 150
 """Maximum number of UTF-16 units of a question that is a heading. A longer one is a paragraph."""
 LONGEST_RESULT = 150
 """Maximum number of characters of an answer that is the first line of its settled card. A longer one is quoted."""
-SOMETHING_ELSE = "Something else…"
-WRITE_ANSWER = "Write an answer…"
-EDIT_TEXT = "Edit your text…"
-NOT_NOW = "Not now…"
-ANSWER_REST = "Answer the rest"
+SOMETHING_ELSE = N_("Something else…")
+WRITE_ANSWER = N_("Write an answer…")
+EDIT_TEXT = N_("Edit your text…")
+NOT_NOW = N_("Not now…")
+ANSWER_REST = N_("Answer the rest")
 """Label of the button that leads from a review to the first question without an answer."""
-UNDO_VOTE = "Undo my vote"
+UNDO_VOTE = N_("Undo my vote")
 """Label of the button with which a voter withdraws their own vote."""
-WITHDRAW = "Withdraw request"
+WITHDRAW = N_("Withdraw request")
 """Label of the button with which the requester ends a decision of several people."""
-EVERYTHING = "Show everything"
+EVERYTHING = N_("Show everything")
 """Label of the button that shows `Card.details`."""
 ENDINGS: Final[Mapping[OutcomeStatus, str]] = {
-    "answered": "✓ Answered",
-    "cancelled": "Cancelled",
-    "declined": "Not now",
-    "timed_out": "Nobody answered in time",
-    "undeliverable": "Could not be delivered",
+    "answered": N_("✓ Answered"),
+    "cancelled": N_("Cancelled"),
+    "declined": N_("Not now"),
+    "timed_out": N_("Nobody answered in time"),
+    "undeliverable": N_("Could not be delivered"),
 }
 """First line of a settled card without an answer of one line."""
-DISCUSS = "To be discussed first"
+DISCUSS = N_("To be discussed first")
 """That line if somebody wants to discuss the question before anybody answers it."""
-SHOW_QUESTION = "Show question"
+SHOW_QUESTION = N_("Show question")
 """Label of the button that shows what a settled card leaves out."""
-SHOW_QUESTIONS = "Show questions"
+SHOW_QUESTIONS = N_("Show questions")
 """Label of that button on the card of a form with several questions."""
 EXPANDING: Final = frozenset({EVERYTHING, SHOW_QUESTION, SHOW_QUESTIONS})
 """Labels of the buttons that only show more text. A card with no other control is settled, or waits for others."""
@@ -122,7 +123,7 @@ class Ending(Value):
     @property
     def title(self) -> str:
         """The first line of a settled card without an answer of one line."""
-        return DISCUSS if self.discuss else ENDINGS[self.status]
+        return _(DISCUSS if self.discuss else ENDINGS[self.status])
 
 
 class Card(Value):
@@ -174,18 +175,20 @@ class Card(Value):
     details: str | None
     """The full text that the card shows only in part, for people who ask to see it. Never of a settled decision."""
     ending: Ending | None
+    language: Language = ENGLISH
+    """The language of its own words. A platform draws the card under `use_language`."""
 
     @property
     def write_label(self) -> str:
         """The label of the button that opens the text field."""
         if self.written is not None or self.unsent:
-            return EDIT_TEXT
-        return WRITE_ANSWER if self.asks_for_text else SOMETHING_ELSE
+            return _(EDIT_TEXT)
+        return _(WRITE_ANSWER if self.asks_for_text else SOMETHING_ELSE)
 
     @property
     def show_label(self) -> str:
         """The label of the button that shows what the settled card leaves out."""
-        return SHOW_QUESTION if self.prompt else SHOW_QUESTIONS
+        return _(SHOW_QUESTION if self.prompt else SHOW_QUESTIONS)
 
     @property
     def has_distinct_labels(self) -> bool:
@@ -265,7 +268,7 @@ class Card(Value):
         """The three parts of the prompt: the question, the excerpt, and the text below the excerpt."""
         if not self.excerpt:
             return self.prompt, "", ""
-        asked, _, rest = self.prompt.partition("\n")
+        asked, _line, rest = self.prompt.partition("\n")
         return asked, self.excerpt, rest[len(self.excerpt) :].strip("\n")
 
     @property
@@ -289,7 +292,12 @@ def _is_readable_line(text: str) -> bool:
 
 
 def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
-    """Return the card for the current state of an interview."""
+    """Return the card for the current state of an interview, in the language of its policy."""
+    with use_language(policy.language):
+        return _build_card(ask_id, interview, policy)
+
+
+def _build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
     asking = interview.phase == "asking"
     shown = asking or interview.form.is_single
     question, draft = interview.question, interview.draft
@@ -340,14 +348,18 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         else Ending(
             status=outcome.status, at=outcome.at, by=outcome.by, reason=outcome.reason, discuss=outcome.discuss
         ),
+        language=policy.language,
     )
 
 
 def get_form_title(card: Card) -> str:
     """Return the questions of a settled form in one line. If some are answered, their answers name them below."""
     if any(line.answer for line in card.lines) or not card.lines:
-        return f"{len(card.lines)} questions"
-    return f"{get_line_title(card.lines[0])} and {len(card.lines) - 1} more"
+        count = len(card.lines)
+        return ngettext("{count} question", "{count} questions", count).format(count=count)
+    more = len(card.lines) - 1
+    title = get_line_title(card.lines[0])
+    return ngettext("{title} and {count} more", "{title} and {count} more", more).format(title=title, count=more)
 
 
 def get_line_title(line: ReviewLine) -> str:
@@ -362,18 +374,18 @@ def _get_first_line(prompt: str) -> str:
 def list_others(card: Card) -> tuple[str, tuple[str, ...]]:
     """Return a caption, and the labels of the options that a settled question did not end with."""
     if card.ending is None or card.ending.status != "answered":
-        return "Options: ", tuple(item.label for item in card.items)
-    return "Not chosen: ", tuple(item.label for item in card.items if not item.chosen)
+        return _("Options: "), tuple(item.label for item in card.items)
+    return _("Not chosen: "), tuple(item.label for item in card.items if not item.chosen)
 
 
 def get_excerpt(question: Question) -> str:
     """Return the part of its details that the prompt quotes below its first line. Only the last line may be cut."""
-    asked, _, rest = question.prompt.partition("\n")
+    asked, _line, rest = question.prompt.partition("\n")
     first = rest.partition("\n")[0]
     if question.details is None or not asked.strip() or not first.strip() or not question.details.startswith(first):
         return ""
     same = takewhile(lambda pair: pair[0] == pair[1], zip(rest, question.details, strict=False))
-    return rest[: sum(1 for _ in same)].rstrip()
+    return rest[: sum(1 for _pair in same)].rstrip()
 
 
 def _build_items(question: Question, chosen: tuple[int, ...]) -> tuple[Item, ...]:
@@ -408,4 +420,4 @@ def _describe_missing(interview: Interview, index: int) -> str | None:
     if interview.is_answered(index):
         return None
     problem = interview.find_count_problem(index)
-    return "Not answered yet" if problem is None else f"Not answered yet: {problem}"
+    return _("Not answered yet") if problem is None else _("Not answered yet: {problem}").format(problem=problem)

@@ -42,8 +42,9 @@ from askback.domain.form_limits import (
 )
 from askback.domain.text_rules import TextRules
 from askback.internal.values import Value, find_repeats
+from askback.translations.catalogue import N_, _, ngettext
 
-DEFAULT_PLACEHOLDER = "Enter your answer…"
+DEFAULT_PLACEHOLDER = N_("Enter your answer…")
 
 
 def _limit_text(what: str, longest: int) -> AfterValidator:
@@ -202,10 +203,14 @@ class Question(Value):
         if not self.multi_select or (self.min_choices == 1 and self.max_choices is None):
             return None
         if self.max_choices is None:
-            return f"choose at least {self.min_choices} options"
+            least = self.min_choices
+            return ngettext("choose at least {count} option", "choose at least {count} options", least).format(
+                count=least
+            )
         if self.min_choices == self.max_choices:
-            return f"choose exactly {self.max_choices} option{'s' if self.max_choices > 1 else ''}"
-        return f"choose {self.min_choices} to {self.max_choices} options"
+            most = self.max_choices
+            return ngettext("choose exactly {count} option", "choose exactly {count} options", most).format(count=most)
+        return _("choose {least} to {most} options").format(least=self.min_choices, most=self.max_choices)
 
 
 class Form(Value):

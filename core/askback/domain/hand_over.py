@@ -16,6 +16,7 @@ from askback.domain.ask import Ask
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.who import Who
 from askback.internal.values import Value
+from askback.translations.catalogue import N_
 
 HandOverState = Literal["asked", "claimed", "acknowledged", "unknown"]
 ClaimResult = Literal["claimed", "taken", "acknowledged", "unknown", "changed", "missing"]
@@ -26,7 +27,7 @@ HAND_OVER: Final = "handover:"
 """Prefix of `OutgoingMessage.target` for notices about a hand-over. The ask's id follows."""
 NOT_ASKED: Final = ""
 """The id of an ask that is about to be stored."""
-UNKNOWN: Final = (
+UNKNOWN: Final = N_(
     "The program that asked this was interrupted while it acted on the answer, so the outcome is unknown. It will not "
     "act on it again by itself: please check what it has done."
 )

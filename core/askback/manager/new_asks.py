@@ -17,6 +17,7 @@ from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
 from askback.observability import telemetry
+from askback.translations.catalogue import get_language
 
 
 def build_ask(
@@ -60,6 +61,8 @@ def build_policy(
 ) -> Policy:
     """Return the policy of an ask that begins now. Times are in seconds from now; the posting moves them later.
 
+    The card will speak the current language.
+
     Raises `CallerError` for a reminder or an escalation that is not above 0 seconds and at most ten years away.
     """
     for after in (*remind, *(escalate or {})):
@@ -78,4 +81,5 @@ def build_policy(
             Escalation(at=now + timedelta(seconds=after), who=others)
             for after, others in sorted((escalate or {}).items(), key=itemgetter(0))
         ),
+        language=get_language(),
     )

@@ -31,7 +31,7 @@ from askback.domain.form_limits import (
     MAX_VALUE,
 )
 from askback.domain.outcome import Outcome
-from askback.domain.reserved_options import NO_ANSWER_OPTION, RESERVED
+from askback.domain.reserved_options import RESERVED, build_no_answer_option
 from askback.errors import ModelError
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
 from askback.tools.lenient_parser import (
@@ -300,7 +300,7 @@ def _build_question(given: QuestionInput, by_id: dict[str, QuestionInput]) -> di
         for option in given.options
     ]
     if given.optional:
-        options.append(NO_ANSWER_OPTION)
+        options.append(build_no_answer_option())
     rules: dict[str, object] = {
         "kind": given.kind,
         "min_length": given.min_length,
