@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from askback.domain.text_field import TextField
 from askback.text.literal import count_utf16_units, find_break, truncate
+from askback.translations.catalogue import _
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, button, row
 from askback_discord.escaping import plain
@@ -38,7 +39,7 @@ def try_again(words: str, field: TextField) -> Component:
 def retry(ask_id: str, step: int, choice: int | None = None) -> Component:
     """The row with the button that opens the text field. `choice` is the option whose reason the field is for."""
     return row(
-        [button("Try again", control_ids.Control(kind="retry", ask_id=ask_id, step=step, arg=choice), "primary")]
+        [button(_("Try again"), control_ids.Control(kind="retry", ask_id=ask_id, step=step, arg=choice), "primary")]
     )
 
 
@@ -47,7 +48,7 @@ def build_rejection(words: str, written: str, again: Component | None = None) ->
     below = [again] if again is not None else []
     if not written.strip():
         return [_check_limits(words, below)]
-    heading = f"{words} Here is your text, so that you can copy it:"
+    heading = f"{words} {_('Here is your text, so that you can copy it:')}"
     if count_utf16_units(plain(f"{heading}\n\n{written}")) <= limits.CONTENT:
         return [_check_limits(f"{heading}\n\n{written}", below)]
     return [_check_limits(heading, below), *(_check_limits(piece, []) for piece in _split_text(written))]

@@ -10,6 +10,8 @@ from typing import Final, cast
 
 from askback.domain.not_now import HINT, WAYS, WayName, list_ways
 from askback.domain.text_field import TextField
+from askback.text.literal import fit_line
+from askback.translations.catalogue import _, use_language
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, option
 from askback_discord.text_modal import PARAGRAPH, build_prompt, find_value
@@ -21,7 +23,12 @@ _OFFERED: Final[tuple[WayName, ...]] = ("discuss", "hour", "hours", "day", "week
 
 
 def build_modal(field: TextField, now: datetime) -> Component:
-    """Return the data of a callback that opens the modal (type 9)."""
+    """Return the data of a callback that opens the modal (type 9), in the language of the field."""
+    with use_language(field.language):
+        return _build_modal(field, now)
+
+
+def _build_modal(field: TextField, now: datetime) -> Component:
     # A person who may only cancel has no choice, and Discord rejects a group of one.
     choice = [] if field.only_cancels else [_build_ways(list_ways(_OFFERED, now=now, deadline=field.deadline))]
     control = control_ids.Control(
@@ -29,7 +36,7 @@ def build_modal(field: TextField, now: datetime) -> Component:
     )
     made: Component = {
         "custom_id": control_ids.to_custom_id(control),
-        "title": "Cancel this question" if field.only_cancels else "Not now",
+        "title": _("Cancel this question") if field.only_cancels else _("Not now"),
         "components": [build_prompt(field.prompt), *choice, _build_note(field)],
     }
     limits.check_modal(made)
@@ -51,22 +58,22 @@ def _build_ways(ways: Sequence[WayName]) -> Component:
     options = [_build_option(name, chosen=name == ways[0]) for name in ways]
     return {
         "type": limits.LABELLED,
-        "label": "What would you like instead?",
-        "description": HINT,
+        "label": _("What would you like instead?"),
+        "description": _(HINT),
         "component": {"type": limits.RADIO, "custom_id": WAY, "options": [*options]},
     }
 
 
 def _build_option(name: WayName, *, chosen: bool) -> Component:
     way = WAYS[name]
-    return option(way.label, name, description=way.description, chosen=chosen)
+    return option(_(way.label), name, description=_(way.description) if way.description else None, chosen=chosen)
 
 
 def _build_note(field: TextField) -> Component:
     return {
         "type": limits.LABELLED,
-        "label": "Your note (optional)",
-        "description": f"The card shows it. {field.hint}",
+        "label": _("Your note (optional)"),
+        "description": fit_line(f"{_('The card shows it.')} {field.hint}", limits.LABEL_DESCRIPTION),
         "component": {
             "type": limits.INPUT,
             "custom_id": control_ids.TEXT,

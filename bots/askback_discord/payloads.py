@@ -25,6 +25,7 @@ from askback.domain.incoming_message import FORWARDED
 from askback.text.literal import to_single_line
 from askback_discord import control_ids
 from askback_discord.id_patterns import PLATFORM
+from askback_discord.locales import read_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ def read_click(interaction: discord.Interaction) -> Click:
     values = data.get("values")
     return Click(
         control=control_ids.parse(custom_id),
-        actor=read_actor(interaction.user),
+        actor=read_actor(interaction.user).evolve(language=read_language(interaction)),
         message=ref,
         unplaced=unplaced,
         values=tuple(str(value) for value in cast("list[object]", values)) if isinstance(values, list) else (),

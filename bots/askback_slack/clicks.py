@@ -11,7 +11,7 @@ __all__ = ["Clicks"]
 import asyncio
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slack_bolt.context.ack.async_ack import AsyncAck
 
@@ -40,6 +40,7 @@ from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.ports.retries import call_again
 from askback.store.errors import StoreError
+from askback.translations.catalogue import N_, _, use_language
 from askback_slack import control_ids, details_modal, not_now_modal, render, text_modal
 from askback_slack.api_calls import SlackApi, SlackRejection
 from askback_slack.blocks import Block
@@ -63,11 +64,13 @@ TELL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 """Pauses in seconds between tries to show a private notice while Slack does not answer."""
 MOST_DOUBTS = 4
 """Tries of a notice that Slack may have shown without confirming it. Further ones would only repeat it."""
-NO_FIELD = "Slack did not open the text field in time. Please click again."
-NO_ZONE = "Slack did not tell me your time zone. Please choose another way."
-NO_TIME = "Please choose the date and the time of the reminder."
-NOT_AT_A_TIME = f"Clear this, or choose “{not_now.WAYS['time'].label}” above."
-NO_MODAL = "Slack did not open it in time. Please click again."
+LOOKED_UP_SECONDS = 600.0
+"""Seconds between two tries to look up the language of a person who clicks."""
+NO_FIELD = N_("Slack did not open the text field in time. Please click again.")
+NO_ZONE = N_("Slack did not tell me your time zone. Please choose another way.")
+NO_TIME = N_("Please choose the date and the time of the reminder.")
+NOT_AT_A_TIME = N_("Clear this, or choose “{way}” above.")
+NO_MODAL = N_("Slack did not open it in time. Please click again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,7 @@ class Clicks:
         self._api = api
         self._behind = behind
         self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
+        self._looked_up: Throttle[str] = Throttle(LOOKED_UP_SECONDS)
 
     async def commit_click(self, body: Json) -> None:
         """Commit a press of a button, a choice in a menu, or ticks.
@@ -106,6 +110,21 @@ class Clicks:
         If that fails, the person gets a notice, and this raises nothing.
         """
         pressed = read_click(body, self._home)
+        if pressed is not None:
+            pressed = replace(pressed, actor=self._add_language(pressed.actor))
+        with use_language(None if pressed is None else pressed.actor.language):
+            await self._commit_or_notify(pressed)
+
+    def _add_language(self, who: Actor) -> Actor:
+        """Return the person with their language, if it is known here.
+
+        No payload tells it, and no ack waits for a look-up. So it is looked up for the person's next click.
+        """
+        if not self._names.is_known(who.id) and self._looked_up.try_allow(who.id):
+            self._behind.start_soon(self._names.fetch_name(who.id), "person")
+        return who.evolve(language=self._names.get_language(who.id))
+
+    async def _commit_or_notify(self, pressed: Click | None) -> None:
         try:
             if pressed is not None:
                 await self._commit_click(pressed)
@@ -116,7 +135,7 @@ class Clicks:
             self._behind.start_soon(self._notify(pressed, describe_failure(error)), "click")
         except Exception:
             log.exception("A click failed because of a bug; the person got a notice.", extra={"action": "click_failed"})
-            self._behind.start_soon(self._notify(pressed, UNCERTAIN), "click")
+            self._behind.start_soon(self._notify(pressed, _(UNCERTAIN)), "click")
 
     async def _commit_click(self, pressed: Click) -> None:
         control = pressed.control
@@ -130,7 +149,7 @@ class Clicks:
         if control is None or operation is None:
             log.warning("Ignored a click: the control does not belong to askback.", extra={"action": "unknown_control"})
             if self._notices.try_allow((pressed.actor.id, UNKNOWN)):
-                self._behind.start_soon(self._notify(pressed, UNKNOWN), "click")
+                self._behind.start_soon(self._notify(pressed, _(UNKNOWN)), "click")
             return
         action = Action(
             ask_id=control.ask_id,
@@ -160,6 +179,10 @@ class Clicks:
 
     async def _show_result(self, pressed: Click, control: control_ids.Control, response: Response) -> None:
         """Run behind the ack: show the result of a click."""
+        with use_language(response.language):
+            await self._show_response(pressed, control, response)
+
+    async def _show_response(self, pressed: Click, control: control_ids.Control, response: Response) -> None:
         if isinstance(response, Details):
             await self._show_whole(pressed, details_modal.build_view(response, control.arg or 0))
             return
@@ -191,7 +214,7 @@ class Clicks:
 
     async def _open_modal(self, pressed: Click, field: TextField) -> None:
         if pressed.message is None:
-            await self._notify(pressed, NO_FIELD)
+            await self._notify(pressed, _(NO_FIELD))
             return
         ref = text_modal.FieldRef(
             ask_id=field.ask_id,
@@ -202,11 +225,11 @@ class Clicks:
             choice=field.choice,
         )
         view = not_now_modal.build_view(field, ref, utc_now()) if field.declines else text_modal.build_view(field, ref)
-        await self._open_view(pressed, view, NO_FIELD)
+        await self._open_view(pressed, view, _(NO_FIELD))
 
     async def _show_whole(self, pressed: Click, view: Block) -> None:
         if pressed.view is None:
-            await self._open_view(pressed, view, NO_MODAL)
+            await self._open_view(pressed, view, _(NO_MODAL))
             return
         try:
             await self._api.write("views.update", view_id=pressed.view, view=view)
@@ -232,9 +255,15 @@ class Clicks:
 
     async def handle_submission(self, ack: AsyncAck, body: Json) -> None:
         """Handle a submitted text field."""
-        problem: _Problem | None = _Problem(UNCERTAIN)
+        who = read_actor(body, self._home)
+        who = None if who is None else self._add_language(who)
+        with use_language(None if who is None else who.language):
+            await self._handle_submission(ack, body, who)
+
+    async def _handle_submission(self, ack: AsyncAck, body: Json, who: Actor | None) -> None:
+        problem: _Problem | None = _Problem(_(UNCERTAIN))
         try:
-            problem = await self._submit(body)
+            problem = await self._submit(body, who)
         except StoreError as error:
             log.error("Could not commit a text; the modal shows that: %s", error, extra={"action": "click_rejected"})
             problem = _Problem(describe_failure(error))
@@ -246,13 +275,13 @@ class Clicks:
             else:
                 await ack(response_action="errors", errors=text_modal.build_errors(problem.text, problem.block))
 
-    async def _submit(self, body: Json) -> _Problem | None:
+    async def _submit(self, body: Json, who: Actor | None) -> _Problem | None:
         """Commit a text. If it is rejected, return the reason, which the modal shows while it stays open."""
-        view, who = get_object(body, "view"), read_actor(body, self._home)
+        view = get_object(body, "view")
         ref = text_modal.parse_ref(view)
         if ref is None or who is None:
             log.warning("Ignored a text: its field does not belong to askback.", extra={"action": "unknown_view"})
-            return _Problem(UNKNOWN)
+            return _Problem(_(UNKNOWN))
         text = text_modal.read_text(view)
         operation = await self._build_way_operation(view, who) if ref.declines else _build_text_operation(ref, text)
         if isinstance(operation, _Problem):
@@ -269,8 +298,10 @@ class Clicks:
             )
         )
         if isinstance(response, Notice):
-            kept = " Your text is still here: copy it if you need it." if text and not response.kept else ""
-            return _Problem(f"{response.text}{kept}")
+            if not text or response.kept:
+                return _Problem(response.text)
+            with use_language(response.language):
+                return _Problem(f"{response.text} {_('Your text is still here: copy it if you need it.')}")
         # A modal's submission has no response URL for the card, so the outbox draws it at once.
         self._behind.start_soon(self._manager.cards.leave_to_outbox(ref.ask_id), "click")
         return _Problem(response.message) if isinstance(response, FieldErrors) else None
@@ -282,7 +313,8 @@ class Clicks:
             return Decline(reason=sent.note or None)  # the modal of an earlier release had no ways
         now, at = utc_now(), sent.when
         if at is not None and sent.way != "time":
-            return _Problem(NOT_AT_A_TIME, not_now_modal.WHEN)
+            problem = _(NOT_AT_A_TIME).format(way=_(not_now.WAYS["time"].label))
+            return _Problem(problem, not_now_modal.WHEN)
         if sent.way == "tomorrow":
             zone = await self._names.fetch_zone(who.id)
             at = None if zone is None else not_now.find_next_morning(now, zone)
@@ -290,8 +322,8 @@ class Clicks:
         if operation is not None:
             return operation
         if sent.way == "tomorrow":
-            return _Problem(NO_ZONE, not_now_modal.WAY)
-        return _Problem(NO_TIME, not_now_modal.WHEN)
+            return _Problem(_(NO_ZONE), not_now_modal.WAY)
+        return _Problem(_(NO_TIME), not_now_modal.WHEN)
 
     async def handle_unknown_view(self, ack: AsyncAck) -> None:
         """Ack a view that belongs to another app or to an older release."""

@@ -250,7 +250,7 @@ class MessageListener:
         )
         return IncomingMessage(
             place=user_message.place,
-            author=user_message.author.evolve(name=name),
+            author=user_message.author.evolve(name=name, language=self._names.get_language(user_message.author.id)),
             text=text,
             dedupe_key=user_message.key,
             at=user_message.at,
@@ -288,7 +288,8 @@ class MessageListener:
             return None
         place, person = pressed
         try:
-            person = person.evolve(name=await self._names.fetch_name(person.id))
+            name = await self._names.fetch_name(person.id)
+            person = person.evolve(name=name, language=self._names.get_language(person.id))
             name = get_text(body, "event_id") or get_text(body, "event", "event_ts") or f"{place.key}:{time.time()}"
             order = f"order:{place.key}"
             async with self._once.enter(f"stop:{name}") as first, self._once.wait_for(order):

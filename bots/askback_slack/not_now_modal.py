@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from askback.domain.not_now import HINT, WAYS, WayName, list_ways
 from askback.domain.text_field import TextField
 from askback.internal.values import Value
+from askback.translations.catalogue import _, use_language
 from askback_slack import limits
 from askback_slack.blocks import Block, plain, rich_text, section, split_runs
 from askback_slack.json_access import get_text, get_value
@@ -36,14 +37,19 @@ class Sent(Value):
 
 
 def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
-    """Return the modal for `views.open`."""
+    """Return the modal for `views.open`, in the language of the field."""
+    with use_language(field.language):
+        return _build_view(field, ref, now)
+
+
+def _build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
     ways = ("cancel",) if field.only_cancels else list_ways(_OFFERED, now=now, deadline=field.deadline)
     options = [_build_option(name) for name in ways]
     choice: Block = {
         "type": "input",
         "block_id": WAY,
-        "label": plain("What would you like instead?"),
-        "hint": plain(HINT),
+        "label": plain(_("What would you like instead?")),
+        "hint": plain(_(HINT)),
         "element": {"type": "radio_buttons", "action_id": WAY, "options": [*options], "initial_option": options[0]},
     }
     blocks: list[JsonValue] = [rich_text([section([run])]) for run in split_runs(field.prompt)]
@@ -54,8 +60,8 @@ def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
                 "type": "input",
                 "block_id": WHEN,
                 "optional": True,
-                "label": plain("When?"),
-                "hint": plain(f"For “{WAYS['time'].label}”, in your time zone."),
+                "label": plain(_("When?")),
+                "hint": plain(_("For “{way}”, in your time zone.").format(way=_(WAYS["time"].label))),
                 "element": {"type": "datetimepicker", "action_id": WHEN},
             }
         )
@@ -63,9 +69,9 @@ def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
         "type": "modal",
         "callback_id": CALLBACK,
         "private_metadata": ref.model_dump_json(exclude_none=True, by_alias=True),
-        "title": plain("Cancel this question" if field.only_cancels else "Not now"),
-        "submit": plain("Send"),
-        "close": plain("Back to the options"),
+        "title": plain(_("Cancel this question") if field.only_cancels else _("Not now")),
+        "submit": plain(_("Send")),
+        "close": plain(_("Back to the options")),
         "notify_on_close": True,
         "blocks": blocks,
     }
@@ -83,8 +89,8 @@ def parse_sent(payload: Mapping[str, object]) -> Sent:
 
 def _build_option(name: WayName) -> Block:
     way = WAYS[name]
-    made: Block = {"text": plain(way.label), "value": name}
-    return made if way.description is None else {**made, "description": plain(way.description)}
+    made: Block = {"text": plain(_(way.label)), "value": name}
+    return made if way.description is None else {**made, "description": plain(_(way.description))}
 
 
 def _build_note(field: TextField) -> Block:
@@ -92,8 +98,8 @@ def _build_note(field: TextField) -> Block:
         "type": "input",
         "block_id": ANSWER,
         "optional": True,
-        "label": plain("Your note"),
-        "hint": plain(f"The card shows it. {field.hint}"),
+        "label": plain(_("Your note")),
+        "hint": plain(f"{_('The card shows it.')} {field.hint}"),
         "element": {
             "type": "plain_text_input",
             "action_id": TEXT,

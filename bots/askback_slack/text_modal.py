@@ -26,6 +26,7 @@ from askback.domain.text_field import TextField
 from askback.domain.text_rules import TextRules
 from askback.errors import InvalidValue
 from askback.internal.values import Value
+from askback.translations.catalogue import _, use_language
 from askback_slack import limits
 from askback_slack.blocks import Block, context, plain, rich_text, section, split_runs
 from askback_slack.escaping import fit_line, isolate_direction, replace_controls, to_single_line, truncate
@@ -64,12 +65,17 @@ class FieldRef(Value):
 def build_view(field: TextField, ref: FieldRef) -> Block:
     """Return the modal for `views.open` and `views.update`.
 
-    Its ids do not change, so that Slack keeps the typed text.
+    Its ids do not change, so that Slack keeps the typed text. It is in the language of the field.
     """
+    with use_language(field.language):
+        return _build_view(field, ref)
+
+
+def _build_view(field: TextField, ref: FieldRef) -> Block:
     label, blocks = _build_label(field)
     value, kept_whole = _get_initial_value(field)
     if not kept_whole:
-        blocks.append(context("Your earlier text is longer than this field, which shows only its beginning."))
+        blocks.append(context(_("Your earlier text is longer than this field, which shows only its beginning.")))
     entry = _build_native_entry(field.rules, value) or _build_text_entry(field, value)
     entry |= {"action_id": TEXT, "focus_on_load": True}
     blocks.append(
@@ -85,9 +91,9 @@ def build_view(field: TextField, ref: FieldRef) -> Block:
         "type": "modal",
         "callback_id": CALLBACK,
         "private_metadata": ref.model_dump_json(exclude_none=True, by_alias=True),
-        "title": plain("Your answer" if field.choice is None else "Your reason"),
-        "submit": plain("Send"),
-        "close": plain("Back to the options"),
+        "title": plain(_("Your answer") if field.choice is None else _("Your reason")),
+        "submit": plain(_("Send")),
+        "close": plain(_("Back to the options")),
         "notify_on_close": True,
         "blocks": [*blocks],
     }
@@ -172,7 +178,7 @@ def _build_label(field: TextField) -> tuple[str, list[Block]]:
         return field.placeholder, [rich_text([section([run])]) for run in split_runs(field.prompt)]
     if prompt == to_single_line(prompt) and limits.count_utf16_units(isolate_direction(prompt)) <= _LABEL:
         return isolate_direction(prompt), []
-    return "Your answer", [rich_text([section([run])]) for run in split_runs(field.prompt)]
+    return _("Your answer"), [rich_text([section([run])]) for run in split_runs(field.prompt)]
 
 
 def _get_initial_value(field: TextField) -> tuple[str, bool]:
@@ -184,12 +190,12 @@ def _get_initial_value(field: TextField) -> tuple[str, bool]:
 
 def _get_placeholder(field: TextField) -> str:
     if field.choice is not None:
-        return "Enter your reason…"  # the prompt above the field says what the reason is for
-    return fit_line(field.placeholder, limits.PLACEHOLDER) or "Enter your answer…"
+        return _("Enter your reason…")  # the prompt above the field says what the reason is for
+    return fit_line(field.placeholder, limits.PLACEHOLDER) or _("Enter your answer…")
 
 
 def _get_hint(field: TextField) -> str:
     if field.choice is not None:
-        return f"The asker gets it, and the card shows it. {field.hint}"
+        return f"{_('The asker gets it, and the card shows it.')} {field.hint}"
     hint = fit_line(field.hint, _HINT)
-    return f"{hint} It is sent together with the ticked options." if field.multi else hint
+    return f"{hint} {_('It is sent together with the ticked options.')}" if field.multi else hint

@@ -16,6 +16,7 @@ from cachetools import FIFOCache
 from askback.domain.identity import Actor
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.text.literal import to_single_line
+from askback.translations.catalogue import Language, find_language
 from askback_slack.api_calls import SlackApi
 from askback_slack.installation import Installation, find_tenant
 from askback_slack.json_access import get_text, get_value
@@ -40,6 +41,7 @@ class _Known:
     zone: str | None
     offset: object
     """Seconds between UTC and their time, as Slack says it."""
+    language: Language | None
 
 
 class UserNames:
@@ -56,7 +58,7 @@ class UserNames:
             return known.name
         try:
             async with asyncio.timeout(NAME_SECONDS):
-                data = await self._api.read("users.info", user=user)
+                data = await self._api.read("users.info", user=user, include_locale="true")
         except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
             log.info("Could not look up a person's name, so their id is shown: %s", error, extra={"action": "no_name"})
             return user
@@ -72,8 +74,18 @@ class UserNames:
             org=get_text(data, "user", "enterprise_user", "enterprise_id"),
             zone=get_text(data, "user", "tz"),
             offset=get_value(data, "user", "tz_offset"),
+            language=find_language(get_text(data, "user", "locale")),
         )
         return self._known[user].name
+
+    def get_language(self, user: str) -> Language | None:
+        """Return the language of a person who was looked up before. None if it is unknown here."""
+        known = self._known.get(user)
+        return None if known is None else known.language
+
+    def is_known(self, user: str) -> bool:
+        """Return True if the person was looked up before."""
+        return user in self._known
 
     async def fetch_zone(self, user: str) -> tzinfo | None:
         """Return the time zone of a person. None if the lookup fails, or if Slack does not say it. Never raises."""
@@ -92,7 +104,8 @@ class UserNames:
         Some messages carry no team, such as those with files. No message carries the organisation.
         """
         name = await self.fetch_name(author.id)
-        return author.evolve(name=name, tenant=self._get_tenant(author.id, home) or author.tenant)
+        tenant = self._get_tenant(author.id, home) or author.tenant
+        return author.evolve(name=name, tenant=tenant, language=self.get_language(author.id))
 
     async def fill_in_names(self, text: str, mentioned: tuple[str, ...]) -> str:
         """Replace each `@ID` in a text with the person's name."""

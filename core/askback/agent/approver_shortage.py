@@ -17,6 +17,9 @@ NAMED = 5
 """Maximum number of people that a sentence names. It only counts the rest."""
 
 
+Verb = Literal["agree", "refuse"]
+
+
 class UnreadableGroup(Value):
     """A group whose members the platform never tells."""
 
@@ -32,7 +35,7 @@ class Shortage(Value):
 
     needed: int
     available: int
-    verb: Literal["agree", "refuse"]
+    verb: Verb
     """The action that too few people can take."""
     starter: Actor | None = None
     """The person who began the conversation, if they are an approver who is excluded."""
@@ -110,7 +113,8 @@ def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, GroupMem
     unnamed = sum(group.others for group in groups.values())
     requesters = () if approval.own else approval.requesters
     left = len(_exclude_accounts(known, requesters)) + unnamed
-    for needed, verb in ((approval.quorum, "agree"), (approval.refusals, "refuse")):
+    limits: tuple[tuple[int, Verb], ...] = ((approval.quorum, "agree"), (approval.refusals, "refuse"))
+    for needed, verb in limits:
         if needed > left:
             concerned = tuple(one for one in requesters if is_account_among(one, known))
             others = tuple(one for one in concerned if not one.is_same_account(starter))

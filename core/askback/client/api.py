@@ -48,10 +48,10 @@ async def ask_async(
     """Ask people and wait for the outcome, with a running bot on the same database or without one.
 
     `to` is a place such as `slack:#deploys`. `form` asks several questions, or one with more than options can say, in
-    the place of a question. `wait`, `remind` and the times of `escalate` are seconds, or a text such
-    as `2h`. `wait=None` means no deadline. `language` is that of the card; None means the setting. With a `key`, a restarted script finds the question that it asked before,
-    and may leave the question out. Cancelling the call leaves the question open. `askback ask --help` explains the
-    other parameters.
+    the place of a question. `wait`, `remind` and the times of `escalate` are seconds, or a text such as `2h`.
+    `wait=None` means no deadline. `language` is that of the card; None means the setting. With a `key`, a restarted
+    script finds the question that it asked before, and may leave the question out. Cancelling the call leaves the
+    question open. `askback ask --help` explains the other parameters.
 
     Raises `CallerError` if the call is wrong, and `OperatorError` if settings, database or platform prevent it.
     """

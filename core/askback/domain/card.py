@@ -18,6 +18,7 @@ __all__ = [
     "Item",
     "ReviewLine",
     "build_card",
+    "format_position",
     "get_excerpt",
     "get_form_title",
     "get_line_title",
@@ -350,6 +351,11 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         ),
         language=policy.language,
     )
+
+
+def format_position(position: tuple[int, int]) -> str:
+    """Return the position of something among several, such as "1 of 3"."""
+    return _("{number} of {count}").format(number=position[0], count=position[1])
 
 
 def get_form_title(card: Card) -> str:

@@ -30,7 +30,7 @@ from askback.observability import telemetry
 from askback.ports.platform import Platform
 from askback.store.store import Store
 from askback.text.literal import quote_name
-from askback.translations.catalogue import N_, _, get_language, use_language
+from askback.translations.catalogue import N_, Language, _, get_language, use_language
 
 log = logging.getLogger("askback.reception")
 
@@ -48,6 +48,8 @@ NOT_HERE = StopDenial(
     known=False,
 )
 NEW = N_("This is a new conversation, without what was said before.")
+NOT_YOURS_TO_STOP = N_("Only {name}, who began this, or an administrator may stop it.")
+NOT_YOURS_TO_END = N_("Only {name}, who began this, or an administrator may start a new conversation here.")
 FILES = N_("I cannot read attachments, so I do not know what is in {names}. If it matters, please paste the text here.")
 
 
@@ -68,7 +70,7 @@ class MessageRouter:
         self._agent = agent
         self._cards = cards or CardRecovery(store, manager, platforms)
         self._access = manager.access
-        self._language = manager.language
+        self._language: Language | None = manager.language
         self._denied: Throttle[tuple[str, str]] = Throttle(DENIED_AGAIN_SECONDS)
 
     async def receive(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult:
@@ -118,9 +120,7 @@ class MessageRouter:
         if before is not None and not self._may_stop(before, incoming.author):
             return MessageResult(
                 new=False,
-                notice=_format_denial(
-                    before, _("Only {name}, who began this, or an administrator may start a new conversation here.")
-                ),
+                notice=_format_denial(before, NOT_YOURS_TO_END),
             )
         with use_language(self._language or incoming.author.language):
             welcome = _(NEW)
@@ -146,9 +146,7 @@ class MessageRouter:
 
     async def _stop(self, conversation: Conversation, by: Actor, incoming: IncomingMessage) -> StopDenial | None:
         if not self._may_stop(conversation, by):
-            return StopDenial(
-                notice=_format_denial(conversation, _("Only {name}, who began this, or an administrator may stop it."))
-            )
+            return StopDenial(notice=_format_denial(conversation, NOT_YOURS_TO_STOP))
         stopped = await self._store.stop(conversation.id, by, incoming=incoming)
         if stopped is None:
             return _build_not_stopped()
@@ -239,7 +237,7 @@ def _describe_wait(ask: Ask, author: Actor, more: int, *, again: bool) -> str:
 
 
 def _format_denial(conversation: Conversation, sentence: str) -> str:
-    return sentence.format(name=conversation.starter.display_name)
+    return _(sentence).format(name=conversation.starter.display_name)
 
 
 def _format_people(people: tuple[Actor, ...]) -> str:

@@ -57,7 +57,7 @@ class QuestionManager:
     def __init__(self, store: Store, limits: Limits | None = None, language: Language | None = None) -> None:
         """`language` is that of every card. None means the language of the person who began the conversation."""
         self._store = store
-        self.language = language
+        self.language: Language | None = language
         self.limits = limits or Limits()
         self.access = AccessControl(store)
         self.cards = CardRenderer(store, self.access)
