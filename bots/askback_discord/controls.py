@@ -11,6 +11,7 @@ from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WIT
 from askback.domain.option_rows import OptionRow, build_rows
 from askback.text.literal import count_utf16_units
 from askback.translations.catalogue import _
+from askback.translations.sentences import group_digits
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, Style, button, display, menu, option, row, text_with_button
 from askback_discord.escaping import bold, fit_line, plain
@@ -161,8 +162,11 @@ def _build_menu(card: Card, page: int, pages: int) -> Component:
     items = card.items[start : start + limits.MENU_OPTIONS]
     what = _("Choose as many as you like…") if card.several else _("Choose an answer…")
     if pages > 1:
-        what = _("{title} ({first:,}–{last:,} of {count:,})").format(
-            title=what, first=items[0].number, last=items[-1].number, count=len(card.items)
+        what = _("{title} ({first}–{last} of {count})").format(
+            title=what,
+            first=group_digits(items[0].number),
+            last=group_digits(items[-1].number),
+            count=group_digits(len(card.items)),
         )
     # Discord sends nothing if a person chooses the option that a menu of one already shows. So mark the chosen option
     # only if the person has another way to continue.

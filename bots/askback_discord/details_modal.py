@@ -11,6 +11,7 @@ from askback.domain.card import format_position
 from askback.domain.click_response import Details
 from askback.text.literal import count_utf16_units, fit_line, replace_controls
 from askback.translations.catalogue import _, use_language
+from askback.translations.sentences import group_digits
 from askback_discord import limits
 from askback_discord.api_calls import File
 from askback_discord.card_parts import Text, strong
@@ -39,8 +40,8 @@ def _build_notice(shown: Details) -> tuple[list[Component], File | None]:
     for piece in _split_text(replace_controls(shown.text)):
         pieces.append(piece)
         if len(pieces) > MOST:
-            words = _("The text has {count:,} characters. The file below contains all of it.").format(
-                count=len(shown.text)
+            words = _("The text has {count} characters. The file below contains all of it.").format(
+                count=group_digits(len(shown.text))
             )
             return [_build_message(f"{title}\n{words}"), _build_message(title)], File(FILE, shown.text)
     if len(pieces) == 1:

@@ -12,6 +12,7 @@ from askback.domain import vote_summary
 from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.domain.option_rows import OptionRow, build_rows
 from askback.translations.catalogue import _
+from askback.translations.sentences import group_digits
 from askback_slack import control_ids, limits
 from askback_slack.blocks import Block, actions, button, context, option, plain, text_with_button
 from askback_slack.escaping import fit_line, replace_controls, to_literal
@@ -167,7 +168,7 @@ def _build_menu(card: Card) -> Block:
     chosen = [item for item in card.items if item.chosen]
     if len(card.items) > limits.MENU_OPTIONS:
         made: Block = {"type": "external_select", "action_id": action_id, "min_query_length": 0}
-        made["placeholder"] = plain(_("Search {count:,} answers…").format(count=len(card.items)))
+        made["placeholder"] = plain(_("Search {count} answers…").format(count=group_digits(len(card.items))))
         width = limits.OPTION_TEXT
     else:
         width = _get_label_limit(len(card.items))
@@ -192,7 +193,7 @@ def _build_multi_select(card: Card) -> Block:
     if len(card.items) <= limits.MENU_OPTIONS:
         made |= {"type": "multi_static_select", "options": options, "placeholder": plain(_("Choose answers…"))}
     else:
-        search = plain(_("Search {count:,} answers…").format(count=len(card.items)))
+        search = plain(_("Search {count} answers…").format(count=group_digits(len(card.items))))
         made |= {"type": "multi_external_select", "min_query_length": 0, "placeholder": search}
     return {"type": "section", "text": plain(_get_placeholder(card)), "accessory": made}
 
@@ -201,8 +202,8 @@ def _get_placeholder(card: Card) -> str:
     chosen = sum(item.chosen for item in card.items)
     if chosen <= limits.MENU_OPTIONS:
         return _("Choose as many as you like:")
-    return _("Choose as many as you like ({count:,} chosen; the menu shows the first {most}):").format(
-        count=chosen, most=limits.MENU_OPTIONS
+    return _("Choose as many as you like ({count} chosen; the menu shows the first {most}):").format(
+        count=group_digits(chosen), most=limits.MENU_OPTIONS
     )
 
 

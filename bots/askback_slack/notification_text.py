@@ -12,7 +12,7 @@ from askback.domain.outcome import Vote
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback.translations.catalogue import N_, _, ngettext
-from askback.translations.sentences import capitalize_first, end_sentence
+from askback.translations.sentences import capitalize_first, end_sentence, group_digits
 from askback_slack import limits
 from askback_slack.escaping import escape, to_literal
 
@@ -64,18 +64,16 @@ def _fit_entries(head: str, entries: list[str], state: str, count_left: Callable
 
 
 def _count_options(left: int) -> str:
-    return ngettext("({count:,} more option on the card)", "({count:,} more options on the card)", left).format(
-        count=left
-    )
+    return ngettext("({count} more option on the card)", "({count} more options on the card)", left).format(count=left)
 
 
 def _count_questions(left: int) -> str:
-    more = ngettext("({count:,} more question on the card)", "({count:,} more questions on the card)", left)
-    return more.format(count=left)
+    more = ngettext("({count} more question on the card)", "({count} more questions on the card)", left)
+    return more.format(count=group_digits(left))
 
 
 def _count_parts(left: int) -> str:
-    return ngettext("({count:,} more part on the card)", "({count:,} more parts on the card)", left).format(count=left)
+    return ngettext("({count} more part on the card)", "({count} more parts on the card)", left).format(count=left)
 
 
 def _format_head(card: Card) -> str:
@@ -151,7 +149,7 @@ def _list_fitting_votes(votes: Iterable[str]) -> Iterator[str]:
         room -= len(escape(line).encode()) + 1
         if room < 0:
             left = len(lines) - number
-            yield ngettext("({count:,} more vote on the card)", "({count:,} more votes on the card)", left).format(
+            yield ngettext("({count} more vote on the card)", "({count} more votes on the card)", left).format(
                 count=left
             )
             return

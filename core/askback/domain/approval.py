@@ -36,6 +36,7 @@ from askback.errors import CallerError
 from askback.text.bodies import indent_body
 from askback.text.literal import find_break
 from askback.translations.catalogue import N_, _, ngettext
+from askback.translations.sentences import group_digits
 
 APPROVE: Final = "approve"
 DENY: Final = "deny"
@@ -68,7 +69,9 @@ def build_form(tool: str, data: JsonValue, *, always: bool = False, template: st
     if len(whole) > SHOWN:
         at = find_break(whole, SHOWN)
         left = len(whole) - at
-        more = ngettext("… and {count:,} more character.", "… and {count:,} more characters.", left).format(count=left)
+        more = ngettext("… and {count} more character.", "… and {count} more characters.", left).format(
+            count=group_digits(left)
+        )
         shown = f"{whole[:at].rstrip()}\n{more}"
     title = _("Run {tool}?").format(tool=tool) if template is None else format_title(template, data)
     offered = (APPROVE, DENY, ALWAYS) if always else (APPROVE, DENY)

@@ -23,6 +23,7 @@ from askback.domain.approval_title import escape_unseen
 from askback.internal.values import Value
 from askback.text.literal import find_break
 from askback.translations.catalogue import Language, get_language, ngettext, use_language
+from askback.translations.sentences import group_digits
 
 ROWS: Final = 20
 """Maximum number of rows. The table counts the other arguments."""
@@ -70,8 +71,8 @@ class Arguments(Value):
         """A sentence about the arguments without a row; None if all have one."""
         if not self.more:
             return None
-        return ngettext("… and {count:,} more argument", "… and {count:,} more arguments", self.more).format(
-            count=self.more
+        return ngettext("… and {count} more argument", "… and {count} more arguments", self.more).format(
+            count=group_digits(self.more)
         )
 
     def describe(self) -> str:
@@ -178,14 +179,14 @@ def _find_end(shown: _Shown, characters: int, lines: int) -> int:
 def _describe_rest(text: str, at: int) -> str:
     characters = len(text) - at
     if text[at - 1] != "\n":
-        return ngettext("… and {count:,} more character", "… and {count:,} more characters", characters).format(
-            count=characters
+        return ngettext("… and {count} more character", "… and {count} more characters", characters).format(
+            count=group_digits(characters)
         )
     lines = text.count("\n", at) + (not text.endswith("\n"))
-    counted = ngettext("{count:,} character", "{count:,} characters", characters).format(count=characters)
-    return ngettext(
-        "… and {count:,} more line ({characters})", "… and {count:,} more lines ({characters})", lines
-    ).format(count=lines, characters=counted)
+    counted = ngettext("{count} character", "{count} characters", characters).format(count=group_digits(characters))
+    return ngettext("… and {count} more line ({characters})", "… and {count} more lines ({characters})", lines).format(
+        count=group_digits(lines), characters=counted
+    )
 
 
 def _format_name(name: str) -> tuple[str, bool]:

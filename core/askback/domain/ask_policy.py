@@ -43,8 +43,11 @@ NAMED = 3
 OWN_REQUEST = N_(
     "This is your own request, or it follows what you wrote, so others decide. Your click changed nothing."
 )
-OWN_CALL = N_("If nobody else is left, my operator can change that: the settings are “approvers” and “approval_own”.")
-"""What follows `OWN_REQUEST` in the denial about a tool call, which settings are about."""
+OWN_CALL = N_(
+    "This is your own request, or it follows what you wrote, so others decide. Your click changed nothing. "
+    "If nobody else is left, my operator can change that: the settings are “approvers” and “approval_own”."
+)
+"""The denial about a tool call, which settings are about."""
 
 
 class Approval(Value):

@@ -365,7 +365,7 @@ def get_form_title(card: Card) -> str:
         return ngettext("{count} question", "{count} questions", count).format(count=count)
     more = len(card.lines) - 1
     title = get_line_title(card.lines[0])
-    return ngettext("{title} and {count} more", "{title} and {count} more", more).format(title=title, count=more)
+    return _("{title} and {count} more").format(title=title, count=more)
 
 
 def get_line_title(line: ReviewLine) -> str:

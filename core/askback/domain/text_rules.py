@@ -13,6 +13,7 @@ from askback.domain.form_limits import MAX_ANSWER
 from askback.domain.text_kinds import TextKind, describe_kind, find_kind_problem
 from askback.internal.values import Value
 from askback.translations.catalogue import _, ngettext
+from askback.translations.sentences import group_digits
 
 
 class TextRules(Value):
@@ -64,9 +65,11 @@ class TextRules(Value):
         if self.pattern is not None and self.hint:
             return self.hint
         if self.min_length > 1:
-            return _("From {least:,} to {most:,} characters.").format(least=self.min_length, most=self.max_length)
-        return ngettext("Up to {count:,} character.", "Up to {count:,} characters.", self.max_length).format(
-            count=self.max_length
+            return _("From {least} to {most} characters.").format(
+                least=group_digits(self.min_length), most=group_digits(self.max_length)
+            )
+        return ngettext("Up to {count} character.", "Up to {count} characters.", self.max_length).format(
+            count=group_digits(self.max_length)
         )
 
     def find_problem(self, text: str) -> str | None:
@@ -79,8 +82,8 @@ class TextRules(Value):
                 least=self.min_length, size=size
             )
         if size > self.max_length:
-            return _("Please shorten it to {most:,} characters; it has {size:,}.").format(
-                most=self.max_length, size=size
+            return _("Please shorten it to {most} characters; it has {size}.").format(
+                most=group_digits(self.max_length), size=group_digits(size)
             )
         if self.pattern is not None and not re.fullmatch(self.pattern, text.strip()):
             return self.hint or _("This does not have the requested format.")
