@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["build_template", "get_path", "read_catalogue", "update"]
+__all__ = ["build_template", "get_path", "read_catalogue", "to_mo", "to_po", "update"]
 
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from babel.messages.pofile import read_po, write_po
 from askback.translations.catalogue import LOCALES, Language
 
 from .sentences import find_wrapped, list_sources
+
+DATE = datetime(2026, 1, 1, tzinfo=UTC)
+"""The date of each file."""
 
 
 def get_path(language: Language, suffix: str) -> Path:
@@ -60,7 +64,8 @@ def to_po(catalogue: Catalog) -> bytes:
 
 
 def to_mo(catalogue: Catalog) -> bytes:
-    """Return a catalogue as the file that the programs read."""
+    """Return a catalogue as the file that the programs read. It changes only if the sentences do."""
+    catalogue.creation_date = catalogue.revision_date = DATE
     file = BytesIO()
     write_mo(file, catalogue)
     return file.getvalue()

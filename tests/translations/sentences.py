@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["ROOT", "Wrapped", "find_unwrapped", "find_wrapped", "list_sources"]
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,7 @@ _FOR_OTHERS = frozenset(
      "OperatorError", "RetryableError", "StoreError", "ValueError", "TypeError", "RuntimeError", "Field",
      "compile", "getLogger", "cast", "create_task", "TypeAdapter"}
 )  # fmt: skip
+_TIME_FORMAT = re.compile("%[A-Za-z]")
 _LOGGERS = frozenset({"log", "logger", "logging"})
 
 
@@ -77,21 +79,16 @@ def find_unwrapped(module: str, source: str | None = None) -> Iterator[tuple[int
         if node in known:
             continue
         if isinstance(node, ast.JoinedStr):
-            known.update(ast.walk(node))
-            # Only the words: what is between braces is examined by itself.
-            words = "".join(str(one.value) for one in node.values if isinstance(one, ast.Constant))
-            inner = [one for one in node.values if isinstance(one, ast.FormattedValue)]
-            known.difference_update(part for one in inner for part in ast.walk(one.value) if not _is_wrapped(one.value))
+            # Only its own words: what is between braces is examined by itself.
+            own = [one for one in node.values if isinstance(one, ast.Constant)]
+            known.update(own)
+            words = "".join(str(one.value) for one in own)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             words = node.value
         else:
             continue
-        if " " in words.strip() and any(map(str.isalpha, words)):
+        if " " in words.strip() and any(map(str.isalpha, _TIME_FORMAT.sub("", words))):
             yield getattr(node, "lineno", 0), words
-
-
-def _is_wrapped(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and _get_name(node.func) in WRAPPERS
 
 
 def _iter_others(node: ast.AST) -> Iterator[ast.AST]:
