@@ -121,8 +121,11 @@ class Clicks:
         No payload tells it, and no ack waits for a look-up. So it is looked up for the person's next click.
         """
         if not self._names.is_known(who.id) and self._looked_up.try_allow(who.id):
-            self._behind.start_soon(self._names.fetch_name(who.id), "person")
+            self._behind.start_soon(self._look_up(who.id), "person")
         return who.evolve(language=self._names.get_language(who.id))
+
+    async def _look_up(self, user: str) -> None:
+        await self._names.fetch_name(user)
 
     async def _commit_or_notify(self, pressed: Click | None) -> None:
         try:

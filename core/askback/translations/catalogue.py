@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 import gettext
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -39,6 +39,7 @@ LOCALES: Final = Path(__file__).parent / "locales"
 DOMAIN: Final = "askback"
 """Name of the files of a catalogue."""
 
+_BY_NAME: Final[dict[str, Language]] = {language: language for language in LANGUAGES}
 _TRADITIONAL: Final = frozenset({"tw", "hk", "mo", "hant"})
 """The parts of a locale's name that mean traditional Chinese, which is not among the languages."""
 _current: ContextVar[Language] = ContextVar("askback_language", default=ENGLISH)
@@ -69,7 +70,7 @@ def get_language() -> Language:
 
 
 @contextmanager
-def use_language(language: Language | None) -> Iterator[None]:
+def use_language(language: Language | None) -> Generator[None]:
     """Speak this language inside the block. None means English.
 
     Tasks that begin inside the block speak it, too.
@@ -91,7 +92,7 @@ def find_language(locale: str | None) -> Language | None:
     name, *parts = locale.strip().lower().replace("-", "_").split("_")
     if name == "zh":
         return ENGLISH if _TRADITIONAL.intersection(parts) else "zh_CN"
-    return next((language for language in LANGUAGES if language == name), ENGLISH)
+    return _BY_NAME.get(name, ENGLISH)
 
 
 @cache
