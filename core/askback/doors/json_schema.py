@@ -32,6 +32,7 @@ from askback.doors.schema_choices import (
 )
 from askback.errors import CallerError, InvalidValue
 from askback.text.literal import quote_line
+from askback.translations.catalogue import N_, _
 
 _NOTES: Final = frozenset(
     {"$schema", "$id", "$comment", "title", "description", "examples", "deprecated", "readOnly", "writeOnly", "default"}
@@ -48,8 +49,8 @@ _TYPES: Final[Mapping[str, frozenset[str]]] = {
 """The types of a property, each with the keywords that limit it."""
 _FORMATS: Final[Mapping[str, TextKind]] = {"email": "email", "uri": "uri", "date": "date", "date-time": "date-time"}
 _HINTS: Final[Mapping[TextKind, str]] = {
-    "integer": "A whole number",
-    "number": "A number",
+    "integer": N_("A whole number"),
+    "number": N_("A number"),
     "email": "name@example.com",
     "uri": "https://…",
     "date": "2026-11-24",
@@ -250,7 +251,7 @@ def _read_written(common: Mapping[str, object], named: str, schema: Mapping[str,
         text = format_number(cast("float", default)) if is_number(default) and named != "string" else default
         if not isinstance(text, str) or rules.find_problem(text) is not None:
             raise UnsupportedSchema("has a default that breaks its own rules: correct it, or leave it out")
-        options.append(Option(value=text.strip(), label=text.strip(), description="The default."))
+        options.append(Option(value=text.strip(), label=text.strip(), description=_("The default.")))
     if not required:
         options.append(build_no_answer_option())
     return Question.parse(
@@ -259,7 +260,7 @@ def _read_written(common: Mapping[str, object], named: str, schema: Mapping[str,
             "options": tuple(options),
             "rules": rules,
             "default": tuple(option.value for option in options if option.value != NO_ANSWER),
-            **({"placeholder": _HINTS[rules.kind]} if rules.kind in _HINTS else {}),
+            **({"placeholder": _(_HINTS[rules.kind])} if rules.kind in _HINTS else {}),
         }
     )
 
