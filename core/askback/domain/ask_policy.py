@@ -124,7 +124,7 @@ class Policy(Value):
     personal_reminders: tuple[PersonalReminder, ...] = Field(default=(), exclude_if=lambda value: not value)
     """The reminders that people asked for and that are not due yet."""
     language: Language = Field(default=ENGLISH, exclude_if=lambda value: value == ENGLISH)
-    """The language of the card and of other texts that everybody in its place reads."""
+    """The language of the card, and of the other texts that everybody in the channel reads."""
 
     def explain_denial(
         self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False

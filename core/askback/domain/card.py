@@ -177,7 +177,7 @@ class Card(Value):
     """The full text that the card shows only in part, for people who ask to see it. Never of a settled decision."""
     ending: Ending | None
     language: Language = ENGLISH
-    """The language of its own words. A platform draws the card under `use_language`."""
+    """The language of the words that askback adds. A platform draws the card under `use_language`."""
 
     @property
     def write_label(self) -> str:

@@ -67,7 +67,7 @@ def iter_pairs(language: Language) -> Iterator[tuple[str, str]]:
 
 
 def list_texts(catalogue: Catalog) -> list[tuple[str, str]]:
-    """Return what a catalogue says, in an order of its own."""
+    """Return the sentences of a catalogue with their translations, sorted."""
     return sorted((str(tuple(one.id)), str(tuple(one.string))) for one in catalogue if one.id)
 
 
@@ -116,7 +116,7 @@ def test_labels_and_titles_fit_in_every_language(language: Language) -> None:
     known = {sentence for sentence, _translated in iter_pairs(language)}
     with use_language(language):
         for label in BUTTONS:
-            assert label in known, f"{label!r} is no sentence of the catalogue"
+            assert label in known, f"the catalogue lacks {label!r}"
             assert count_utf16_units(_(label)) <= SHOWN_OF_BUTTON, _(label)
         for title in TITLES:
             assert count_utf16_units(_(title)) <= slack_limits.VIEW_TITLE == 24, _(title)

@@ -131,7 +131,7 @@ def test_the_lists_of_these_tests_name_what_exists() -> None:
 
 
 def test_only_literals_are_wrapped() -> None:
-    """An f-string would be no sentence of the catalogue, and a text of a person could be one."""
+    """No catalogue has an f-string, and a text of a person could be equal to a sentence."""
     assert sum(1 for module in list_sources() for _ in find_wrapped(module)) > 300
     with pytest.raises(AssertionError, match="f-string"):
         list(find_wrapped("one.py", '_(f"Hello {name}")'))
