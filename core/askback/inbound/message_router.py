@@ -147,7 +147,9 @@ class MessageRouter:
     async def _stop(self, conversation: Conversation, by: Actor, incoming: IncomingMessage) -> StopDenial | None:
         if not self._may_stop(conversation, by):
             return StopDenial(notice=_format_denial(conversation, NOT_YOURS_TO_STOP))
-        stopped = await self._store.stop(conversation.id, by, incoming=incoming)
+        # Everybody there reads who stopped it.
+        with use_language(self._language or conversation.language):
+            stopped = await self._store.stop(conversation.id, by, incoming=incoming)
         if stopped is None:
             return _build_not_stopped()
         if stopped.duplicate:

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from askback.manager.denials import DenialThrottle
-from askback_sandbox.model.script import turn
+from askback_sandbox.model.script import call, turn
 
-from .driver import ADA, BEN, CY, Card, Desk, PlatformTests, Talk, asks, card, line, notice, one, turn_of
+from .driver import ADA, BEN, CY, Card, Desk, PlatformTests, Talk, asks, card, line, notice, one, turn_of, until
+from .offers import offers
+from .test_tool_approval import Shed
 
 
 @pytest.fixture
@@ -88,3 +90,37 @@ async def test_the_setting_decides_about_cards_and_not_about_private_notices(
         assert shown.buttons[-1] == "Not now…"
         field = await desk.open_field(ADA, shown, "Not now…")
         assert field.ways[:1] == ("Erst besprechen",)
+
+
+async def test_an_approval_is_decided_in_the_language_of_the_conversation(
+    tests_of: PlatformTests, platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shed = Shed.needing_approval(platform, tests_of, monkeypatch, "tools_in_german_at_the_desk")
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.speaks(ADA, "de")
+        desk.server_speaks("de")
+        desk.speaks(BEN, "fr")
+        desk.join_group(BEN)
+        async with desk.bot():
+            desk.model.script(turn(call("deploy", version="1.4.2")), turn("It is out."), when="release")
+            talk = await desk.mention(ADA, "release, please")
+            shown = await card(desk, talk, "deploy ausführen?")
+            assert shown.buttons[:2] == ("Genehmigen", "Ablehnen")
+            assert "Braucht 1 Zustimmung. Eine Ablehnung stoppt es." in shown.text
+            await desk.press(BEN, shown, "Genehmigen")
+            await until(lambda: [one for one in desk.cards(talk) if "Genehmigt" in one.text], "the decision")
+            await line(desk, talk, "It is out.")
+    assert shed.ran == [("1.4.2", "")]
+
+
+async def test_the_messages_of_the_bot_speak_the_language_of_the_conversation(quiet_desk: Desk) -> None:
+    desk = quiet_desk
+    async with desk.bot():
+        talk, _shown = await fruit(desk)
+        await desk.say(ADA, "What about plums?", talk)
+        (offered,) = await until(lambda: offers(desk, talk, "Als deine Antwort verwenden"), "an offer")
+        assert "Ist das deine Antwort auf “Which fruit?”" in offered.text
+        assert offered.buttons == ("Als deine Antwort verwenden", "Nur eine Nachricht", "Erst besprechen")
+        await desk.say(ADA, "stop", talk)
+        await line(desk, talk, "Gestoppt von ada.")
+        await until(lambda: [one for one in desk.cards(talk) if "Abgebrochen" in one.text], "the end")
