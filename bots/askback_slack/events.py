@@ -240,7 +240,11 @@ class MessageListener:
         if taken.notice is not None and not is_missed:
             self._behind.start_soon(self._notify_author(user_message, taken.notice), "notice")
         if taken.is_for_others and not is_missed:
-            raise EventForOthers("message", user_message)
+            raise EventForOthers("message", self._add_language(user_message))
+
+    def _add_language(self, user_message: UserMessage) -> UserMessage:
+        author = user_message.author
+        return replace(user_message, author=author.evolve(language=self._names.get_language(author.id)))
 
     async def _to_incoming_message(self, user_message: UserMessage) -> IncomingMessage:
         # In parallel, because the ack waits for both.
