@@ -49,6 +49,8 @@ def update(language: Language) -> tuple[str, ...]:
     catalogue = read_catalogue(language) if path.exists() else Catalog(locale=language, fuzzy=False)
     catalogue.update(build_template(), no_fuzzy_matching=True)
     catalogue.obsolete.clear()
+    catalogue.header_comment = f"# The sentences of askback ({language}). CONTRIBUTING.md says how to change one."
+    catalogue.project, catalogue.version = "askback", ""
     path.write_bytes(to_po(catalogue))
     get_path(language, ".mo").write_bytes(to_mo(read_catalogue(language)))
     return tuple(str(one.id) for one in catalogue if one.id and not all(_list_translations(one.string)))
