@@ -64,8 +64,6 @@ TELL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 """Pauses in seconds between tries to show a private notice while Slack does not answer."""
 MOST_DOUBTS = 4
 """Tries of a notice that Slack may have shown without confirming it. Further ones would only repeat it."""
-LOOKED_UP_SECONDS = 600.0
-"""Seconds between two tries to look up the language of a person who clicks."""
 NO_FIELD = N_("Slack did not open the text field in time. Please click again.")
 NO_ZONE = N_("Slack did not tell me your time zone. Please choose another way.")
 NO_TIME = N_("Please choose the date and the time of the reminder.")
@@ -102,7 +100,6 @@ class Clicks:
         self._api = api
         self._behind = behind
         self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
-        self._looked_up: Throttle[str] = Throttle(LOOKED_UP_SECONDS)
 
     async def commit_click(self, body: Json) -> None:
         """Commit a press of a button, a choice in a menu, or ticks.
@@ -120,12 +117,9 @@ class Clicks:
 
         No payload tells it, and no ack waits for a look-up. So it is looked up for the person's next click.
         """
-        if not self._names.is_known(who.id) and self._looked_up.try_allow(who.id):
-            self._behind.start_soon(self._look_up(who.id), "person")
-        return who.evolve(language=self._names.get_language(who.id))
-
-    async def _look_up(self, user: str) -> None:
-        await self._names.fetch_name(user)
+        if self._names.is_look_up_due(who.id):
+            self._behind.start_soon(self._names.look_up(who.id), "person")
+        return self._names.add_language(who)
 
     async def _commit_or_notify(self, pressed: Click | None) -> None:
         try:

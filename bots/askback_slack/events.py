@@ -243,8 +243,7 @@ class MessageListener:
             raise EventForOthers("message", self._add_language(user_message))
 
     def _add_language(self, user_message: UserMessage) -> UserMessage:
-        author = user_message.author
-        return replace(user_message, author=author.evolve(language=self._names.get_language(author.id)))
+        return replace(user_message, author=self._names.add_language(user_message.author))
 
     async def _to_incoming_message(self, user_message: UserMessage) -> IncomingMessage:
         # In parallel, because the ack waits for both.
@@ -254,7 +253,7 @@ class MessageListener:
         )
         return IncomingMessage(
             place=user_message.place,
-            author=user_message.author.evolve(name=name, language=self._names.get_language(user_message.author.id)),
+            author=self._names.add_language(user_message.author.evolve(name=name)),
             text=text,
             dedupe_key=user_message.key,
             at=user_message.at,
@@ -293,7 +292,7 @@ class MessageListener:
         place, person = pressed
         try:
             name = await self._names.fetch_name(person.id)
-            person = person.evolve(name=name, language=self._names.get_language(person.id))
+            person = self._names.add_language(person.evolve(name=name))
             name = get_text(body, "event_id") or get_text(body, "event", "event_ts") or f"{place.key}:{time.time()}"
             order = f"order:{place.key}"
             async with self._once.enter(f"stop:{name}") as first, self._once.wait_for(order):

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from cachetools import FIFOCache
 
 from askback.domain.identity import Actor
+from askback.internal.throttle import Throttle
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.text.literal import to_single_line
 from askback.translations.catalogue import Language, find_language
@@ -26,6 +27,8 @@ log = logging.getLogger("askback.slack")
 NAME_SECONDS = 1.5
 """Seconds that a name lookup may take. An event waits for its ack during that time."""
 CACHE_SECONDS = 3600.0
+LOOKED_UP_SECONDS = 600.0
+"""Seconds between two tries to look up a person of whom only a click is known."""
 MAX_NAMES = 5000
 DAY_SECONDS = 86_400
 
@@ -50,6 +53,7 @@ class UserNames:
     def __init__(self, api: SlackApi) -> None:
         self._api = api
         self._known: FIFOCache[str, _Known] = FIFOCache(MAX_NAMES)
+        self._looked_up: Throttle[str] = Throttle(LOOKED_UP_SECONDS)
 
     async def fetch_name(self, user: str) -> str:
         """Return the name of a person, or their id if the lookup fails. Never raises."""
@@ -78,14 +82,18 @@ class UserNames:
         )
         return self._known[user].name
 
-    def get_language(self, user: str) -> Language | None:
-        """Return the language of a person who was looked up before. None if it is unknown here."""
-        known = self._known.get(user)
-        return None if known is None else known.language
+    def add_language(self, person: Actor) -> Actor:
+        """Return the person with their language, if they were looked up before."""
+        known = self._known.get(person.id)
+        return person if known is None else person.evolve(language=known.language)
 
-    def is_known(self, user: str) -> bool:
-        """Return True if the person was looked up before."""
-        return user in self._known
+    def is_look_up_due(self, user: str) -> bool:
+        """Return True if a person is unknown here, and was not looked up just now."""
+        return user not in self._known and self._looked_up.try_allow(user)
+
+    async def look_up(self, user: str) -> None:
+        """Look a person up, for later. Never raises."""
+        await self.fetch_name(user)
 
     async def fetch_zone(self, user: str) -> tzinfo | None:
         """Return the time zone of a person. None if the lookup fails, or if Slack does not say it. Never raises."""
@@ -105,7 +113,7 @@ class UserNames:
         """
         name = await self.fetch_name(author.id)
         tenant = self._get_tenant(author.id, home) or author.tenant
-        return author.evolve(name=name, tenant=tenant, language=self.get_language(author.id))
+        return self.add_language(author.evolve(name=name, tenant=tenant))
 
     async def fill_in_names(self, text: str, mentioned: tuple[str, ...]) -> str:
         """Replace each `@ID` in a text with the person's name."""
