@@ -62,17 +62,25 @@ _FOR_OTHERS = frozenset(
      "compile", "getLogger", "cast", "create_task", "TypeAdapter"}
 )  # fmt: skip
 _TIME_FORMAT = re.compile("%[A-Za-z]")
+_SHOWING = frozenset({"button", "plain", "heading", "context", "bold", "italic", "display", "strong"})
+"""Functions of the bots whose first argument is shown to people."""
+_SHOWN_FIELDS = frozenset({"label", "title", "placeholder", "description"})
+"""Fields of a window or a control that people read."""
 _LOGGERS = frozenset({"log", "logger", "logging"})
 
 
 def find_unwrapped(module: str, source: str | None = None) -> Iterator[tuple[int, str]]:
-    """Yield each literal with a space and a letter that people may read and that is not wrapped, with its line.
+    """Yield each literal that people may read and that is not wrapped, with its line.
+
+    It has a space and a letter, or is a label of one word.
 
     Docstrings, log lines, annotations and errors for operators, callers and models are left out.
     """
     tree = _parse(module, source)
     known: set[ast.AST] = set()
+    labels: set[ast.AST] = set()
     for node in ast.walk(tree):
+        labels.update(_iter_labels(node))
         for part in _iter_others(node):
             known.update(ast.walk(part))
     for node in ast.walk(tree):
@@ -87,8 +95,25 @@ def find_unwrapped(module: str, source: str | None = None) -> Iterator[tuple[int
             words = node.value
         else:
             continue
-        if " " in words.strip() and any(map(str.isalpha, _TIME_FORMAT.sub("", words))):
+        if node in labels or (" " in words.strip() and any(map(str.isalpha, _TIME_FORMAT.sub("", words)))):
             yield getattr(node, "lineno", 0), words
+
+
+def _iter_labels(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the words that a label or a title consists of, which may be a single one."""
+    given: list[ast.expr] = []
+    if isinstance(node, ast.Call) and _get_name(node.func) in _SHOWING:
+        given = node.args[:1]
+    elif isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        given = [value for key, value in pairs if isinstance(key, ast.Constant) and key.value in _SHOWN_FIELDS]
+    for one in given:
+        choices = (one.body, one.orelse) if isinstance(one, ast.IfExp) else (one,)
+        yield from (
+            part
+            for part in choices
+            if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value[:1].isalpha()
+        )
 
 
 def _iter_others(node: ast.AST) -> Iterator[ast.AST]:

@@ -114,6 +114,11 @@ def test_no_module_says_a_sentence_to_people_that_cannot_be_translated() -> None
             'def refuse(name):\n    raise NotPossible(f"Nobody is called {name}.")',
         ),
         ("bots/askback_slack/controls.py", 'def build_more(card):\n    return button("Show more", card)'),
+        (
+            "bots/askback_slack/controls.py",
+            'def more(card):\n    return button("More" if card else _("Less"), card)',
+        ),
+        ("bots/askback_discord/text_modal.py", 'MODAL = {"title": "Answer"}'),
         ("bots/askback_discord/clicks.py", 'WHY = f"{_(TAKEN)} Thank you."'),
     ],
 )
