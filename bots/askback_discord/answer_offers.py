@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from askback.domain.identity import MessageRef
 from askback.domain.outgoing_message import OFFER_LABELS, Offer
+from askback.translations.catalogue import _
 from askback_discord import control_ids
 from askback_discord.components import Component, button, row
 
@@ -18,7 +19,7 @@ def build_row(offer: Offer) -> Component:
     """The row with the buttons of an offer."""
     return row(
         button(
-            label,
+            _(label),
             control_ids.Control(kind=choice, ask_id=offer.id, step=0),
             "primary" if choice == "use" else "secondary",
         )

@@ -33,6 +33,7 @@ from askback_discord.gateway import Gateway
 from askback_discord.groups import DiscordRoles
 from askback_discord.history import History
 from askback_discord.install import INTENTS
+from askback_discord.locales import Locales
 from askback_discord.login import log_in, use_addresses
 from askback_discord.message_positions import MessagePositions
 from askback_discord.missed_messages import MissedMessages
@@ -99,7 +100,8 @@ class DiscordBot:
                     platform = DiscordPlatform(api, me.id)
                     # If Discord does not say, assume that anyone may have invited the bot anywhere.
                     public = client.application is None or client.application.bot_public
-                    client.clicks = Clicks(services.manager, platform, api, services.choose, services.stop)
+                    locales = Locales()
+                    client.clicks = Clicks(services.manager, platform, api, services.choose, services.stop, locales)
                     channels, client.positions = ChannelCache(platform), MessagePositions()
                     client.listener = MessageListener(
                         platform,
@@ -107,6 +109,8 @@ class DiscordBot:
                         services.changes,
                         channels,
                         client.positions,
+                        locales,
+                        services.manager.language,
                         reads_everything=reads_everything,
                     )
                     client.missed_messages = MissedMessages(client.listener, channels, client.positions)

@@ -14,6 +14,7 @@ from askback.domain.identity import Place
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.who import Who
 from askback.text.literal import count_utf16_units
+from askback.translations.catalogue import _, use_language
 from askback_discord import limits
 from askback_discord.components import Component, format_time, mention_person, mention_role
 from askback_discord.escaping import plain
@@ -26,10 +27,18 @@ MORE = 25
 
 
 def to_markdown(outgoing: OutgoingMessage) -> str:
-    """Return a sentence as Markdown: the mentions that fit, the text, the deadline and the link."""
+    """Return a sentence as Markdown: the mentions that fit, the text, the deadline and the link.
+
+    It is in the language of the sentence.
+    """
+    with use_language(outgoing.language):
+        return _to_markdown(outgoing)
+
+
+def _to_markdown(outgoing: OutgoingMessage) -> str:
     words = plain(outgoing.text)
     if outgoing.until is not None:
-        words += f"  ·  until {format_time(outgoing.until, 'f')}, {format_time(outgoing.until, 'R')}"
+        words += f"  ·  {_('until ')}{format_time(outgoing.until, 'f')}, {format_time(outgoing.until, 'R')}"
     if outgoing.link is not None:
         words += f" {outgoing.link if _MESSAGE.fullmatch(outgoing.link) else plain(outgoing.link)}"
     users, roles = _list_mentioned(outgoing.mention)
@@ -37,7 +46,8 @@ def to_markdown(outgoing: OutgoingMessage) -> str:
     mentions = [mention for mention in (*map(mention_person, users), *map(mention_role, roles)) if mention is not None]
     for number, mention in enumerate(mentions):
         if count_utf16_units(named) + count_utf16_units(mention) + count_utf16_units(words) + MORE > limits.CONTENT:
-            return f"{named}and {len(mentions) - number} more: {words}"
+            more = _("and {count} more").format(count=len(mentions) - number)
+            return f"{named}{more}: {words}"
         named += f"{mention} "
     return named + words
 

@@ -14,6 +14,7 @@ from askback.domain.card import (
     LONGEST_TITLE,
     Card,
     Item,
+    format_position,
     get_form_title,
     get_line_title,
     list_others,
@@ -23,6 +24,8 @@ from askback.domain.review_line import ReviewLine
 from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
 from askback.domain.vote_summary import OPEN_TO
 from askback.text.literal import fit_line, replace_controls, to_single_line
+from askback.translations.catalogue import _
+from askback.translations.sentences import capitalize_first, end_sentence
 from askback_discord import limits, votes
 from askback_discord.card_parts import (
     Block,
@@ -55,17 +58,18 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     if card.arguments is not None:
         units += _build_arguments(card.arguments)
     if card.count_rule is not None:
-        units.append([Text(f"-# {card.count_rule.capitalize()}.", before="\n")])
+        units.append([Text(f"-# {end_sentence(capitalize_first(card.count_rule))}", before="\n")])
     if not are_controls_enough(card):
         units += _build_items(card, images=images)
     if card.view == "question" and card.written is not None:
-        units.append([Text("Written answer so far:", opens=True), *quote_answers([card.written])])
+        units.append([Text(_("Written answer so far:"), opens=True), *quote_answers([card.written])])
     if card.view == "question" and card.unsent:
-        units.append([Text(f"-# A rejected text is kept: {_explain_problem(card)}", opens=True)])
+        kept = _("A rejected text is kept: {advice}").format(advice=_explain_problem(card))
+        units.append([Text(f"-# {kept}", opens=True)])
     if not card.prompt:
         units += [_build_review_line(line, opens=number == 0) for number, line in enumerate(card.lines)]
     if card.timeout is not None and card.timeout.defaults:
-        units.append([Text(CAPTION, opens=True), *quote_answers(card.timeout.defaults)])
+        units.append([Text(_(CAPTION), opens=True), *quote_answers(card.timeout.defaults)])
     if card.reminders:
         units.append([*_build_reminders(card.reminders)])
     if card.tally is not None:
@@ -78,17 +82,17 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
 def _build_head(card: Card) -> Iterator[Text]:
     """The question as a heading, if it is short, above a small line: its position in the form, and who is asked."""
     if card.view == "review":
-        yield Text("## Review your answers")
+        yield Text(f"## {_('Review your answers')}")
     elif card.heading is not None:
         yield heading(card.heading)
     yield Text("-# ", before="\n")
     if card.header is not None:
         yield from (plain(to_single_line(card.header)), Text("  ·  "))
     if card.position is not None:
-        yield Text(f"{card.position[0]} of {card.position[1]}  ·  ")
-    yield from (Text("Asked: "), *_list_people(card))
+        yield Text(f"{format_position(card.position)}  ·  ")
+    yield from (Text(_("Asked: ")), *_list_people(card))
     if card.deadline is not None and card.ending is None:
-        yield Text(f"  ·  ends {format_time(card.deadline, 'R')}")
+        yield Text(f"  ·  {_('ends ')}{format_time(card.deadline, 'R')}")
         if card.timeout is not None:
             yield from (Text(", "), plain(card.timeout.words))
 
@@ -96,11 +100,11 @@ def _build_head(card: Card) -> Iterator[Text]:
 def _list_people(card: Card) -> Iterator[Text]:
     """Mentions of those who are asked, and a text for those who are not named."""
     if card.who.anyone:
-        yield Text("anyone here")
+        yield Text(_("anyone here"))
         return
     yield from mention_everybody(card.who.people, card.who.groups)
     if card.who.open_to is not None:
-        yield Text(f"{', or ' if card.who.people or card.who.groups else ''}{OPEN_TO[card.who.open_to]}")
+        yield Text(f"{_(', or ') if card.who.people or card.who.groups else ''}{_(OPEN_TO[card.who.open_to])}")
 
 
 def _build_prompt(card: Card) -> Iterator[Text]:
@@ -193,7 +197,7 @@ def _quote_line(line: ReviewLine) -> Iterator[Text]:
 def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Text]:
     """The people who will be reminded, with their sentences."""
     for number, reminder in enumerate(reminders):
-        yield Text("-# Reminder for ", before="\n", opens=number == 0)
+        yield Text(f"-# {_('Reminder for ')}", before="\n", opens=number == 0)
         yield from mention_everybody([reminder.who])
         yield Text(f"  ·  {format_time(reminder.at, 'f')}")
         if reminder.reason is not None:
@@ -201,7 +205,7 @@ def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Text]:
 
 
 def _explain_problem(card: Card) -> str:
-    return "“Edit your text…” opens it again." if card.custom else "you can no longer send it."
+    return _("“Edit your text…” opens it again.") if card.custom else _("you can no longer send it.")
 
 
 def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
@@ -222,9 +226,9 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
         for number, one in enumerate(one for one in card.lines if one.answer):
             yield [*_build_answer(one, opens=number == 0)]
     if ending.has_unused_drafts:
-        yield [Text(f"-# {UNUSED_DRAFTS}", opens=True)]
+        yield [Text(f"-# {_(UNUSED_DRAFTS)}", opens=True)]
     elif not (answered or ending.falls_back) and any(one.answer for one in card.lines):
-        yield [Text("-# These draft answers were not submitted.", opens=True)]
+        yield [Text(f"-# {_('These draft answers were not submitted.')}", opens=True)]
     if not card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield [*_build_others(card)]
 
@@ -254,9 +258,9 @@ def _build_facts(card: Card, ending: Ending) -> Iterator[Text]:
         yield from (plain(fit_line(card.header, LONGEST_TITLE)), Text("  ·  "))
     yield plain(card.title or get_form_title(card))
     if ending.by is None:
-        yield Text("  ·  Asked: ")
+        yield Text(f"  ·  {_('Asked: ')}")
         yield from _list_people(card)
     else:
-        yield Text("  ·  Answered by " if card.has_result else "  ·  by ")
+        yield Text(f"  ·  {_('Answered by ')}" if card.has_result else f"  · {_(' by ')}")
         yield from mention_everybody([ending.by])
     yield Text(f"  ·  {format_time(ending.at, 'f')}")

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from askback.domain.form import Picks
+from askback.domain.choice_words import Picks
 from askback.domain.identity import Actor
 from askback.domain.outcome import Picked
 from askback.text.literal import find_break, isolate_direction, replace_controls

@@ -42,22 +42,24 @@ from askback.ports.bot import OfferHandler, StopHandler
 from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
+from askback.translations.catalogue import N_, _, use_language
 from askback_discord import control_ids, ephemeral, form_modal, not_now_modal, option_search, render, text_modal
 from askback_discord.api_calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.channels import ChannelCache
 from askback_discord.details_modal import build_notice
 from askback_discord.interaction_response import LATER, MESSAGE, MODAL, UPDATE, InteractionResponse
+from askback_discord.locales import Locales, read_language
 from askback_discord.payloads import Click, parse_indexes, read_click
 from askback_discord.posting import DiscordPlatform
 from askback_discord.stop_button import is_placeholder
 
 log = logging.getLogger("askback.discord")
 
-NOT_WHOLE = (
+NOT_WHOLE = N_(
     "I could not show the rest: please press the button again. If it is a file, I may lack the permission Attach Files "
     "here."
 )
-TAKEN = "Thank you, your answer is saved."
+TAKEN = N_("Thank you, your answer is saved.")
 MAX_INTERACTIONS = 2000
 """Maximum number of interactions to remember, since a resumed gateway session delivers them again."""
 LATER_SECONDS = 0.8
@@ -74,7 +76,9 @@ class Clicks:
         api: DiscordApi,
         choose: OfferHandler,
         stop: StopHandler,
+        locales: Locales | None = None,
     ) -> None:
+        self._locales = locales or Locales()
         self._choose = choose
         self._stop = stop
         self._places = ChannelCache(platform)
@@ -91,6 +95,11 @@ class Clicks:
         if interaction.id in self._seen:
             return
         self._seen[interaction.id] = None
+        self._locales.remember(interaction)
+        with use_language(read_language(interaction)):
+            await self._handle_once(interaction)
+
+    async def _handle_once(self, interaction: discord.Interaction) -> None:
         reply = InteractionResponse(self._api, interaction)
         try:
             await self._handle_click(reply, interaction)
@@ -101,7 +110,7 @@ class Clicks:
             await self._reject(reply, interaction, describe_failure(error))
         except Exception:
             log.exception("A click failed because of a bug; the person got a notice.", extra={"action": "click_failed"})
-            await self._reject(reply, interaction, UNCERTAIN)
+            await self._reject(reply, interaction, _(UNCERTAIN))
 
     async def _handle_click(self, reply: InteractionResponse, interaction: discord.Interaction) -> None:
         pressed = read_click(interaction)
@@ -134,7 +143,7 @@ class Clicks:
             log.warning("Ignored a click: the control does not belong to askback.", extra={"action": "unknown_control"})
             await reply.wait_for_other_process()
             why = UNKNOWN if control is None else NOT_PICKED.get(control.kind, UNKNOWN)
-            await self._notify_denial(reply, pressed, why, why)
+            await self._notify_denial(reply, pressed, why, _(why))
             return
         response = await self._manager.act(
             Action(
@@ -154,7 +163,7 @@ class Clicks:
     async def _stop_work(self, reply: InteractionResponse, pressed: Click, interaction: discord.Interaction) -> None:
         """Stop the work in the place where the Stop button below an unfinished text was pressed."""
         place = await self._places.to_place(interaction)
-        denial = NOT_STOPPED
+        denial = NOT_STOPPED.evolve(notice=_(NOT_STOPPED.notice))
         if place is not None:
             denial = await self._stop(place, pressed.actor, key=str(interaction.id))
         if denial is not None and not denial.known:
@@ -191,7 +200,7 @@ class Clicks:
             case AskText(field=field):
                 modal = not_now_modal.build_modal(field, utc_now()) if field.declines else text_modal.build_modal(field)
                 if modal is None:
-                    await self._notify(reply, pressed, ephemeral.build_notice(not_now.TOO_SOON))
+                    await self._notify(reply, pressed, ephemeral.build_notice(_(not_now.TOO_SOON)))
                 else:
                     await self._send_response(reply, MODAL, modal)
             case AskForm(fields=fields):
@@ -225,13 +234,13 @@ class Clicks:
             case Details():
                 first, *more = (made := build_notice(response))[0]
                 if await self._send_response(reply, MESSAGE, first) and not await self._add(reply, more, made[1]):
-                    await self._add(reply, [ephemeral.build_notice(NOT_WHOLE)])
+                    await self._add(reply, [ephemeral.build_notice(_(NOT_WHOLE))])
             case _ if pressed.on_notice and control.kind == "tick":
                 await self._send_response(reply, LATER, None)  # the notice with the menu stays for further ticks
                 await self._manager.cards.leave_to_outbox(control.ask_id)
             case _ if pressed.message is None:
                 # The person pressed a button of a private notice, which is not the card.
-                await self._notify(reply, pressed, ephemeral.build_notice(TAKEN))
+                await self._notify(reply, pressed, ephemeral.build_notice(_(TAKEN)))
                 await self._manager.cards.leave_to_outbox(control.ask_id)
             case _:
                 await self._show(reply, pressed, control.ask_id)
@@ -306,7 +315,7 @@ class Clicks:
         if ask.outcome is not None:
             await self._notify(reply, pressed, ephemeral.build_notice(get_closed_notice(ask)))
         elif control.step != card.step or card.view != "question":
-            await self._notify_denial(reply, pressed, control.ask_id, option_search.STALE)
+            await self._notify_denial(reply, pressed, control.ask_id, _(option_search.STALE))
         elif control.kind == "search":
             await self._send_response(reply, MODAL, option_search.build_modal(card))
         else:
@@ -316,7 +325,7 @@ class Clicks:
     async def _find_ask(self, reply: InteractionResponse, pressed: Click, ask_id: str) -> Ask | None:
         """Return the ask if this person may act on it. Otherwise tell them why not, and return None."""
         ask = await self._manager.get(ask_id)
-        denial = UNKNOWN if ask is None else await self._manager.access.explain_denial(ask, pressed.actor)
+        denial = _(UNKNOWN) if ask is None else await self._manager.access.explain_denial(ask, pressed.actor)
         if ask is None:
             await reply.wait_for_other_process()
         if denial is None:

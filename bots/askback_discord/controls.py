@@ -10,6 +10,8 @@ from askback.domain import vote_summary
 from askback.domain.card import ANSWER_ALL, ANSWER_REST, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.domain.option_rows import OptionRow, build_rows
 from askback.text.literal import count_utf16_units
+from askback.translations.catalogue import N_, _
+from askback.translations.sentences import group_digits
 from askback_discord import control_ids, form_modal, limits
 from askback_discord.components import Component, Style, button, display, menu, option, row, text_with_button
 from askback_discord.escaping import bold, fit_line, plain
@@ -29,7 +31,7 @@ CHOSEN = "✓ "
 """Text in front of the label of the option that is chosen so far."""
 LISTED = 10
 """Up to this many options of a menu are also listed above it, so that people see them without opening it."""
-SEARCH = "Search…"
+SEARCH = N_("Search…")
 """Label of the button that opens the field to search the options."""
 MENU_WEIGHT = 4_500
 """Bytes that the entries of a menu may take, since they count towards the message's limit."""
@@ -163,9 +165,14 @@ def _build_menu(card: Card, page: int, pages: int) -> Component:
     """One page of the menu with the options."""
     start = page * limits.MENU_OPTIONS
     items = card.items[start : start + limits.MENU_OPTIONS]
-    what = "Choose as many as you like…" if card.several else "Choose an answer…"
+    what = _("Choose as many as you like…") if card.several else _("Choose an answer…")
     if pages > 1:
-        what = f"{what} ({items[0].number:,}–{items[-1].number:,} of {len(card.items):,})"
+        what = _("{title} ({first}–{last} of {count})").format(
+            title=what,
+            first=group_digits(items[0].number),
+            last=group_digits(items[-1].number),
+            count=group_digits(len(card.items)),
+        )
     # Discord sends nothing if a person chooses the option that a menu of one already shows. So mark the chosen option
     # only if the person has another way to continue.
     return build_items_menu(card, items, what, page, marked=card.several or card.can_go_on)
@@ -200,16 +207,20 @@ def _build_paging(card: Card, page: int, pages: int) -> Iterator[Component]:
     before = page - 1 if page > 0 else pages
     after = page + 1 if page < pages - 1 else pages
     yield button("◀", _to_control(card, "page", before), disabled=before == pages)
-    yield button(f"Page {page + 1} of {pages}", _to_control(card, "page", page), disabled=True)
+    yield button(
+        _("Page {number} of {count}").format(number=page + 1, count=pages),
+        _to_control(card, "page", page),
+        disabled=True,
+    )
     yield button("▶", _to_control(card, "page", after), disabled=after == pages)
-    yield button(SEARCH, _to_control(card, "search"))
+    yield button(_(SEARCH), _to_control(card, "search"))
 
 
 def _build_text_buttons(card: Card) -> Iterator[Component]:
     if card.custom:
         yield _write_button(card)
     if card.written is not None or card.unsent:
-        yield button("Remove text", _to_control(card, "erase"))
+        yield button(_("Remove text"), _to_control(card, "erase"))
 
 
 def _write_button(card: Card) -> Component:
@@ -219,37 +230,37 @@ def _write_button(card: Card) -> Component:
 
 def _build_submit(card: Card) -> Iterator[Component]:
     if card.can_submit:
-        yield button("Submit", _to_control(card, "submit"), "success")
+        yield button(_("Submit"), _to_control(card, "submit"), "success")
 
 
 def _build_navigation(card: Card) -> Iterator[Component]:
     yield from _build_submit(card)
     if card.next_missing is not None:
-        yield button(ANSWER_REST, _to_control(card, "goto", card.next_missing), "primary")
+        yield button(_(ANSWER_REST), _to_control(card, "goto", card.next_missing), "primary")
     if card.form is not None and form_modal.fits(card.form):
-        yield button(ANSWER_ALL, _to_control(card, "form"))
+        yield button(_(ANSWER_ALL), _to_control(card, "form"))
     if card.can_go_back:
-        yield button("Back", _to_control(card, "back"))
+        yield button(_("Back"), _to_control(card, "back"))
     if card.can_go_on:
         goes_on = card.is_answered or card.several
-        yield button("Next", _to_control(card, "next"), "primary" if goes_on else "secondary")
+        yield button(_("Next"), _to_control(card, "next"), "primary" if goes_on else "secondary")
     if card.can_review:
-        yield button("Review", _to_control(card, "review"))
+        yield button(_("Review"), _to_control(card, "review"))
     if card.can_decline:
-        yield button(NOT_NOW, _to_control(card, "postpone"))
+        yield button(_(NOT_NOW), _to_control(card, "postpone"))
     if card.can_remind:
-        yield button(REMIND_ME, _to_control(card, "postpone"))
+        yield button(_(REMIND_ME), _to_control(card, "postpone"))
     if card.can_undo:
-        yield button(UNDO_VOTE, _to_control(card, "undo"))
+        yield button(_(UNDO_VOTE), _to_control(card, "undo"))
     if card.can_withdraw:
-        yield button(WITHDRAW, _to_control(card, "cancel"))
+        yield button(_(WITHDRAW), _to_control(card, "cancel"))
 
 
 def _build_details_button(card: Card) -> Iterator[Component]:
     if card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield button(card.show_label, _to_control(card, "look"))
     elif card.details is not None and card.ending is None:
-        yield button(EVERYTHING, _to_control(card, "look"))
+        yield button(_(EVERYTHING), _to_control(card, "look"))
 
 
 def _build_edit_buttons(card: Card) -> Iterator[Component]:
@@ -258,12 +269,12 @@ def _build_edit_buttons(card: Card) -> Iterator[Component]:
             option(fit_line(_format_numbered(number, line.header), limits.OPTION_TEXT), line.index)
             for number, line in enumerate(card.lines, 1)
         ]
-        yield menu(_to_control(card, "goto"), entries, "Edit an answer…")
+        yield menu(_to_control(card, "goto"), entries, _("Edit an answer…"))
         return
     for line in card.lines:
         # "Answer the rest" leads to the others.
         if line.missing is None:
-            yield button(f"Edit {line.header}", _to_control(card, "goto", line.index))
+            yield button(_("Edit {question}").format(question=line.header), _to_control(card, "goto", line.index))
 
 
 def _format_numbered(number: int, header: str) -> str:

@@ -7,8 +7,11 @@ __all__ = ["FILE", "build_notice"]
 from collections.abc import Iterator
 from typing import Final
 
+from askback.domain.card import format_position
 from askback.domain.click_response import Details
 from askback.text.literal import count_utf16_units, fit_line, replace_controls
+from askback.translations.catalogue import _, use_language
+from askback.translations.sentences import group_digits
 from askback_discord import limits
 from askback_discord.api_calls import File
 from askback_discord.card_parts import Text, strong
@@ -23,18 +26,28 @@ ROOM: Final = limits.CONTENT - 2 * TITLE - 50
 
 
 def build_notice(shown: Details) -> tuple[list[Component], File | None]:
-    """Return the messages, and a file for the last of them if they would be too many."""
+    """Return the messages, and a file for the last of them if they would be too many.
+
+    They are in the language of the details.
+    """
+    with use_language(shown.language):
+        return _build_notice(shown)
+
+
+def _build_notice(shown: Details) -> tuple[list[Component], File | None]:
     title = strong(fit_line(shown.title, TITLE)).markdown
     pieces: list[Text] = []
     for piece in _split_text(replace_controls(shown.text)):
         pieces.append(piece)
         if len(pieces) > MOST:
-            words = f"The text has {len(shown.text):,} characters. The file below contains all of it."
+            words = _("The text has {count} characters. The file below contains all of it.").format(
+                count=group_digits(len(shown.text))
+            )
             return [_build_message(f"{title}\n{words}"), _build_message(title)], File(FILE, shown.text)
     if len(pieces) == 1:
         return [_build_message(f"{title}\n{pieces[0].markdown}")], None
     return [
-        _build_message(f"{title}  ·  {number} of {len(pieces)}\n{piece.markdown}")
+        _build_message(f"{title}  ·  {format_position((number, len(pieces)))}\n{piece.markdown}")
         for number, piece in enumerate(pieces, 1)
     ], None
 

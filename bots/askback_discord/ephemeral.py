@@ -21,11 +21,12 @@ from pydantic import JsonValue
 from askback.domain.form_fields import FieldProblem, FormFields
 from askback.domain.text_field import TextField
 from askback.text.literal import count_utf16_units, find_break, truncate
+from askback.translations.catalogue import N_, _
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, button, row
 from askback_discord.escaping import plain
 
-TRY_AGAIN = "Try again"
+TRY_AGAIN = N_("Try again")
 
 
 def build_notice(words: str) -> Component:
@@ -51,15 +52,16 @@ def try_again(words: str, field: TextField) -> Component:
 def build_form_errors(problems: Sequence[FieldProblem], fields: FormFields) -> Component:
     """A private message with the problems of several questions. Its button opens their fields again."""
     words = "\n".join(
-        ("Your answers are kept, but not sent:", *(f"{problem.header}: {problem.message}" for problem in problems))
+        (_("Your answers are kept, but not sent:"), *(f"{problem.header}: {problem.message}" for problem in problems))
     )
     control = control_ids.Control(kind="form", ask_id=fields.ask_id, step=fields.step, revision=fields.revision)
-    return build_message(words, [row([button(TRY_AGAIN, control, "primary")])])
+    return build_message(words, [row([button(_(TRY_AGAIN), control, "primary")])])
 
 
 def retry(ask_id: str, step: int, choice: int | None = None) -> Component:
     """The row with the button that opens the text field. `choice` is the option whose reason the field is for."""
-    return row([button(TRY_AGAIN, control_ids.Control(kind="retry", ask_id=ask_id, step=step, arg=choice), "primary")])
+    control = control_ids.Control(kind="retry", ask_id=ask_id, step=step, arg=choice)
+    return row([button(_(TRY_AGAIN), control, "primary")])
 
 
 def build_rejection(words: str, written: str, again: Component | None = None) -> list[Component]:
@@ -67,7 +69,7 @@ def build_rejection(words: str, written: str, again: Component | None = None) ->
     below = [again] if again is not None else []
     if not written.strip():
         return [build_message(words, below)]
-    heading = f"{words} Here is your text, so that you can copy it:"
+    heading = f"{words} {_('Here is your text, so that you can copy it:')}"
     if count_utf16_units(plain(f"{heading}\n\n{written}")) <= limits.CONTENT:
         return [build_message(f"{heading}\n\n{written}", below)]
     return [build_message(heading, below), *(build_message(piece, []) for piece in _split_text(written))]

@@ -20,8 +20,10 @@ from askback.inbound.deduplication import Deduplicator
 from askback.ports.bot import EditHandler, MessageHandler
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
+from askback.translations.catalogue import N_, Language, _, ngettext, use_language
 from askback_discord.channels import ChannelCache
 from askback_discord.id_patterns import PLATFORM
+from askback_discord.locales import Locales
 from askback_discord.message_positions import MessagePositions
 from askback_discord.payloads import build_dedupe_key, list_file_names, read_actor, read_mentions, to_visible_text
 from askback_discord.posting import DiscordPlatform
@@ -30,10 +32,9 @@ log = logging.getLogger("askback.discord")
 
 T = TypeVar("T")
 
-ONLY_MENTIONS = "In this thread, I only see messages that mention me: please mention me in each one."
-NOT_HEARD = "I could not save that message, so I will not act on it. Please send it again in a few minutes."
-NO_THREAD = "I answer in a thread, and could not start one here:"
-THREAD_LATER = "Discord does not let me start a thread here for about {minutes}. I will answer your message then."
+ONLY_MENTIONS = N_("In this thread, I only see messages that mention me: please mention me in each one.")
+NOT_HEARD = N_("I could not save that message, so I will not act on it. Please send it again in a few minutes.")
+NO_THREAD = N_("I answer in a thread, and could not start one here:")
 LONG_SECONDS = 10.0
 """Seconds of waiting for a thread after which the bot tells people about the wait."""
 SAVE_SECONDS = 120.0
@@ -52,9 +53,14 @@ class MessageListener:
         changes: EditHandler,
         channels: ChannelCache,
         positions: MessagePositions,
+        locales: Locales | None = None,
+        language: Language | None = None,
         *,
         reads_everything: bool,
     ) -> None:
+        """`language` is that of texts in a channel. None means the language of the person who began a conversation."""
+        self._locales = locales or Locales()
+        self._language: Language | None = language
         self._changes = changes
         self._platform = platform
         self._channels = channels
@@ -86,7 +92,7 @@ class MessageListener:
                 async with self._once.enter(build_dedupe_key(message)) as first:
                     if not first:
                         return
-                    incoming = _to_incoming_message(message, text, files, parent)
+                    incoming = self._to_incoming_message(message, text, files, parent)
                     incoming = incoming.evolve(mentions=read_mentions(message, me))
                     # Discord hides the text of messages that do not mention us. Their authors take part all the same.
                     hidden = not (text or files or mentioned)
@@ -117,7 +123,7 @@ class MessageListener:
         if not await self._changes.is_stored(build_dedupe_key(message)) and not await self._changes.is_history_due():
             return
         parent = None if _get_guild_id(message) is None else await self._channels.fetch_parent(message.channel)
-        incoming = _to_incoming_message(message, text, (), parent)
+        incoming = self._to_incoming_message(message, text, (), parent)
         taken = await self._changes.handle_edit(EditedMessage(message=incoming, at=at), is_repeatable=is_missed)
         if taken.notice is None or incoming.ref is None:
             return
@@ -160,7 +166,8 @@ class MessageListener:
         self._positions.remember(incoming.place, message.id)
         if not incoming.direct and not incoming.midway:
             title = "" if incoming.text == NO_TEXT else incoming.text
-            await self._open(incoming.place, title, incoming.ref)
+            with use_language(self._language or incoming.author.language):
+                await self._open(incoming.place, title, incoming.ref)
 
     async def _notify_author(self, ref: MessageRef, text: str) -> None:
         try:
@@ -180,7 +187,8 @@ class MessageListener:
                 error,
                 extra={"action": "message_lost"},
             )
-            outgoing = OutgoingMessage(target=f"lost:{incoming.dedupe_key}", text=NOT_HEARD, markdown=False)
+            with use_language(self._language or incoming.author.language):
+                outgoing = OutgoingMessage(target=f"lost:{incoming.dedupe_key}", text=_(NOT_HEARD), markdown=False)
             await self._post(incoming.place, outgoing)
             return MessageResult(new=False)
 
@@ -191,21 +199,32 @@ class MessageListener:
         except DeliveryError as error:
             log.warning("Discord forbids starting a thread: %s", error, extra={"action": "no_thread"})
             # The bot cannot post in that thread. Without this notice, the author would wait without knowing why.
-            outgoing = OutgoingMessage(target=f"no_thread:{place.key}", text=f"{NO_THREAD} {error}", markdown=False)
+            outgoing = OutgoingMessage(target=f"no_thread:{place.key}", text=f"{_(NO_THREAD)} {error}", markdown=False)
             await self._post(place.evolve(thread=None), outgoing)
         except (MessageNotFound, RetryableError) as error:
             log.warning("Could not start a thread; the next post retries: %s", error, extra={"action": "no_thread"})
             wait = error.seconds if isinstance(error, RetryableError) else None
             if wait is not None and wait >= LONG_SECONDS:
                 minutes = math.ceil(wait / 60)
-                text = THREAD_LATER.format(minutes="a minute" if minutes == 1 else f"{minutes} minutes")
+                text = ngettext(
+                    "Discord does not let me start a thread here for about a minute. I will answer your message then.",
+                    "Discord does not let me start a thread here for about {count} minutes. "
+                    "I will answer your message then.",
+                    minutes,
+                ).format(count=minutes)
                 outgoing = OutgoingMessage(target=f"thread_later:{place.key}", text=text, markdown=False, reply_to=ref)
                 await self._post(place.evolve(thread=None), outgoing)
         else:
             if not self._reads_everything:
                 await self._post(
-                    place, OutgoingMessage(target=f"mentions:{place.key}", text=ONLY_MENTIONS, markdown=False)
+                    place, OutgoingMessage(target=f"mentions:{place.key}", text=_(ONLY_MENTIONS), markdown=False)
                 )
+
+    def _to_incoming_message(
+        self, message: discord.Message, text: str, files: tuple[str, ...], parent: str | None
+    ) -> IncomingMessage:
+        incoming = _to_incoming_message(message, text, files, parent)
+        return incoming.evolve(author=self._locales.add_language(incoming.author, message.guild))
 
     async def _post(self, place: Place, outgoing: OutgoingMessage) -> None:
         try:

@@ -16,14 +16,15 @@ from askback.domain.form_fields import FormField, FormFields
 from askback.domain.text_kinds import is_checked
 from askback.domain.text_rules import TextRules
 from askback.text.literal import count_utf16_units, replace_controls, to_single_line
+from askback.translations.catalogue import N_, _, use_language
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, display, option
 from askback_discord.escaping import fit_line, truncate
 from askback_discord.payloads import parse_indexes
 from askback_discord.text_modal import ONE_LINE, PARAGRAPH, build_prompt
 
-TITLE: Final = "Your answers"
-NO_TEXTS: Final = "-# To write an answer of your own, close this window and use the card."
+TITLE: Final = N_("Your answers")
+NO_TEXTS: Final = N_("To write an answer of your own, close this window and use the card.")
 _OTHER: Final = "other"
 """The value of the option "Something else…", which is no option of the question."""
 _CUSTOM_ID: Final = re.compile(r"askback:(choice|text):(0|[1-9][0-9]{0,3})")
@@ -51,15 +52,21 @@ def fits(form: Form) -> bool:
 def build_modal(fields: FormFields) -> Component:
     """Return the data of a callback that opens the modal (type 9). The form must fit.
 
-    If the fields for other written answers do not fit, a sentence says where to write them.
+    It is in the language of the fields. If the fields for other written answers do not fit, a sentence says where to
+    write them.
     """
+    with use_language(fields.language):
+        return _build_modal(fields)
+
+
+def _build_modal(fields: FormFields) -> Component:
     form = Form(questions=tuple(field.question for field in fields.fields))
     with_texts = _has_texts(form)
     parts = [part for field in fields.fields for part in _build_field(field, with_texts=with_texts)]
     if not with_texts and any(map(_takes_either, form.questions)):
-        parts.append(display(NO_TEXTS))
+        parts.append(display(f"-# {_(NO_TEXTS)}"))
     control = control_ids.Control(kind="fields", ask_id=fields.ask_id, step=fields.step, revision=fields.revision)
-    made: Component = {"custom_id": control_ids.to_custom_id(control), "title": TITLE, "components": [*parts]}
+    made: Component = {"custom_id": control_ids.to_custom_id(control), "title": _(TITLE), "components": [*parts]}
     limits.check_modal(made)
     return made
 
@@ -122,13 +129,10 @@ def _place_words(question: Question, header: str) -> _Words:
     hint, needed = _describe_answer(question)
     if line == prompt and count_utf16_units(line) <= limits.LABEL:
         return _Words(line, hint, None)
-    label = fit_line(header, limits.LABEL) or TITLE
-    if line == prompt:
-        both = f"{line} {hint}" if hint else line
-        if count_utf16_units(both) <= limits.LABEL_DESCRIPTION:
-            return _Words(label, both, None)
-        if not needed:
-            return _Words(label, line, None)
+    label = fit_line(header, limits.LABEL) or _(TITLE)
+    # The number of parts must not depend on the language, whose hints differ in length.
+    if line == prompt and not needed:
+        return _Words(label, line, None)
     return _Words(label, hint, question.prompt)
 
 
@@ -136,7 +140,7 @@ def _describe_answer(question: Question) -> tuple[str | None, bool]:
     """Return a sentence about the answer, and True if a person needs it."""
     if question.options:
         count = question.describe_count()
-        return (None, False) if count is None else (f"Please {count}.", True)
+        return (None, False) if count is None else (_("Please {needed}.").format(needed=count), True)
     return fit_line(question.rules.describe(), limits.LABEL_DESCRIPTION), question.rules != TextRules()
 
 
@@ -149,7 +153,13 @@ def _build_field(field: FormField, *, with_texts: bool) -> list[Component]:
     other = with_texts and question.allow_custom
     made = [*above, _label(words.label, words.description, _build_choice(field, other=other))]
     if other:
-        made.append(_label(f"{SOMETHING_ELSE} ({field.header})", question.rules.describe(), _build_text(field)))
+        made.append(
+            _label(
+                _("Something else… ({question})").format(question=field.header),
+                question.rules.describe(),
+                _build_text(field),
+            )
+        )
     return made
 
 
@@ -167,7 +177,7 @@ def _build_choice(field: FormField, *, other: bool) -> Component:
     ]
     if other:
         writes = bool(field.value) and (question.multi_select or not field.chosen)
-        options.append(option(SOMETHING_ELSE, _OTHER, chosen=writes))
+        options.append(option(_(SOMETHING_ELSE), _OTHER, chosen=writes))
     made: Component = {"custom_id": _build_custom_id("choice", field.index), "options": [*options]}
     is_group = len(options) <= limits.CHECKBOXES
     if question.multi_select:
@@ -186,7 +196,7 @@ def _build_text(field: FormField) -> Component:
         "style": ONE_LINE if is_line else PARAGRAPH,
         "required": not question.options,
         "max_length": limits.INPUT_VALUE,
-        "placeholder": fit_line(question.placeholder, limits.INPUT_PLACEHOLDER) or DEFAULT_PLACEHOLDER,
+        "placeholder": fit_line(field.placeholder, limits.INPUT_PLACEHOLDER) or _(DEFAULT_PLACEHOLDER),
     }
     return {**made, "value": kept} if kept else made
 

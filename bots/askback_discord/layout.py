@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from askback.text.literal import count_utf16_units
+from askback.translations.catalogue import N_, _
 from askback_discord import limits
 from askback_discord.card_parts import Block, Part, Text, Unit
 from askback_discord.components import Component, container, display
 
-GOES_ON: Final = "-# Continues in the next message ↓"
-CONTINUED: Final = "-# (continued)"
+GOES_ON: Final = N_("-# Continues in the next message ↓")
+CONTINUED: Final = N_("-# (continued)")
 LEAST: Final = 300
 """Minimum number of free characters for a text to start in a message that already has content."""
 TOGETHER: Final = 1_500
@@ -104,7 +105,7 @@ def split_pages(units: list[Unit], reserved: Space) -> list[list[Component]]:
     """
     first = _Page()
     first.room.take(reserved)
-    first.room.take(_NOTE)
+    first.room.take(_measure_note())
     first.room.take(_FRAME)
     filled = [first]
     for unit in units:
@@ -135,9 +136,9 @@ def _is_short(unit: Unit) -> bool:
 
 def _open_page() -> _Page:
     """Return an empty further message with its caption."""
-    page = _Page(written=CONTINUED)
-    page.room.take(_measure(Text(CONTINUED), fresh=False, is_open=False))
-    page.room.take(_NOTE)
+    page = _Page(written=_(CONTINUED))
+    page.room.take(_measure(Text(_(CONTINUED)), fresh=False, is_open=False))
+    page.room.take(_measure_note())
     page.room.take(_FRAME)
     return page
 
@@ -165,6 +166,9 @@ def _measure(part: Part, *, fresh: bool, is_open: bool) -> Space:
     return Space(count_utf16_units(words), len(words.encode()), 0)
 
 
-_NOTE: Final = Space.measure([display(GOES_ON)])
+def _measure_note() -> Space:
+    return Space.measure([display(_(GOES_ON))])
+
+
 _FRAME: Final = Space.measure([container([], 0)])
 """The space of the container around a message's content."""

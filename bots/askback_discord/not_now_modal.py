@@ -10,6 +10,8 @@ from typing import Final, cast
 
 from askback.domain.not_now import HINT, STAYS_OPEN, WAYS, WayName, list_ways
 from askback.domain.text_field import TextField
+from askback.text.literal import fit_line
+from askback.translations.catalogue import N_, _, use_language
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, option
 from askback_discord.text_modal import PARAGRAPH, build_prompt, find_value
@@ -22,7 +24,15 @@ _OFFERED: Final[tuple[WayName, ...]] = ("discuss", *_TIMES, "cancel")
 
 
 def build_modal(field: TextField, now: datetime) -> Component | None:
-    """Return the data of a callback that opens the modal (type 9). None if no reminder comes before the end."""
+    """Return the data of a callback that opens the modal (type 9), in the language of the field.
+
+    None if no reminder comes before the end.
+    """
+    with use_language(field.language):
+        return _build_modal(field, now)
+
+
+def _build_modal(field: TextField, now: datetime) -> Component | None:
     if field.only_reminds:
         return _build_reminder_modal(field, list_ways(_TIMES, now=now, deadline=field.deadline))
     # A person who may only cancel has no choice, and Discord rejects a group of one.
@@ -32,7 +42,7 @@ def build_modal(field: TextField, now: datetime) -> Component | None:
     )
     made: Component = {
         "custom_id": control_ids.to_custom_id(control),
-        "title": "Cancel this question" if field.only_cancels else "Not now",
+        "title": _("Cancel this question") if field.only_cancels else _("Not now"),
         "components": [build_prompt(field.prompt), *choice, _build_note(field)],
     }
     limits.check_modal(made)
@@ -57,35 +67,37 @@ def _build_reminder_modal(field: TextField, times: Sequence[WayName]) -> Compone
         "custom_id": control_ids.to_custom_id(
             control_ids.Control(kind="decline", ask_id=field.ask_id, step=field.step)
         ),
-        "title": "Remind me",
-        "components": [build_prompt(field.prompt), _build_ways(times, "When?", STAYS_OPEN)],
+        "title": _("Remind me"),
+        "components": [build_prompt(field.prompt), _build_ways(times, N_("When?"), STAYS_OPEN)],
     }
     limits.check_modal(made)
     return made
 
 
-def _build_ways(ways: Sequence[WayName], question: str = "What would you like instead?", hint: str = HINT) -> Component:
+def _build_ways(
+    ways: Sequence[WayName], question: str = N_("What would you like instead?"), hint: str = HINT
+) -> Component:
     options = [_build_option(name, chosen=name == ways[0]) for name in ways]
     # Discord rejects a radio group of one, but not such a menu.
     kind = limits.RADIO if len(options) >= limits.RADIO_LEAST else limits.MENU
     return {
         "type": limits.LABELLED,
-        "label": question,
-        "description": hint,
+        "label": _(question),
+        "description": _(hint),
         "component": {"type": kind, "custom_id": WAY, "options": [*options]},
     }
 
 
 def _build_option(name: WayName, *, chosen: bool) -> Component:
     way = WAYS[name]
-    return option(way.label, name, description=way.description, chosen=chosen)
+    return option(_(way.label), name, description=_(way.description) if way.description else None, chosen=chosen)
 
 
 def _build_note(field: TextField) -> Component:
     return {
         "type": limits.LABELLED,
-        "label": "Your note (optional)",
-        "description": f"The card shows it. {field.hint}",
+        "label": _("Your note (optional)"),
+        "description": fit_line(f"{_('The card shows it.')} {field.hint}", limits.LABEL_DESCRIPTION),
         "component": {
             "type": limits.INPUT,
             "custom_id": control_ids.TEXT,

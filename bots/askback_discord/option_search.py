@@ -14,12 +14,14 @@ from typing import Final
 from askback.domain.card import Card
 from askback.domain.option_search import find_items
 from askback.text.literal import quote_line
+from askback.translations.catalogue import N_, _
+from askback.translations.sentences import group_digits
 from askback_discord import control_ids, ephemeral, limits
 from askback_discord.components import Component, button, row
 from askback_discord.controls import SEARCH, build_items_menu
 from askback_discord.text_modal import ONE_LINE, find_value
 
-STALE: Final = "The card has moved on to another step, so there is nothing to search. Please use the newest card."
+STALE: Final = N_("The card has moved on to another step, so there is nothing to search. Please use the newest card.")
 LONGEST_QUERY: Final = 100
 _FIRST_DRAWING: Final = 100
 """The drawings below this number are the pages of the card's own menu."""
@@ -38,13 +40,13 @@ def build_modal(card: Card) -> Component:
     }
     labelled: Component = {
         "type": limits.LABELLED,
-        "label": "Words or a number",
-        "description": f"Finds them in the {len(card.items):,} options.",
+        "label": _("Words or a number"),
+        "description": _("Finds them in the {count} options.").format(count=group_digits(len(card.items))),
         "component": entry,
     }
     made: Component = {
         "custom_id": control_ids.to_custom_id(control),
-        "title": "Search the options",
+        "title": _("Search the options"),
         "components": [labelled],
     }
     limits.check_modal(made)
@@ -61,13 +63,18 @@ def build_result(card: Card, query: str) -> Component:
     found = find_items(card.items, query)
     again = control_ids.Control(kind="search", ask_id=card.ask_id, step=card.step, revision=card.revision)
     if not found:
-        return ephemeral.build_message(f"No option contains {quote_line(query)}.", [row([button(SEARCH, again)])])
+        return ephemeral.build_message(
+            _("No option contains {words}.").format(words=quote_line(query)), [row([button(_(SEARCH), again)])]
+        )
     shown = found[: limits.MENU_OPTIONS]
-    words = f"{len(found):,} of {len(card.items):,} options contain {quote_line(query)}."
+    words = _("{found} of {count} options contain {words}.").format(
+        found=group_digits(len(found)), count=group_digits(len(card.items)), words=quote_line(query)
+    )
     if len(found) > len(shown):
-        words += f" The menu has the first {len(shown)}; more words find fewer."
+        more = _("The menu has the first {count}; more words find fewer.").format(count=len(shown))
+        words = f"{words} {more}"
     # If several can be chosen, each search is a menu of its own, whose clicks are counted from its own ticks.
     drawing = _FIRST_DRAWING + zlib.crc32(query.encode("utf-8", "replace")) % _DRAWINGS
-    what = "Choose as many as you like…" if card.several else "Choose an answer…"
+    what = _("Choose as many as you like…") if card.several else _("Choose an answer…")
     menu = build_items_menu(card, shown, what, drawing, marked=card.several)
-    return ephemeral.build_message(words, [row([menu]), row([button(SEARCH, again)])])
+    return ephemeral.build_message(words, [row([menu]), row([button(_(SEARCH), again)])])

@@ -22,13 +22,14 @@ from typing import Final, cast
 import discord
 
 from askback.domain.actions import Pick
-from askback.domain.form import Picks
+from askback.domain.choice_words import Picks
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.incoming_message import FORWARDED, Mentions
 from askback.domain.outcome import Picked
 from askback.text.literal import to_single_line
 from askback_discord import control_ids, pickers
 from askback_discord.id_patterns import PLATFORM, SNOWFLAKE
+from askback_discord.locales import read_language
 
 _MENTIONS: Final[Mapping[Picks, re.Pattern[str]]] = {
     "people": re.compile(rf"<@!?({SNOWFLAKE})>"),
@@ -92,7 +93,7 @@ def read_click(interaction: discord.Interaction) -> Click:
     control = control_ids.parse(custom_id)
     return Click(
         control=control,
-        actor=read_actor(interaction.user),
+        actor=read_actor(interaction.user).evolve(language=read_language(interaction)),
         message=ref,
         unplaced=unplaced,
         values=tuple(str(value) for value in cast("list[object]", values)) if isinstance(values, list) else (),

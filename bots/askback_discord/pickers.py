@@ -14,9 +14,10 @@ from typing import Final, cast
 from pydantic import JsonValue
 
 from askback.domain.card import Card
-from askback.domain.form import Picks
+from askback.domain.choice_words import Picks
 from askback.domain.form_limits import MAX_PICKED
 from askback.domain.outcome import Picked
+from askback.translations.catalogue import N_, _
 from askback_discord import control_ids, id_patterns, limits
 from askback_discord.components import Component
 
@@ -29,8 +30,8 @@ _ID: Final = re.compile(id_patterns.SNOWFLAKE)
 _TYPES: Final[Mapping[Picks, int]] = {"people": limits.USERS, "channels": limits.CHANNELS}
 _DEFAULTS: Final[Mapping[Picks, str]] = {"people": "user", "channels": "channel"}
 _HINTS: Final[Mapping[Picks, tuple[str, str]]] = {
-    "people": ("Choose a person…", "Choose people…"),
-    "channels": ("Choose a channel…", "Choose channels…"),
+    "people": (N_("Choose a person…"), N_("Choose people…")),
+    "channels": (N_("Choose a channel…"), N_("Choose channels…")),
 }
 
 
@@ -43,7 +44,7 @@ def build_picker(card: Card, picks: Picks, control: control_ids.Control) -> Comp
     made: Component = {
         "type": _TYPES[picks],
         "custom_id": control_ids.to_custom_id(control),
-        "placeholder": _HINTS[picks][card.several],
+        "placeholder": _(_HINTS[picks][card.several]),
         "min_values": 0 if card.several else 1,
         # Several people may have picked more than one person may.
         "max_values": max(card.max_choices or MAX_PICKED, len(ids)) if card.several else 1,

@@ -18,6 +18,7 @@ from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.inbound.message_parts import sync_messages
 from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, Messages, RetryableError, TextStream
+from askback.translations.catalogue import _, use_language
 from askback_discord import answer_offers, control_ids, escaping, limits, render
 from askback_discord.api_calls import (
     MESSAGE,
@@ -91,7 +92,8 @@ class DiscordPlatform:
             return await self.write_text(place, message.text, message.messages, message.target)
         body = _build_text(to_markdown(message)) | {"allowed_mentions": build_allowed_mentions(message.mention)}
         if message.offer is not None:
-            body["components"] = [answer_offers.build_row(message.offer)]
+            with use_language(message.language):
+                body["components"] = [answer_offers.build_row(message.offer)]
         if message.messages:
             await self.edit_message(message.messages[0], body)
             return message.messages
@@ -146,7 +148,7 @@ class DiscordPlatform:
 
         Its nonce differs from the text's, since Discord would drop a text with the nonce of a deleted placeholder.
         """
-        body: dict[str, JsonValue] = {**_build_text(WORKING), "components": [stop_row(name, placeholder=True)]}
+        body: dict[str, JsonValue] = {**_build_text(_(WORKING)), "components": [stop_row(name, placeholder=True)]}
         return (await self.post_message(place, body, f"working:{name}", 0),)
 
     async def remove_stop_button(self, messages: Messages, *, worded: bool | None) -> None:

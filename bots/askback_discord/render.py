@@ -11,6 +11,7 @@ from typing import TypeAlias
 from pydantic import JsonValue
 
 from askback.domain.card import Card
+from askback.translations.catalogue import _, use_language
 from askback_discord import limits
 from askback_discord.card_content import build_content
 from askback_discord.components import (
@@ -44,11 +45,16 @@ def render_messages(
     answer, for the first posting. Without `images`, the images' addresses are shown as text. Raises `TooBig` if a
     message breaks a limit of Discord's.
     """
+    with use_language(card.language):
+        return _render_messages(card, page, ping=ping, images=images)
+
+
+def _render_messages(card: Card, page: int | None, *, ping: bool, images: bool) -> tuple[Body, ...]:
     parts = split_pages(build_content(card, images=images), _get_reserved_space(card))
     made: list[Body] = []
     for number, components in enumerate(parts):
         if number < len(parts) - 1:
-            components = [*components, display(GOES_ON)]
+            components = [*components, display(_(GOES_ON))]
         if number == 0:
             components = [*components, *_build_below(card, page)]
         mentions = _build_mentions(card, components) if ping else None

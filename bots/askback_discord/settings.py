@@ -15,6 +15,7 @@ from askback.settings.address import is_address
 from askback.settings.id_list import EVERYBODY, parse_ids
 from askback.settings.loader import TomlSettings, load
 from askback.text.redaction import register_secret_pattern
+from askback.translations.catalogue import N_
 from askback_discord import id_patterns
 from askback_discord.shards import Shard
 
@@ -38,8 +39,8 @@ _COPY_ROLE = _COPY.format(what="role in the server's settings", name="Role")
 OPENING: Final = Opening(
     tenants="ASKBACK_DISCORD_ALLOW_GUILDS",
     people="ASKBACK_DISCORD_ALLOW_PEOPLE",
-    otherwise="turn off Public Bot on the page Bot of the application in Discord's developer portal",
-    why="Public Bot is on, so anybody can invite it to any server.",
+    otherwise=N_("turn off Public Bot on the page Bot of the application in Discord's developer portal"),
+    why=N_("Public Bot is on, so anybody can invite it to any server."),
 )
 
 

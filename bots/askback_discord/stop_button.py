@@ -11,6 +11,7 @@ __all__ = ["is_placeholder", "stop_id", "stop_row"]
 import base64
 import hashlib
 
+from askback.translations.catalogue import _
 from askback_discord import control_ids
 from askback_discord.components import Component, button, row
 
@@ -26,7 +27,7 @@ def stop_id(name: str) -> str:
 def stop_row(name: str, *, placeholder: bool = False) -> Component:
     """Return the row with the button. `placeholder` marks a message that holds only the bot's own words."""
     revision = _PLACEHOLDER if placeholder else 0
-    return row([button("Stop", control_ids.Control(kind="stop", ask_id=stop_id(name), step=0, revision=revision))])
+    return row([button(_("Stop"), control_ids.Control(kind="stop", ask_id=stop_id(name), step=0, revision=revision))])
 
 
 def is_placeholder(components: object) -> bool:

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 
 from askback.domain.identity import Place
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Remainder, RetryableError
+from askback.translations.catalogue import N_
 
 if TYPE_CHECKING:
     from askback_discord.posting import DiscordPlatform
 
 log = logging.getLogger("askback.discord")
 
-WORKING = "Working…"
+WORKING = N_("Working…")
 """The text of a placeholder, which has a button that stops the work."""
 EDIT_SECONDS = 1.2
 """Seconds between two edits. Discord allows about five in five seconds."""

@@ -9,6 +9,7 @@ from typing import TypeAlias, cast
 
 from askback.domain.text_field import TextField
 from askback.text.literal import count_utf16_units, replace_controls
+from askback.translations.catalogue import _, use_language
 from askback_discord import control_ids, limits
 from askback_discord.card_parts import MAX_BOLD
 from askback_discord.components import Component
@@ -21,7 +22,15 @@ Json: TypeAlias = Mapping[str, object]
 
 
 def build_modal(field: TextField) -> Component:
-    """Return the data of a callback that opens the text field (type 9), with the text written so far."""
+    """Return the data of a callback that opens the text field (type 9), with the text written so far.
+
+    It is in the language of the field.
+    """
+    with use_language(field.language):
+        return _build_modal(field)
+
+
+def _build_modal(field: TextField) -> Component:
     value = replace_controls(field.value)
     kept = truncate(value, limits.INPUT_VALUE)
     entry: Component = {
@@ -36,7 +45,7 @@ def build_modal(field: TextField) -> Component:
         entry["value"] = kept
     labelled: Component = {
         "type": limits.LABELLED,
-        "label": "Your answer" if field.choice is None else "Your reason",
+        "label": _("Your answer") if field.choice is None else _("Your reason"),
         "description": _get_hint(field, whole=kept == value),
         "component": entry,
     }
@@ -75,29 +84,30 @@ def find_value(data: Json, custom_id: str) -> str:
 
 def _get_placeholder(field: TextField) -> str:
     if field.choice is not None:
-        return "Enter your reason…"  # the prompt above the field says what the reason is for
-    return fit_line(field.placeholder, limits.INPUT_PLACEHOLDER) or "Enter your answer…"
+        return _("Enter your reason…")  # the prompt above the field says what the reason is for
+    return fit_line(field.placeholder, limits.INPUT_PLACEHOLDER) or _("Enter your answer…")
 
 
 def _get_title(header: str) -> str:
     title = fit_line(header, limits.MODAL_TITLE)
-    return title if any(map(str.isprintable, title)) and title.strip() else "Your answer"
+    return title if any(map(str.isprintable, title)) and title.strip() else _("Your answer")
 
 
 def build_prompt(prompt: str) -> Component:
     """Return the question as a text above the fields."""
     words = bold(prompt) if len(prompt) <= MAX_BOLD else plain(prompt)
     if count_utf16_units(words) > limits.TEXT:
-        words = "-# The question is too long for this window. The message shows all of it."
+        words = f"-# {_('The question is too long for this window. The message shows all of it.')}"
     return {"type": limits.DISPLAY, "content": words}
 
 
 def _get_hint(field: TextField, *, whole: bool) -> str:
     if not whole:
-        return "Your earlier text is too long for this field, which shows only its beginning."
+        return _("Your earlier text is too long for this field, which shows only its beginning.")
     if field.choice is not None:
-        return f"The asker gets it, and the card shows it. {field.hint}"
-    both = f"{field.hint} It is sent together with the chosen options."
+        asker = _("The asker gets it, and the card shows it.")
+        return fit_line(f"{asker} {field.hint}", limits.LABEL_DESCRIPTION)
+    both = f"{field.hint} {_('It is sent together with the chosen options.')}"
     return fit_line(both if field.multi else field.hint, limits.LABEL_DESCRIPTION)
 
 

@@ -14,6 +14,8 @@ from askback.domain.outcome import Vote
 from askback.domain.voting import VoteCount
 from askback.domain.who import Who
 from askback.text.literal import fit_line
+from askback.translations.catalogue import _
+from askback.translations.sentences import end_sentence
 from askback_discord.card_parts import Text, Unit, mention_everybody, plain, quote_answers, strong
 from askback_discord.components import format_time
 
@@ -48,7 +50,7 @@ def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Te
         yield Text(mark, opens=True)
     yield strong(vote_summary.describe_result(card, tally), opens=not mark)
     if ending.by is not None and ending.status != "answered":
-        yield Text(" by ")
+        yield Text(_(" by "))
         yield from mention_everybody([ending.by])
     yield Text(f"  ·  {format_time(ending.at, 'f')}")
     if ending.status != "answered" and ending.reason is not None and ending.reason.strip():
@@ -58,13 +60,13 @@ def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Te
 def _build_requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
     """The requesters, if they may not decide."""
     if tally.requesters:
-        yield Text(f"-# {vote_summary.REQUESTED_BY}", before="\n")
+        yield Text(f"-# {_(vote_summary.REQUESTED_BY)}", before="\n")
         shown, more = vote_summary.list_requesters(tally)
         yield from mention_everybody(shown)
         if more:
             yield Text(more)
         if not over:
-            yield Text(f"{vote_summary.CANNOT_VOTE}.")
+            yield Text(end_sentence(_(vote_summary.CANNOT_VOTE)))
 
 
 def _build_names(tally: VoteCount) -> Iterator[Text]:
@@ -89,10 +91,10 @@ def _build_vote(tally: VoteCount, vote: Vote, *, opens: bool) -> Iterator[Text]:
 def _build_missing(tally: VoteCount, who: Who | None) -> Iterator[Text]:
     if who is None:
         return
-    yield Text(f"  ·  {vote_summary.MISSING}")
+    yield Text(f"  ·  {_(vote_summary.MISSING)}")
     crowd = vote_summary.describe_crowd(who)
     if who.anyone:
-        yield Text("anyone here")
+        yield Text(_("anyone here"))
         return
     people = mention_everybody(who.people) if crowd is None else [Text(crowd)]
     groups = [_mention_group(group, begun=group in tally.begun) for group in who.groups]
@@ -103,4 +105,8 @@ def _build_missing(tally: VoteCount, who: Who | None) -> Iterator[Text]:
 
 def _mention_group(group: str, *, begun: bool) -> list[Text]:
     """A mention of a role, or of its members who have not voted."""
-    return [*([Text(vote_summary.REST)] if begun else []), *mention_everybody(groups=[group])]
+    mention = [*mention_everybody(groups=[group])]
+    if not begun:
+        return mention
+    before, _name, after = _(vote_summary.REST).partition("{group}")
+    return [*map(Text, filter(None, [before])), *mention, *map(Text, filter(None, [after]))]

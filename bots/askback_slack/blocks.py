@@ -34,6 +34,7 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
+from askback.translations.catalogue import _
 from askback_slack import control_ids, limits
 from askback_slack.escaping import fit_line, isolate_direction, replace_controls, split_text
 
@@ -88,7 +89,7 @@ def date(moment: datetime) -> Block:
     seconds = int(moment.timestamp())
     if seconds < 0:
         return text(fallback)
-    return {"type": "date", "timestamp": seconds, "format": "{date_short_pretty} at {time}", "fallback": fallback}
+    return {"type": "date", "timestamp": seconds, "format": _("{date_short_pretty} at {time}"), "fallback": fallback}
 
 
 def link(address: str, words: str) -> Block:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from askback.domain.identity import Place
 from askback.domain.outgoing_message import OutgoingMessage
+from askback.translations.catalogue import _, use_language
 from askback_slack.blocks import Block, channel, date, link, rich_text, section, split_runs, text
 from askback_slack.card_parts import list_addressees
 from askback_slack.escaping import escape, to_literal
@@ -34,14 +35,19 @@ def prepend_place(words: str, place: Place) -> Remark:
 
 
 def to_remark(outgoing: OutgoingMessage) -> Remark:
-    """Return the message for a sentence."""
+    """Return the message for a sentence, in its language."""
+    with use_language(outgoing.language):
+        return _to_remark(outgoing)
+
+
+def _to_remark(outgoing: OutgoingMessage) -> Remark:
     words = escape(to_literal(outgoing.text))
     line: list[Block] = [] if outgoing.mention is None else [*list_addressees(outgoing.mention), text(" ")]
     line += split_runs(outgoing.text)
     if outgoing.until is not None:
-        line += [text("  ·  until "), date(outgoing.until)]
-        words += f" (until {outgoing.until:%Y-%m-%d %H:%M} {outgoing.until:%Z})"
+        line += [text(f"  ·  {_('until ')}"), date(outgoing.until)]
+        words += f" ({_('until ')}{outgoing.until:%Y-%m-%d %H:%M} {outgoing.until:%Z})"
     if outgoing.link is not None:
-        line += [text(" "), link(outgoing.link, "Go to the question")]
+        line += [text(" "), link(outgoing.link, _("Go to the question"))]
         words += f" {escape(to_literal(outgoing.link))}"
     return Remark(text=words, blocks=(rich_text([section(line)]),))

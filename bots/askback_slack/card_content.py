@@ -12,6 +12,7 @@ from askback.domain.card import (
     LONGEST_TITLE,
     Card,
     Item,
+    format_position,
     get_form_title,
     get_line_title,
     list_others,
@@ -20,6 +21,8 @@ from askback.domain.card_ending import Ending
 from askback.domain.review_line import ReviewLine
 from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
 from askback.domain.voting import VoteCount
+from askback.translations.catalogue import _
+from askback.translations.sentences import capitalize_first, end_sentence
 from askback_slack import limits, votes
 from askback_slack.blocks import (
     Block,
@@ -59,19 +62,21 @@ def build_content(card: Card, *, images: bool = True, mentions: bool = True) -> 
     if card.arguments is not None:
         units += _build_arguments(card.arguments)
     if card.count_rule is not None:
-        units.append([Part(context(f"{card.count_rule.capitalize()}."), opens=True)])
+        units.append([Part(context(end_sentence(capitalize_first(card.count_rule))), opens=True)])
     if not are_controls_enough(card):
         units += _build_items(card, images=images)
     if card.view == "question" and card.written is not None:
-        units.append([*_build_captioned("Written answer so far:", card.written)])
+        units.append([*_build_captioned(_("Written answer so far:"), card.written)])
     if card.view == "question" and card.unsent:
-        units.append([Part(context(f"A rejected text is kept: {_explain_problem(card)}"), opens=True)])
+        units.append(
+            [Part(context(_("A rejected text is kept: {advice}").format(advice=_explain_problem(card))), opens=True)]
+        )
     if not card.prompt:
         units += [
             _build_review_line(one, opens=number == 0, mentions=mentions) for number, one in enumerate(card.lines)
         ]
     if card.timeout is not None and card.timeout.defaults:
-        units.append([*_build_captioned(CAPTION, *card.timeout.defaults)])
+        units.append([*_build_captioned(_(CAPTION), *card.timeout.defaults)])
     if card.reminders:
         units.append([*_build_reminders(card.reminders)])
     if card.tally is not None and card.ending is None:
@@ -86,17 +91,17 @@ def build_content(card: Card, *, images: bool = True, mentions: bool = True) -> 
 def _build_head(card: Card) -> Iterator[Part]:
     """The question as a heading, if it is short, above a line with its position in the form, and who is asked."""
     if card.view == "review":
-        yield Part(heading("Review your answers"))
+        yield Part(heading(_("Review your answers")))
     elif card.heading is not None:
         yield Part(heading(fit_line(card.heading, limits.HEADER)))
     line: list[Block] = []
     if card.header is not None:
         line += [*split_runs(card.header), text("  ·  ")]
     if card.position is not None:
-        line.append(text(f"{card.position[0]} of {card.position[1]}  ·  "))
-    line += [text("Asked: "), *list_addressees(card.who)]
+        line.append(text(f"{format_position(card.position)}  ·  "))
+    line += [text(_("Asked: ")), *list_addressees(card.who)]
     if card.deadline is not None and card.ending is None:
-        line += [text("  ·  until "), date(card.deadline)]
+        line += [text(f"  ·  {_('until ')}"), date(card.deadline)]
         if card.timeout is not None:
             line += [text(", "), *split_runs(card.timeout.words)]
     yield from paragraph(line, opens=True)
@@ -210,14 +215,14 @@ def _build_captioned(caption: str, *quoted: str) -> Iterator[Part]:
 def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Part]:
     """The people who will be reminded, with their sentences."""
     for number, reminder in enumerate(reminders):
-        line = [text("Reminder for "), mention_person(reminder.who), text("  ·  "), date(reminder.at)]
+        line = [text(_("Reminder for ")), mention_person(reminder.who), text("  ·  "), date(reminder.at)]
         yield from paragraph(line, opens=number == 0)
         if reminder.reason is not None:
             yield from quote_answer(reminder.reason)
 
 
 def _explain_problem(card: Card) -> str:
-    return "“Edit your text…” opens it again." if card.custom else "you can no longer send it."
+    return _("“Edit your text…” opens it again.") if card.custom else _("you can no longer send it.")
 
 
 def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Unit:
@@ -226,7 +231,7 @@ def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Unit:
     # The votes below show who decided and why.
     decided = ending.status == "answered"
     if ending.by is not None and not decided:
-        line += [text(" by "), mention_person(ending.by)]
+        line += [text(_(" by ")), mention_person(ending.by)]
     made = [*paragraph([*line, text("  ·  "), date(ending.at)], opens=True)]
     if requested := votes.build_requesters(tally):
         made.append(requested)
@@ -254,9 +259,9 @@ def _build_settled(card: Card, ending: Ending, *, mentions: bool) -> Iterator[Un
         for number, one in enumerate(one for one in card.lines if one.answer):
             yield [*_build_answer(one, opens=number == 0, mentions=mentions)]
     if ending.has_unused_drafts:
-        yield [Part(context(UNUSED_DRAFTS), opens=True)]
+        yield [Part(context(_(UNUSED_DRAFTS)), opens=True)]
     elif not (answered or ending.falls_back) and any(one.answer for one in card.lines):
-        yield [Part(context("These draft answers were not submitted."), opens=True)]
+        yield [Part(context(_("These draft answers were not submitted.")), opens=True)]
     if not card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield [*_build_others(card)]
 
@@ -268,10 +273,10 @@ def _build_facts(card: Card, ending: Ending) -> Iterator[Block]:
         yield text("  ·  ")
     yield from split_runs(card.title or get_form_title(card))
     if ending.by is None:
-        yield text("  ·  Asked: ")
+        yield text(f"  ·  {_('Asked: ')}")
         yield from list_addressees(card.who)
     else:
-        yield text("  ·  Answered by " if card.has_result else "  ·  by ")
+        yield text(f"  ·  {_('Answered by ')}" if card.has_result else f"  · {_(' by ')}")
         yield mention_person(ending.by)
     yield text("  ·  ")
     yield date(ending.at)

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from askback.domain.form import Picks
+from askback.domain.choice_words import Picks
 from askback.domain.identity import Actor
 from askback.domain.outcome import Picked
 from askback.domain.vote_summary import OPEN_TO
 from askback.domain.who import Who
+from askback.translations.catalogue import _
 from askback_slack.blocks import Block, channel, quote, section, split_runs, text, user, usergroup
 from askback_slack.id_patterns import PLATFORM
 
@@ -40,7 +41,7 @@ def mention_person(actor: Actor) -> Block:
     """A mention of a person; the name as text if they are on another platform."""
     if actor.platform == PLATFORM:
         return user(actor.id)
-    return next(iter(split_runs(actor.name or actor.id)), text("somebody"))
+    return next(iter(split_runs(actor.name or actor.id)), text(_("somebody")))
 
 
 def list_picked(
@@ -62,14 +63,14 @@ def list_picked(
 def list_addressees(who: Who) -> Iterator[Block]:
     """Mentions of people and groups, and a text for those who are not named."""
     if who.anyone:
-        yield text("anyone here")
+        yield text(_(OPEN_TO["allowed"]))
         return
     for number, mention in enumerate([*map(mention_person, who.people), *map(usergroup, who.groups)]):
         if number:
             yield text(", ")
         yield mention
     if who.open_to is not None:
-        yield text(f"{', or ' if who.people or who.groups else ''}{OPEN_TO[who.open_to]}")
+        yield text(f"{_(', or ') if who.people or who.groups else ''}{_(OPEN_TO[who.open_to])}")
 
 
 def quote_answer(words: str) -> Iterator[Part]:

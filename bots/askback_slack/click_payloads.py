@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from askback.domain.actions import Pick, Select
-from askback.domain.form import Picks
+from askback.domain.choice_words import Picks
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.outcome import Picked
 from askback_slack import control_ids, pickers

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slack_bolt.context.ack.async_ack import AsyncAck
 
@@ -44,6 +44,7 @@ from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.ports.retries import call_again
 from askback.store.errors import StoreError
+from askback.translations.catalogue import N_, _, use_language
 from askback_slack import control_ids, details_modal, form_modal, not_now_modal, render, text_modal
 from askback_slack.api_calls import SlackApi, SlackRejection
 from askback_slack.blocks import Block
@@ -68,11 +69,11 @@ TELL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 """Pauses in seconds between tries to show a private notice while Slack does not answer."""
 MOST_DOUBTS = 4
 """Tries of a notice that Slack may have shown without confirming it. Further ones would only repeat it."""
-NO_FIELD = "Slack did not open the text field in time. Please click again."
-NO_ZONE = "Slack did not tell me your time zone. Please choose another way."
-NO_TIME = "Please choose the date and the time of the reminder."
-NOT_AT_A_TIME = f"Clear this, or choose “{not_now.WAYS['time'].label}” above."
-NO_MODAL = "Slack did not open it in time. Please click again."
+NO_FIELD = N_("Slack did not open the text field in time. Please click again.")
+NO_ZONE = N_("Slack did not tell me your time zone. Please choose another way.")
+NO_TIME = N_("Please choose the date and the time of the reminder.")
+NOT_AT_A_TIME = N_("Clear this, or choose “{way}” above.")
+NO_MODAL = N_("Slack did not open it in time. Please click again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,21 @@ class Clicks:
         If that fails, the person gets a notice, and this raises nothing.
         """
         pressed = read_click(body, self._home)
+        if pressed is not None:
+            pressed = replace(pressed, actor=self._add_language(pressed.actor))
+        with use_language(None if pressed is None else pressed.actor.language):
+            await self._commit_or_notify(pressed)
+
+    def _add_language(self, who: Actor) -> Actor:
+        """Return the person with their language, if it is known here.
+
+        No payload tells it, and no ack waits for a look-up. So it is looked up for the person's next click.
+        """
+        if self._names.is_look_up_due(who.id):
+            self._behind.start_soon(self._names.look_up(who.id), "person")
+        return self._names.add_language(who)
+
+    async def _commit_or_notify(self, pressed: Click | None) -> None:
         try:
             if pressed is not None:
                 await self._commit_click(pressed)
@@ -123,7 +139,7 @@ class Clicks:
             self._behind.start_soon(self._notify(pressed, describe_failure(error)), "click")
         except Exception:
             log.exception("A click failed because of a bug; the person got a notice.", extra={"action": "click_failed"})
-            self._behind.start_soon(self._notify(pressed, UNCERTAIN), "click")
+            self._behind.start_soon(self._notify(pressed, _(UNCERTAIN)), "click")
 
     async def _commit_click(self, pressed: Click) -> None:
         control = pressed.control
@@ -139,7 +155,7 @@ class Clicks:
             log.warning("Ignored a click: the control does not belong to askback.", extra={"action": "unknown_control"})
             why = UNKNOWN if control is None else NOT_PICKED.get(control.kind, UNKNOWN)
             if self._notices.try_allow((pressed.actor.id, why)):
-                self._behind.start_soon(self._notify(pressed, why), "click")
+                self._behind.start_soon(self._notify(pressed, _(why)), "click")
             return
         action = Action(
             ask_id=control.ask_id,
@@ -171,6 +187,10 @@ class Clicks:
 
     async def _show_result(self, pressed: Click, control: control_ids.Control, response: Response) -> None:
         """Run behind the ack: show the result of a click."""
+        with use_language(response.language):
+            await self._show_response(pressed, control, response)
+
+    async def _show_response(self, pressed: Click, control: control_ids.Control, response: Response) -> None:
         if isinstance(response, Details):
             await self._show_whole(pressed, details_modal.build_view(response, control.arg or 0))
             return
@@ -204,7 +224,7 @@ class Clicks:
 
     async def _open_modal(self, pressed: Click, field: TextField) -> None:
         if pressed.message is None:
-            await self._notify(pressed, NO_FIELD)
+            await self._notify(pressed, _(NO_FIELD))
             return
         ref = text_modal.FieldRef(
             ask_id=field.ask_id,
@@ -215,11 +235,11 @@ class Clicks:
             choice=field.choice,
         )
         view = not_now_modal.build_view(field, ref, utc_now()) if field.declines else text_modal.build_view(field, ref)
-        await self._open_view(pressed, view, NO_FIELD)
+        await self._open_view(pressed, view, _(NO_FIELD))
 
     async def _open_form(self, pressed: Click, fields: FormFields) -> None:
         if pressed.message is None:
-            await self._notify(pressed, NO_FIELD)
+            await self._notify(pressed, _(NO_FIELD))
             return
         ref = text_modal.FieldRef(
             ask_id=fields.ask_id,
@@ -229,11 +249,11 @@ class Clicks:
             is_form=True,
             revision=fields.revision,
         )
-        await self._open_view(pressed, form_modal.build_view(fields, ref), NO_FIELD)
+        await self._open_view(pressed, form_modal.build_view(fields, ref), _(NO_FIELD))
 
     async def _show_whole(self, pressed: Click, view: Block) -> None:
         if pressed.view is None:
-            await self._open_view(pressed, view, NO_MODAL)
+            await self._open_view(pressed, view, _(NO_MODAL))
             return
         try:
             await self._api.write("views.update", view_id=pressed.view, view=view)
@@ -259,10 +279,16 @@ class Clicks:
 
     async def handle_submission(self, ack: AsyncAck, body: Json) -> None:
         """Handle a submitted text field."""
+        who = read_actor(body, self._home)
+        who = None if who is None else self._add_language(who)
+        with use_language(None if who is None else who.language):
+            await self._handle_submission(ack, body, who)
+
+    async def _handle_submission(self, ack: AsyncAck, body: Json, who: Actor | None) -> None:
         block = form_modal.find_error_block(get_object(body, "view"))
-        problem: _Problem | None = _Problem({block: UNCERTAIN})
+        problem: _Problem | None = _Problem({block: _(UNCERTAIN)})
         try:
-            problem = await self._submit(body)
+            problem = await self._submit(body, who)
         except StoreError as error:
             log.error("Could not commit a text; the modal shows that: %s", error, extra={"action": "click_rejected"})
             problem = _Problem({block: describe_failure(error)})
@@ -274,13 +300,13 @@ class Clicks:
             else:
                 await ack(response_action="errors", errors={**problem.errors})
 
-    async def _submit(self, body: Json) -> _Problem | None:
+    async def _submit(self, body: Json, who: Actor | None) -> _Problem | None:
         """Commit a text. If it is rejected, return the reason, which the modal shows while it stays open."""
-        view, who = get_object(body, "view"), read_actor(body, self._home)
+        view = get_object(body, "view")
         ref, block = text_modal.parse_ref(view), form_modal.find_error_block(view)
         if ref is None or who is None:
             log.warning("Ignored a text: its field does not belong to askback.", extra={"action": "unknown_view"})
-            return _Problem({block: UNKNOWN})
+            return _Problem({block: _(UNKNOWN)})
         text = text_modal.read_text(view)
         if ref.declines:
             operation = await self._build_way_operation(view, who)
@@ -303,8 +329,11 @@ class Clicks:
             )
         )
         if isinstance(response, Notice):
-            kept = " Your text is still here: copy it if you need it." if text and not response.kept else ""
-            return _Problem({block: f"{response.text}{kept}"})
+            if not text or response.kept:
+                return _Problem({block: response.text})
+            with use_language(response.language):
+                kept = _("Your text is still here: copy it if you need it.")
+            return _Problem({block: f"{response.text} {kept}"})
         # A modal's submission has no response URL for the card, so the outbox draws it at once.
         self._behind.start_soon(self._manager.cards.leave_to_outbox(ref.ask_id), "click")
         match response:
@@ -322,7 +351,8 @@ class Clicks:
             return Decline(reason=sent.note or None)  # the modal of an earlier release had no ways
         now, at = utc_now(), sent.when
         if at is not None and sent.way != "time":
-            return _Problem({not_now_modal.WHEN: NOT_AT_A_TIME})
+            problem = _(NOT_AT_A_TIME).format(way=_(not_now.WAYS["time"].label))
+            return _Problem({not_now_modal.WHEN: problem})
         if sent.way == "tomorrow":
             zone = await self._names.fetch_zone(who.id)
             at = None if zone is None else not_now.find_next_morning(now, zone)
@@ -330,8 +360,8 @@ class Clicks:
         if operation is not None:
             return operation
         if sent.way == "tomorrow":
-            return _Problem({not_now_modal.WAY: NO_ZONE})
-        return _Problem({not_now_modal.WHEN: NO_TIME})
+            return _Problem({not_now_modal.WAY: _(NO_ZONE)})
+        return _Problem({not_now_modal.WHEN: _(NO_TIME)})
 
     async def handle_unknown_view(self, ack: AsyncAck) -> None:
         """Ack a view that belongs to another app or to an older release."""

@@ -12,6 +12,8 @@ from askback.domain import vote_summary
 from askback.domain.card import ANSWER_ALL, ANSWER_REST, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.domain.option_rows import OptionRow, build_rows
 from askback.domain.option_search import find_items
+from askback.translations.catalogue import _
+from askback.translations.sentences import group_digits
 from askback_slack import control_ids, form_modal, limits
 from askback_slack.blocks import Block, actions, button, context, option, plain, text_with_button
 from askback_slack.escaping import fit_line, to_literal
@@ -79,7 +81,7 @@ def _build_choices(card: Card) -> Iterator[Block | list[Block]]:
 
 
 def _build_ways(card: Card) -> Iterator[list[Block]]:
-    """The buttons for a written answer, and those that lead on or out. "Submit" is first, unless it ends a form."""
+    """The buttons for a written answer, and those that lead on or out. _("Submit") is first, unless it ends a form."""
     text, navigation = [*_build_text_buttons(card)], [*_build_navigation(card)]
     submit = [] if card.position is not None else [*_build_submit(card)]
     yield [*submit, *text, *(one for one in navigation if one not in submit)]
@@ -159,11 +161,11 @@ def _build_menu(card: Card) -> Block:
     chosen = [item for item in card.items if item.chosen]
     if len(card.items) > limits.MENU_OPTIONS:
         made: Block = {"type": "external_select", "action_id": action_id, "min_query_length": 0}
-        made["placeholder"] = plain(f"Search {len(card.items):,} answers…")
+        made["placeholder"] = plain(_("Search {count} answers…").format(count=group_digits(len(card.items))))
         width = limits.OPTION_TEXT
     else:
         width = _get_label_limit(len(card.items))
-        made = {"type": "static_select", "action_id": action_id, "placeholder": plain("Choose an answer…")}
+        made = {"type": "static_select", "action_id": action_id, "placeholder": plain(_("Choose an answer…"))}
         made["options"] = [_build_entry(item, width) for item in card.items]
     return {**made, "initial_option": _build_entry(chosen[0], width)} if chosen else made
 
@@ -182,9 +184,9 @@ def _build_multi_select(card: Card) -> Block:
     if _are_boxes(card):
         return {"type": "actions", "elements": [{"type": "checkboxes", **made, "options": options}]}
     if len(card.items) <= limits.MENU_OPTIONS:
-        made |= {"type": "multi_static_select", "options": options, "placeholder": plain("Choose answers…")}
+        made |= {"type": "multi_static_select", "options": options, "placeholder": plain(_("Choose answers…"))}
     else:
-        search = plain(f"Search {len(card.items):,} answers…")
+        search = plain(_("Search {count} answers…").format(count=group_digits(len(card.items))))
         made |= {"type": "multi_external_select", "min_query_length": 0, "placeholder": search}
     return {"type": "section", "text": plain(_get_placeholder(card)), "accessory": made}
 
@@ -192,8 +194,10 @@ def _build_multi_select(card: Card) -> Block:
 def _get_placeholder(card: Card) -> str:
     chosen = sum(item.chosen for item in card.items)
     if chosen <= limits.MENU_OPTIONS:
-        return "Choose as many as you like:"
-    return f"Choose as many as you like ({chosen:,} chosen; the menu shows the first {limits.MENU_OPTIONS}):"
+        return _("Choose as many as you like:")
+    return _("Choose as many as you like ({count} chosen; the menu shows the first {most}):").format(
+        count=group_digits(chosen), most=limits.MENU_OPTIONS
+    )
 
 
 def _get_label_limit(options: int) -> int:
@@ -210,7 +214,7 @@ def _build_text_buttons(card: Card) -> Iterator[Block]:
     if card.custom:
         yield _write_button(card)
     if card.written is not None or card.unsent:
-        yield button("Remove text", _to_control(card, "erase"))
+        yield button(_("Remove text"), _to_control(card, "erase"))
 
 
 def _write_button(card: Card) -> Block:
@@ -219,44 +223,44 @@ def _write_button(card: Card) -> Block:
 
 def _build_submit(card: Card) -> Iterator[Block]:
     if card.can_submit:
-        yield button("Submit", _to_control(card, "submit"), primary=True)
+        yield button(_("Submit"), _to_control(card, "submit"), primary=True)
 
 
 def _build_navigation(card: Card) -> Iterator[Block]:
     yield from _build_submit(card)
     if card.next_missing is not None:
-        yield button(ANSWER_REST, _to_control(card, "goto", card.next_missing), primary=True)
+        yield button(_(ANSWER_REST), _to_control(card, "goto", card.next_missing), primary=True)
     if card.form is not None and form_modal.fits(card.form):
-        yield button(ANSWER_ALL, _to_control(card, "form"))
+        yield button(_(ANSWER_ALL), _to_control(card, "form"))
     if card.can_go_back:
-        yield button("Back", _to_control(card, "back"))
+        yield button(_("Back"), _to_control(card, "back"))
     if card.can_go_on:
-        yield button("Next", _to_control(card, "next"), primary=card.is_answered or card.several)
+        yield button(_("Next"), _to_control(card, "next"), primary=card.is_answered or card.several)
     if card.can_review:
-        yield button("Review", _to_control(card, "review"))
+        yield button(_("Review"), _to_control(card, "review"))
     yield from _build_details_button(card)
     if card.can_decline:
-        yield button(NOT_NOW, _to_control(card, "postpone"))
+        yield button(_(NOT_NOW), _to_control(card, "postpone"))
     if card.can_remind:
-        yield button(REMIND_ME, _to_control(card, "postpone"))
+        yield button(_(REMIND_ME), _to_control(card, "postpone"))
     if card.can_undo:
-        yield button(UNDO_VOTE, _to_control(card, "undo"))
+        yield button(_(UNDO_VOTE), _to_control(card, "undo"))
     if card.can_withdraw:
-        yield button(WITHDRAW, _to_control(card, "cancel"))
+        yield button(_(WITHDRAW), _to_control(card, "cancel"))
 
 
 def _build_details_button(card: Card) -> Iterator[Block]:
     if card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield button(card.show_label, _to_control(card, "look"))
     elif card.details is not None and card.ending is None:
-        yield button(EVERYTHING, _to_control(card, "look"))
+        yield button(_(EVERYTHING), _to_control(card, "look"))
 
 
 def _build_edit_buttons(card: Card) -> Iterator[Block]:
     for line in card.lines:
         # "Answer the rest" leads to the others.
         if line.missing is None:
-            yield button(f"Edit {line.header}", _to_control(card, "goto", line.index))
+            yield button(_("Edit {question}").format(question=line.header), _to_control(card, "goto", line.index))
 
 
 def _to_control(card: Card, kind: control_ids.Kind, arg: int | None = None) -> control_ids.Control:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from askback.domain.click_response import Details
+from askback.translations.catalogue import _, use_language
 from askback_slack import control_ids, limits
 from askback_slack.blocks import Block, actions, button, code, context, plain, rich_text
 from askback_slack.blocks import text as text_run
@@ -44,21 +45,29 @@ def split_parts(text: str, *, is_document: bool = False) -> list[list[Block]]:
 
 
 def build_view(whole: Details, number: int = 0) -> Block:
-    """Return the modal for one part, counted from 0, or for the last part if `number` is too high."""
+    """Return the modal for one part, counted from 0, or for the last part if `number` is too high.
+
+    It is in the language of the details.
+    """
+    with use_language(whole.language):
+        return _build_view(whole, number)
+
+
+def _build_view(whole: Details, number: int) -> Block:
     every = split_parts(whole.text, is_document=whole.is_document)
     number = min(max(number, 0), len(every) - 1)
     blocks = every[number]
     if len(every) > 1:
         blocks = [
-            context(f"Part {number + 1} of {len(every)}"),
+            context(_("Part {number} of {count}").format(number=number + 1, count=len(every))),
             _build_navigation(whole.ask_id, number, len(every)),
             *blocks,
         ]
     made: Block = {
         "type": "modal",
         "callback_id": CALLBACK,
-        "title": plain(fit_line(whole.title, limits.VIEW_TITLE) or "Details"),
-        "close": plain("Close"),
+        "title": plain(fit_line(whole.title, limits.VIEW_TITLE) or _("Details")),
+        "close": plain(_("Close")),
         "blocks": [*blocks],
     }
     limits.check_view(made)
@@ -66,13 +75,14 @@ def build_view(whole: Details, number: int = 0) -> Block:
 
 
 def _build_navigation(ask_id: str, number: int, count: int) -> Block:
+    def to_control(part: int) -> control_ids.Control:
+        return control_ids.Control(kind="part", ask_id=ask_id, step=0, arg=part)
+
     buttons: list[Block] = []
     if number > 0:
-        buttons.append(button("Previous part", control_ids.Control(kind="part", ask_id=ask_id, step=0, arg=number - 1)))
+        buttons.append(button(_("Previous part"), to_control(number - 1)))
     if number < count - 1:
-        buttons.append(
-            button("Next part", control_ids.Control(kind="part", ask_id=ask_id, step=0, arg=number + 1), primary=True)
-        )
+        buttons.append(button(_("Next part"), to_control(number + 1), primary=True))
     return actions(control_ids.build_block_id(ask_id, number, 0), buttons)
 
 

@@ -25,6 +25,7 @@ from askback.text.literal import (
     to_single_line,
     truncate,
 )
+from askback.translations.catalogue import _
 from askback_slack.limits import MESSAGE_TEXT_BYTES
 
 
@@ -38,7 +39,7 @@ def to_notification(markdown: str) -> str:
     whole = escape(to_literal(markdown))
     if len(whole.encode()) <= MESSAGE_TEXT_BYTES:
         return whole
-    more = "… (continues in the message)"
+    more = _("… (continues in the message)")
     room = MESSAGE_TEXT_BYTES - len(more.encode())
     at = len(markdown)
     while (left := len(escape(isolate_direction(replace_controls(markdown[:at]))).encode()) - room) > 0:

@@ -243,7 +243,10 @@ class MessageListener:
         if taken.notice is not None and not is_missed:
             self._behind.start_soon(self._notify_author(user_message, taken.notice), "notice")
         if taken.is_for_others and not is_missed:
-            raise EventForOthers("message", user_message)
+            raise EventForOthers("message", self._add_language(user_message))
+
+    def _add_language(self, user_message: UserMessage) -> UserMessage:
+        return replace(user_message, author=self._names.add_language(user_message.author))
 
     async def _to_incoming_message(self, user_message: UserMessage) -> IncomingMessage:
         # In parallel, because the ack waits for all of them.
@@ -254,7 +257,7 @@ class MessageListener:
         )
         return IncomingMessage(
             place=user_message.place,
-            author=user_message.author.evolve(name=name),
+            author=self._names.add_language(user_message.author.evolve(name=name)),
             text=text,
             dedupe_key=user_message.key,
             at=user_message.at,
@@ -293,7 +296,8 @@ class MessageListener:
             return None
         place, person = pressed
         try:
-            person = person.evolve(name=await self._names.fetch_name(person.id))
+            name = await self._names.fetch_name(person.id)
+            person = self._names.add_language(person.evolve(name=name))
             name = get_text(body, "event_id") or get_text(body, "event", "event_ts") or f"{place.key}:{time.time()}"
             order = f"order:{place.key}"
             async with self._once.enter(f"stop:{name}") as first, self._once.wait_for(order):

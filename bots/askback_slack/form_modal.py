@@ -10,10 +10,11 @@ from typing import Final, Literal, cast
 
 from askback.domain.actions import FieldAnswer
 from askback.domain.card import SOMETHING_ELSE
-from askback.domain.form import Form, Option, Question
+from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Option, Question
 from askback.domain.form_fields import FieldProblem, FormField, FormFields
 from askback.domain.text_kinds import is_checked
 from askback.domain.text_rules import TextRules
+from askback.translations.catalogue import _, use_language
 from askback_slack import limits
 from askback_slack.blocks import Block, context, divider, plain
 from askback_slack.click_payloads import parse_indexes, read_picked
@@ -45,7 +46,12 @@ def fits(form: Form) -> bool:
 
 
 def build_view(fields: FormFields, ref: FieldRef) -> Block:
-    """Return the modal for `views.open`. The form must fit."""
+    """Return the modal for `views.open`, in the language of the fields. The form must fit."""
+    with use_language(fields.language):
+        return _build_view(fields, ref)
+
+
+def _build_view(fields: FormFields, ref: FieldRef) -> Block:
     blocks: list[Block] = []
     for field in fields.fields:
         if blocks:
@@ -55,9 +61,9 @@ def build_view(fields: FormFields, ref: FieldRef) -> Block:
         "type": "modal",
         "callback_id": CALLBACK,
         "private_metadata": ref.model_dump_json(exclude_none=True, by_alias=True),
-        "title": plain("Your answers"),
-        "submit": plain("Submit"),
-        "close": plain("Back to the card"),
+        "title": plain(_("Your answers")),
+        "submit": plain(_("Submit")),
+        "close": plain(_("Back to the card")),
         "notify_on_close": True,
         "blocks": [*blocks],
     }
@@ -110,7 +116,9 @@ def _build_field(field: FormField) -> list[Block]:
         return [*blocks, *_build_text(field, label)]
     made = [*blocks, _build_input("choice", field, label, _build_choice(field), hint=_describe_count(question))]
     if question.allow_custom:
-        made += _build_text(field, fit_line(f"{field.header}: something else", limits.INPUT_LABEL))
+        made += _build_text(
+            field, fit_line(_("{question}: something else").format(question=field.header), limits.INPUT_LABEL)
+        )
     return made
 
 
@@ -120,7 +128,7 @@ def _build_choice(field: FormField) -> Block:
     options = [_build_option(index, option) for index, option in enumerate(question.options)]
     chosen = [options[index] for index in field.chosen]
     if question.allow_custom:
-        other: Block = {"text": plain(SOMETHING_ELSE), "value": _OTHER}
+        other: Block = {"text": plain(_(SOMETHING_ELSE)), "value": _OTHER}
         options.append(other)
         if field.value and (question.multi_select or not chosen):
             chosen.append(other)
@@ -144,13 +152,13 @@ def _build_text(field: FormField, label: str) -> list[Block]:
     value, kept_whole = get_initial_value(field.value)
     # An answer beside options is short, as a rule. An earlier text of several lines would lose them.
     is_line = (bool(question.options) or is_checked(question.rules.kind)) and to_single_line(value) == value
-    placeholder = fit_line(question.placeholder, limits.PLACEHOLDER) or "Enter your answer…"
+    placeholder = fit_line(field.placeholder, limits.PLACEHOLDER) or _(DEFAULT_PLACEHOLDER)
     entry = build_native_entry(question.rules, value) or build_text_entry(value, placeholder, is_line=is_line)
     hint = fit_line(question.rules.describe(), _HINT) if question.rules != TextRules() or not question.options else None
     made = _build_input("text", field, label, entry, hint=hint, optional=bool(question.options))
     if kept_whole:
         return [made]
-    return [context("Your earlier text is longer than this field, which shows only its beginning."), made]
+    return [context(_("Your earlier text is longer than this field, which shows only its beginning.")), made]
 
 
 def _build_input(
@@ -172,7 +180,7 @@ def _build_block_id(part: _Part, index: int) -> str:
 
 def _describe_count(question: Question) -> str | None:
     count = question.describe_count()
-    return None if count is None else f"Please {count}."
+    return None if count is None else _("Please {needed}.").format(needed=count)
 
 
 def _fits_question(question: Question) -> bool:

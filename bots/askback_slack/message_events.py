@@ -29,7 +29,7 @@ from datetime import UTC, datetime
 from html import unescape
 from typing import Final
 
-from askback.domain.form import Picks
+from askback.domain.choice_words import Picks
 from askback.domain.form_limits import MAX_PICKED_ID
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import NO_TEXT, SHARED, Mentions

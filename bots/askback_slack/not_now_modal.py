@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from askback.domain.not_now import HINT, STAYS_OPEN, WAYS, WayName, list_ways
 from askback.domain.text_field import TextField
 from askback.internal.values import Value
+from askback.translations.catalogue import _, use_language
 from askback_slack import limits
 from askback_slack.blocks import Block, plain
 from askback_slack.json_access import get_text, get_value
@@ -38,15 +39,22 @@ class Sent(Value):
 
 
 def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
-    """Return the modal for `views.open`."""
-    title = "Remind me" if field.only_reminds else "Cancel this question" if field.only_cancels else "Not now"
+    """Return the modal for `views.open`, in the language of the field."""
+    with use_language(field.language):
+        return _build_view(field, ref, now)
+
+
+def _build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
+    title = _("Cancel this question") if field.only_cancels else _("Not now")
+    if field.only_reminds:
+        title = _("Remind me")
     ways = _list_offered(field, now)
     options = [_build_option(name) for name in ways]
     choice: Block = {
         "type": "input",
         "block_id": WAY,
-        "label": plain("When?" if field.only_reminds else "What would you like instead?"),
-        "hint": plain(STAYS_OPEN if field.only_reminds else HINT),
+        "label": plain(_("When?") if field.only_reminds else _("What would you like instead?")),
+        "hint": plain(_(STAYS_OPEN) if field.only_reminds else _(HINT)),
         "element": {"type": "radio_buttons", "action_id": WAY, "options": [*options], "initial_option": options[0]},
     }
     blocks: list[JsonValue] = [*build_paragraphs(field.prompt)]
@@ -57,8 +65,8 @@ def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
                 "type": "input",
                 "block_id": WHEN,
                 "optional": True,
-                "label": plain("Another time" if field.only_reminds else "When?"),
-                "hint": plain(f"For “{WAYS['time'].label}”, in your time zone."),
+                "label": plain(_("Another time") if field.only_reminds else _("When?")),
+                "hint": plain(_("For “{way}”, in your time zone.").format(way=_(WAYS["time"].label))),
                 "element": {"type": "datetimepicker", "action_id": WHEN},
             }
         )
@@ -67,8 +75,8 @@ def build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
         "callback_id": CALLBACK,
         "private_metadata": ref.model_dump_json(exclude_none=True, by_alias=True),
         "title": plain(title),
-        "submit": plain("Send"),
-        "close": plain("Back to the options"),
+        "submit": plain(_("Send")),
+        "close": plain(_("Back to the options")),
         "notify_on_close": True,
         "blocks": blocks,
     }
@@ -92,8 +100,8 @@ def _list_offered(field: TextField, now: datetime) -> tuple[WayName, ...]:
 
 def _build_option(name: WayName) -> Block:
     way = WAYS[name]
-    made: Block = {"text": plain(way.label), "value": name}
-    return made if way.description is None else {**made, "description": plain(way.description)}
+    made: Block = {"text": plain(_(way.label)), "value": name}
+    return made if way.description is None else {**made, "description": plain(_(way.description))}
 
 
 def _build_note(field: TextField) -> Block:
@@ -101,8 +109,8 @@ def _build_note(field: TextField) -> Block:
         "type": "input",
         "block_id": ANSWER,
         "optional": True,
-        "label": plain("Your note"),
-        "hint": plain(f"The card shows it. {field.hint}"),
+        "label": plain(_("Your note")),
+        "hint": plain(f"{_('The card shows it.')} {field.hint}"),
         "element": {
             "type": "plain_text_input",
             "action_id": TEXT,

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 __all__ = ["format_continuation", "summarize"]
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from askback.domain import vote_summary
-from askback.domain.card import LONGEST_NAMED, Card, Item
+from askback.domain.card import LONGEST_NAMED, Card, Item, format_position
 from askback.domain.card_ending import Ending
-from askback.domain.form import NOUNS
+from askback.domain.choice_words import describe_number
 from askback.domain.outcome import Vote
 from askback.domain.review_line import ReviewLine
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
+from askback.translations.catalogue import N_, _, ngettext
+from askback.translations.sentences import capitalize_first, end_sentence, group_digits
 from askback_slack import limits
 from askback_slack.escaping import escape, to_literal
 
 ROOM = limits.MESSAGE_TEXT_BYTES - 100
 """Bytes for the summary. The rest is kept for the sentence that says what was left out."""
 
+GOES_ON = N_("{text}… (continues on the card)")
 VOTES = 1_500
 """Maximum bytes of the votes with their reasons."""
 
@@ -38,37 +41,50 @@ def summarize(card: Card) -> str:
         else [*map(_format_review_line, card.lines)]
     )
     state = escape(_format_state(card))
-    kind = "options" if card.items else "questions"
-    return _fit_entries(head, [escape(entry) for entry in entries], state, kind)
+    return _fit_entries(
+        head, [escape(entry) for entry in entries], state, _count_options if card.items else _count_questions
+    )
 
 
 def format_continuation(texts: list[str]) -> str:
     """Return the notification text of a message that continues another one."""
-    return _fit_entries("(continued)", [escape(entry) for entry in texts], "", "parts")
+    return _fit_entries(_("(continued)"), [escape(entry) for entry in texts], "", _count_parts)
 
 
-def _fit_entries(head: str, entries: list[str], state: str, kind: str) -> str:
+def _fit_entries(head: str, entries: list[str], state: str, count_left: Callable[[int], str]) -> str:
     room = ROOM - len(state.encode())
     if len(head.encode()) > room:
-        head = f"{_cut_words(head, room)}… (continues on the card)"
+        head = _(GOES_ON).format(text=_cut_words(head, room))
     room -= len(head.encode())
     lines = [head]
     for number, entry in enumerate(entries):
         room -= len(entry.encode()) + 1
         if room < 0:
-            left = len(entries) - number
-            lines.append(f"({left:,} more {kind if left > 1 else kind[:-1]} on the card)")
+            lines.append(count_left(len(entries) - number))
             break
         lines.append(entry)
     return "\n".join([*lines, *([state] if state else [])])
 
 
+def _count_options(left: int) -> str:
+    return ngettext("({count} more option on the card)", "({count} more options on the card)", left).format(count=left)
+
+
+def _count_questions(left: int) -> str:
+    more = ngettext("({count} more question on the card)", "({count} more questions on the card)", left)
+    return more.format(count=group_digits(left))
+
+
+def _count_parts(left: int) -> str:
+    return ngettext("({count} more part on the card)", "({count} more parts on the card)", left).format(count=left)
+
+
 def _format_head(card: Card) -> str:
     if not card.prompt:
-        return "Review your answers:" if card.view == "review" else "Questions:"
+        return _("Review your answers:") if card.view == "review" else _("Questions:")
     if card.header is None:
         return to_literal(card.description)
-    position = f" ({card.position[0]} of {card.position[1]})" if card.position is not None else ""
+    position = f" ({format_position(card.position)})" if card.position is not None else ""
     return f"{to_literal(card.header)}{position}: {to_literal(card.description)}"
 
 
@@ -78,7 +94,7 @@ def _format_item(item: Item) -> str:
 
 
 def _format_review_line(line: ReviewLine) -> str:
-    return f"{to_literal(line.prompt)} — {', '.join(map(to_literal, line.answer)) or 'not answered'}"
+    return f"{to_literal(line.prompt)} — {', '.join(map(to_literal, line.answer)) or _('not answered')}"
 
 
 def _format_state(card: Card) -> str:
@@ -87,28 +103,28 @@ def _format_state(card: Card) -> str:
     if card.ending is not None:
         return _format_ending(card)
     if card.view == "review":
-        return "Submit, or edit an answer." if card.next_missing is None else "Answer the rest, or edit an answer."
+        return (
+            _("Submit, or edit an answer.") if card.next_missing is None else _("Answer the rest, or edit an answer.")
+        )
     return "\n".join(_shorten(part) for part in _format_progress(card))
 
 
 def _format_progress(card: Card) -> Iterator[str]:
     chosen = [item for item in card.items if item.chosen]
     if chosen:
-        yield f"Chosen so far: {', '.join(str(item.number) for item in chosen)}"
+        yield _("Chosen so far: {numbers}").format(numbers=", ".join(str(item.number) for item in chosen))
     if card.written is not None:
-        yield f"Written so far: {to_literal(card.written)}"
+        yield _("Written so far: {text}").format(text=to_literal(card.written))
     if card.picked:
-        yield f"Chosen so far: {', '.join(to_literal(one.label) for one in card.picked)}"
+        yield _("Chosen so far: {numbers}").format(numbers=", ".join(to_literal(one.label) for one in card.picked))
     if card.picks is not None:
-        any_number = f"choose {card.picks}" if card.several else f"choose a {NOUNS[card.picks][0]}"
-        how = (card.count_rule or any_number).capitalize()
-        yield f"{how}, or write something else." if card.custom else f"{how}."
+        how = capitalize_first(card.count_rule or describe_number(card.picks, several=card.several))
+        yield _("{how}, or write something else.").format(how=how) if card.custom else end_sentence(how)
     elif not card.items:
-        yield "Write an answer."
+        yield _("Write an answer.")
     else:
-        any_number = "choose any number of options" if card.several else "choose an option"
-        how = (card.count_rule or any_number).capitalize()
-        yield f"{how}, or write something else." if card.custom else f"{how}."
+        how = capitalize_first(card.count_rule or describe_number(None, several=card.several))
+        yield _("{how}, or write something else.").format(how=how) if card.custom else end_sentence(how)
 
 
 def _format_decision(card: Card, tally: VoteCount) -> Iterator[str]:
@@ -119,9 +135,9 @@ def _format_decision(card: Card, tally: VoteCount) -> Iterator[str]:
         yield from _list_fitting_votes(map(_format_vote, tally.votes))
         so_far = vote_summary.describe_progress(card, tally)
         if so_far is not None:
-            yield f"{so_far}."
+            yield end_sentence(so_far)
         return
-    yield f"{vote_summary.describe_result(card, tally)}."
+    yield end_sentence(vote_summary.describe_result(card, tally))
     if ending.status != "answered" and ending.reason and ending.reason.strip():
         yield _shorten(to_literal(ending.reason))
     yield from _list_fitting_votes(map(_format_vote, tally.votes))
@@ -140,7 +156,9 @@ def _list_fitting_votes(votes: Iterable[str]) -> Iterator[str]:
         room -= len(escape(line).encode()) + 1
         if room < 0:
             left = len(lines) - number
-            yield f"({left:,} more {'vote' if left == 1 else 'votes'} on the card)"
+            yield ngettext("({count} more vote on the card)", "({count} more votes on the card)", left).format(
+                count=left
+            )
             return
         yield line
 
@@ -151,20 +169,20 @@ def _format_ending(card: Card) -> str:
     match ending.status:
         case "answered":
             answer = ", ".join(map(to_literal, card.lines[0].answer)) if card.prompt and card.lines else ""
-            return f"Answered: {_shorten(answer)}" if answer else "Answered."
+            return _("Answered: {answer}").format(answer=_shorten(answer)) if answer else _("Answered.")
         case "cancelled":
-            words = "Cancelled without an answer."
+            words = _("Cancelled without an answer.")
         case "declined":
-            words = f"{ending.title}."
+            words = end_sentence(ending.title)
         case "timed_out":
             words = _format_timeout(card, ending)
         case "undeliverable":
-            words = "This could not be delivered."
+            words = _("This could not be delivered.")
     return words if not ending.reason else f"{words} {_shorten(to_literal(ending.reason))}"
 
 
 def _format_timeout(card: Card, ending: Ending) -> str:
-    words = f"{ending.title}."
+    words = end_sentence(ending.title)
     if ending.consequence is None:
         return words
     labels = [", ".join(map(to_literal, line.answer)) for line in card.lines] if ending.lists_defaults else []
@@ -174,7 +192,7 @@ def _format_timeout(card: Card, ending: Ending) -> str:
 def _shorten(words: str) -> str:
     """Return the words, or their beginning with a note that they continue on the card."""
     short = _cut_words(words, 600)
-    return words if short == words else f"{short}… (continues on the card)"
+    return words if short == words else _(GOES_ON).format(text=short)
 
 
 def _cut_words(words: str, most: int) -> str:

@@ -24,6 +24,7 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from askback.domain.identity import Place
 from askback.internal.throttle import Throttle
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
+from askback.translations.catalogue import N_, _, use_language
 from askback_slack.api_calls import SlackApi
 from askback_slack.history import iterate_messages, read_message
 from askback_slack.installation import UNKNOWN_INSTALLATION, Installation
@@ -42,11 +43,19 @@ CACHE_SECONDS: Final = 600.0
 
 EventKind = Literal["message", "edit", "deletion"]
 
-_OTHER = "Slack told only another process of this app."
 NOT_PASSED_ON: Final[dict[EventKind, str]] = {
-    "message": f"The agent may not have heard that: {_OTHER} If the agent does not react, please send it again.",
-    "edit": f"The agent may not have heard of your edit: {_OTHER} If the agent does not react, please write it again.",
-    "deletion": f"The agent may still act on what you deleted: {_OTHER} If that matters, please tell the agent.",
+    "message": N_(
+        "The agent may not have heard that: Slack told only another process of this app. "
+        "If the agent does not react, please send it again."
+    ),
+    "edit": N_(
+        "The agent may not have heard of your edit: Slack told only another process of this app. "
+        "If the agent does not react, please write it again."
+    ),
+    "deletion": N_(
+        "The agent may still act on what you deleted: Slack told only another process of this app. "
+        "If that matters, please tell the agent."
+    ),
 }
 
 
@@ -97,7 +106,9 @@ class OtherProcesses:
                 return
             alone = not (message.direct or message.in_thread)
             place = message.place.evolve(thread=None) if alone else message.place
-            await self._platform.notify(place, message.author.id, NOT_PASSED_ON[kind], direct=message.direct)
+            with use_language(message.author.language):
+                notice = _(NOT_PASSED_ON[kind])
+            await self._platform.notify(place, message.author.id, notice, direct=message.direct)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 

@@ -14,8 +14,9 @@ from typing import Final
 from pydantic import JsonValue
 
 from askback.domain.card import Card
-from askback.domain.form import Picks
+from askback.domain.choice_words import Picks
 from askback.domain.form_limits import MAX_PICKED, MAX_PICKED_ID
+from askback.translations.catalogue import N_, _
 from askback_slack import control_ids, id_patterns
 from askback_slack.blocks import Block, plain
 from askback_slack.json_access import get_list, get_text
@@ -31,9 +32,10 @@ _ELEMENTS: Final[Mapping[Picks, str]] = {"people": "users_select", "channels": "
 _SEVERAL: Final = frozenset(f"multi_{element}" for element in _ELEMENTS.values())
 _FIELDS: Final[Mapping[Picks, str]] = {"people": "user", "channels": "conversation"}
 """The end of the names of the fields that hold ids."""
+_TITLES: Final[Mapping[Picks, str]] = {"people": N_("People:"), "channels": N_("Channels:")}
 _HINTS: Final[Mapping[Picks, tuple[str, str]]] = {
-    "people": ("Choose a person…", "Choose people…"),
-    "channels": ("Choose a channel…", "Choose channels…"),
+    "people": (N_("Choose a person…"), N_("Choose people…")),
+    "channels": (N_("Choose a channel…"), N_("Choose channels…")),
 }
 
 
@@ -44,7 +46,7 @@ def build_picker(card: Card, picks: Picks, action_id: str) -> Block:
     made: Block = {
         "type": f"multi_{_ELEMENTS[picks]}" if several else _ELEMENTS[picks],
         "action_id": action_id,
-        "placeholder": plain(_HINTS[picks][several]),
+        "placeholder": plain(_(_HINTS[picks][several])),
     }
     if picks == "channels":
         made["filter"] = {"include": ["public", "private"]}
@@ -55,7 +57,7 @@ def build_picker(card: Card, picks: Picks, action_id: str) -> Block:
     made["max_selected_items"] = max(card.max_choices or MAX_PICKED, len(ids))
     if ids:
         made[f"initial_{_FIELDS[picks]}s"] = ids
-    return {"type": "section", "text": plain(f"{picks.capitalize()}:"), "accessory": made}
+    return {"type": "section", "text": plain(_(_TITLES[picks])), "accessory": made}
 
 
 def is_picker(element: object) -> bool:

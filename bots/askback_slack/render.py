@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from askback.domain.card import Card
+from askback.translations.catalogue import N_, _, use_language
 from askback_slack import limits
 from askback_slack.blocks import Block, context
 from askback_slack.card_content import build_content
@@ -17,7 +18,7 @@ from askback_slack.controls import build_controls, list_suggestions
 from askback_slack.layout import split_pages
 from askback_slack.notification_text import format_continuation, summarize
 
-GOES_ON = "Continues in the next message ↓"
+GOES_ON = N_("Continues in the next message ↓")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,18 @@ def render_messages(card: Card, *, images: bool = True, mentions: bool = True) -
     text. Without `mentions`, the people whom an answer names are shown by their names: a mention in a new message would
     notify them, but one in a changed message does not. Raises `TooBig` if a message breaks a limit of Slack's.
     """
-    remark = [context(GOES_ON)]
+    with use_language(card.language):
+        return _render_messages(card, images=images, mentions=mentions)
+
+
+def _render_messages(card: Card, *, images: bool, mentions: bool) -> tuple[SlackMessage, ...]:
+    remark = [context(_(GOES_ON))]
     room = [*remark, *build_controls(_get_largest(card))]
     first, *others = split_pages(build_content(card, images=images, mentions=mentions), room, remark)
-    note = [context(GOES_ON)] if others else []
+    note = [context(_(GOES_ON))] if others else []
     made = [SlackMessage(text=summarize(card), blocks=(*first, *note, *build_controls(card)))]
     for number, blocks in enumerate(others, 1):
-        note = [context(GOES_ON)] if number < len(others) else []
+        note = [context(_(GOES_ON))] if number < len(others) else []
         made.append(SlackMessage(text=format_continuation([*_iter_texts([*blocks])]), blocks=(*blocks, *note)))
     for message in made:
         limits.check_message(message.text, [*message.blocks])

@@ -19,6 +19,7 @@ from cachetools import TTLCache
 
 from askback.domain.identity import Place
 from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, RetryableError
+from askback.translations.catalogue import N_, _
 from askback_slack.api_calls import SlackApi, SlackRejection
 
 log = logging.getLogger("askback.slack")
@@ -28,7 +29,11 @@ SESSION: Final = "agents.sessions.setStatus"
 SESSIONS: Final[dict[AgentStatus, str]] = {"working": "processing", "waiting": "suspended", "idle": "active"}
 # https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 LINE: Final = "assistant.threads.setStatus"
-LINES: Final[dict[AgentStatus, str]] = {"working": "is working…", "waiting": "is waiting for an answer", "idle": ""}
+LINES: Final[dict[AgentStatus, str]] = {
+    "working": N_("is working…"),
+    "waiting": N_("is waiting for an answer"),
+    "idle": "",
+}
 LINE_SECONDS = 90.0
 """Seconds between two calls that set the line while the agent works, since Slack removes a line after two minutes."""
 MISSING: Final = frozenset(
@@ -157,7 +162,9 @@ class StatusIndicator:
         return await self._call(SESSION, channel_id=place.channel, thread_ts=place.thread, status=SESSIONS[status])
 
     async def _set_line(self, place: Place, status: AgentStatus) -> float | None:
-        return await self._call(LINE, channel_id=place.channel, thread_ts=place.thread, status=LINES[status])
+        return await self._call(
+            LINE, channel_id=place.channel, thread_ts=place.thread, status=_(LINES[status]) if LINES[status] else ""
+        )
 
     async def _call(self, method: str, **arguments: str | None) -> float | None:
         if method in self._missing:

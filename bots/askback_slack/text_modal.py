@@ -21,6 +21,7 @@ from pydantic import AliasChoices, Field
 from askback.domain.text_field import TextField
 from askback.errors import InvalidValue
 from askback.internal.values import Value
+from askback.translations.catalogue import _, use_language
 from askback_slack import limits
 from askback_slack.blocks import Block, context, plain
 from askback_slack.escaping import fit_line
@@ -65,12 +66,17 @@ class FieldRef(Value):
 def build_view(field: TextField, ref: FieldRef) -> Block:
     """Return the modal for `views.open` and `views.update`.
 
-    Its ids do not change, so that Slack keeps the typed text.
+    Its ids do not change, so that Slack keeps the typed text. It is in the language of the field.
     """
+    with use_language(field.language):
+        return _build_view(field, ref)
+
+
+def _build_view(field: TextField, ref: FieldRef) -> Block:
     label, blocks = _build_label(field)
     value, kept_whole = get_initial_value(field.value)
     if not kept_whole:
-        blocks.append(context("Your earlier text is longer than this field, which shows only its beginning."))
+        blocks.append(context(_("Your earlier text is longer than this field, which shows only its beginning.")))
     longest = limits.INPUT_TEXT if field.choice is None else field.rules.max_length
     entry = build_native_entry(field.rules, value) or build_text_entry(
         value, _get_placeholder(field), is_line=field.is_line, max_length=longest
@@ -89,9 +95,9 @@ def build_view(field: TextField, ref: FieldRef) -> Block:
         "type": "modal",
         "callback_id": CALLBACK,
         "private_metadata": ref.model_dump_json(exclude_none=True, by_alias=True),
-        "title": plain("Your answer" if field.choice is None else "Your reason"),
-        "submit": plain("Send"),
-        "close": plain("Back to the options"),
+        "title": plain(_("Your answer") if field.choice is None else _("Your reason")),
+        "submit": plain(_("Send")),
+        "close": plain(_("Back to the options")),
         "notify_on_close": True,
         "blocks": [*blocks],
     }
@@ -116,17 +122,17 @@ def _build_label(field: TextField) -> tuple[str, list[Block]]:
     """The label of the field, and the blocks above it."""
     if field.choice is not None:
         return field.placeholder, build_paragraphs(field.prompt)
-    return build_label(field.prompt, "Your answer")
+    return build_label(field.prompt, _("Your answer"))
 
 
 def _get_placeholder(field: TextField) -> str:
     if field.choice is not None:
-        return "Enter your reason…"  # the prompt above the field says what the reason is for
-    return fit_line(field.placeholder, limits.PLACEHOLDER) or "Enter your answer…"
+        return _("Enter your reason…")  # the prompt above the field says what the reason is for
+    return fit_line(field.placeholder, limits.PLACEHOLDER) or _("Enter your answer…")
 
 
 def _get_hint(field: TextField) -> str:
     if field.choice is not None:
-        return f"The asker gets it, and the card shows it. {field.hint}"
+        return f"{_('The asker gets it, and the card shows it.')} {field.hint}"
     hint = fit_line(field.hint, _HINT)
-    return f"{hint} It is sent together with the ticked options." if field.multi else hint
+    return f"{hint} {_('It is sent together with the ticked options.')}" if field.multi else hint

@@ -14,8 +14,10 @@ from zoneinfo import ZoneInfo
 from cachetools import FIFOCache
 
 from askback.domain.identity import Actor
+from askback.internal.throttle import Throttle
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.text.literal import to_single_line
+from askback.translations.catalogue import Language, find_language
 from askback_slack.api_calls import SlackApi
 from askback_slack.installation import Installation, find_tenant
 from askback_slack.json_access import get_text, get_value
@@ -25,6 +27,8 @@ log = logging.getLogger("askback.slack")
 NAME_SECONDS = 1.5
 """Seconds that a name lookup may take. An event waits for its ack during that time."""
 CACHE_SECONDS = 3600.0
+LOOKED_UP_SECONDS = 600.0
+"""Seconds between two tries to look up a person of whom only a click is known."""
 MAX_NAMES = 5000
 DAY_SECONDS = 86_400
 
@@ -41,6 +45,7 @@ class _Known:
     zone: str | None
     offset: object
     """Seconds between UTC and their time, as Slack says it."""
+    language: Language | None
 
 
 class UserNames:
@@ -49,6 +54,7 @@ class UserNames:
     def __init__(self, api: SlackApi) -> None:
         self._api = api
         self._known: FIFOCache[str, _Known] = FIFOCache(MAX_NAMES)
+        self._looked_up: Throttle[str] = Throttle(LOOKED_UP_SECONDS)
 
     async def fetch_name(self, user: str) -> str:
         """Return the name of a person, or their id if the lookup fails. Never raises."""
@@ -61,7 +67,7 @@ class UserNames:
             return known.name
         try:
             async with asyncio.timeout(NAME_SECONDS):
-                data = await self._api.read("users.info", user=user)
+                data = await self._api.read("users.info", user=user, include_locale="true")
         except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
             log.info("Could not look up a person's name, so their id is shown: %s", error, extra={"action": "no_name"})
             return ""
@@ -78,6 +84,7 @@ class UserNames:
             is_program=get_value(data, "user", "is_bot") is True,
             zone=get_text(data, "user", "tz"),
             offset=get_value(data, "user", "tz_offset"),
+            language=find_language(get_text(data, "user", "locale")),
         )
         return self._known[user].name
 
@@ -90,6 +97,19 @@ class UserNames:
         """Return True if a user whose name was looked up before is a bot."""
         known = self._known.get(user)
         return known is not None and known.is_program
+
+    def add_language(self, person: Actor) -> Actor:
+        """Return the person with their language, if they were looked up before."""
+        known = self._known.get(person.id)
+        return person if known is None else person.evolve(language=known.language)
+
+    def is_look_up_due(self, user: str) -> bool:
+        """Return True if a person is unknown here, and was not looked up just now."""
+        return user not in self._known and self._looked_up.try_allow(user)
+
+    async def look_up(self, user: str) -> None:
+        """Look a person up, for later. Never raises."""
+        await self.fetch_name(user)
 
     async def fetch_zone(self, user: str) -> tzinfo | None:
         """Return the time zone of a person. None if the lookup fails, or if Slack does not say it. Never raises."""
@@ -108,7 +128,8 @@ class UserNames:
         Some messages carry no team, such as those with files. No message carries the organisation.
         """
         name = await self.fetch_name(author.id)
-        return author.evolve(name=name, tenant=self._get_tenant(author.id, home) or author.tenant)
+        tenant = self._get_tenant(author.id, home) or author.tenant
+        return self.add_language(author.evolve(name=name, tenant=tenant))
 
     async def fill_in_names(self, text: str, mentioned: tuple[str, ...]) -> str:
         """Replace each `@ID` in a text with the person's name."""

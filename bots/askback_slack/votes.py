@@ -13,6 +13,8 @@ from askback.domain.outcome import Vote
 from askback.domain.voting import VoteCount
 from askback.domain.who import Who
 from askback.text.literal import fit_line
+from askback.translations.catalogue import _
+from askback.translations.sentences import end_sentence
 from askback_slack.blocks import Block, bold, section, split_runs, text, usergroup
 from askback_slack.card_parts import Part, Unit, list_addressees, mention_person, paragraph, quote_answer
 
@@ -24,7 +26,7 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
         line += [
             text("\n"),
             *_build_requesters(tally),
-            text(f"{vote_summary.CANNOT_VOTE}."),
+            text(end_sentence(_(vote_summary.CANNOT_VOTE))),
         ]
     yield [*paragraph(line, opens=True)]
     so_far = vote_summary.describe_progress(card, tally)
@@ -36,7 +38,7 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     else:
         yield from build_votes(tally)
     if tally.missing is not None:
-        state += [text(f"  ·  {vote_summary.MISSING}"), *_build_missing(tally, tally.missing)]
+        state += [text(f"  ·  {_(vote_summary.MISSING)}"), *_build_missing(tally, tally.missing)]
     yield [*paragraph(state, opens=True)]
 
 
@@ -89,17 +91,25 @@ def _build_missing(tally: VoteCount, who: Who) -> Iterator[Block]:
         yield from list_addressees(who)
         return
     people = [[mention_person(actor)] for actor in who.people] if crowd is None else [[text(crowd)]]
-    groups = [[*([text(vote_summary.REST)] if group in tally.begun else []), usergroup(group)] for group in who.groups]
+    groups = [_mention_group(group, begun=group in tally.begun) for group in who.groups]
     for number, some in enumerate([*people, *groups]):
         if number:
             yield text(", ")
         yield from some
 
 
+def _mention_group(group: str, *, begun: bool) -> list[Block]:
+    """A mention of a user group, or of its members who have not voted."""
+    if not begun:
+        return [usergroup(group)]
+    before, _name, after = _(vote_summary.REST).partition("{group}")
+    return [*map(text, filter(None, [before])), usergroup(group), *map(text, filter(None, [after]))]
+
+
 def _build_requesters(tally: VoteCount) -> Iterator[Block]:
     """The requesters. Known names are shown as text, so that Slack does not notify these people."""
     shown, more = vote_summary.list_requesters(tally)
-    yield text(vote_summary.REQUESTED_BY)
+    yield text(_(vote_summary.REQUESTED_BY))
     for number, actor in enumerate(shown):
         if number:
             yield text(", ")

@@ -6,6 +6,8 @@ import argparse
 import asyncio
 from pathlib import Path
 
+from askback.translations.catalogue import ENGLISH, LANGUAGES, use_language
+
 from .pictures import Measured, measure
 
 
@@ -19,6 +21,7 @@ def main() -> None:
         "folder", type=Path, nargs="?", default=Path("screenshots"), help="for the pictures (screenshots)"
     )
     parser.add_argument("--platform", choices=("slack", "discord"), help="only this platform")
+    parser.add_argument("--language", choices=LANGUAGES, default=ENGLISH, help="of the cards' own words (en)")
     parser.add_argument("--film", type=Path, metavar="FILE", help="draw the README's moving picture instead (a PNG)")
     given = parser.parse_args()
     if given.film is not None:
@@ -30,7 +33,9 @@ def main() -> None:
     platforms = (given.platform,) if given.platform else ("slack", "discord")
     print("| card | words | controls | height | settled: words | controls | height |")
     print("|---|---:|---:|---:|---:|---:|---:|")
-    for platform, cards in measure(platforms, given.folder).items():
+    with use_language(given.language):
+        measured = measure(platforms, given.folder)
+    for platform, cards in measured.items():
         for name, opened, settled in cards:
             print(f"| {platform}: {name} | {_format(opened)} | {_format(settled)} |")
 

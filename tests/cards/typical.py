@@ -16,6 +16,7 @@ from askback.domain.interview import start_interview
 from askback.domain.text_rules import TextRules
 from askback.domain.voting import apply_vote
 from askback.domain.who import Who
+from askback.translations.catalogue import get_language
 
 AT = datetime(2026, 11, 20, 14, 24, tzinfo=UTC)
 ASK_ID = "A" * 22
@@ -59,9 +60,9 @@ class Story:
     approval: Approval | None = None
 
     def tell(self, ada: Actor, ben: Actor) -> tuple[Card, Card]:
-        """Return the card before and after the end of the ask."""
+        """Return the card before and after the end of the ask, in the current language."""
         people = (ada,) if self.approval is None else (ada, ben)
-        policy = Policy(who=Who.from_people(*people), deadline=UNTIL, approval=self.approval)
+        policy = Policy(who=Who.from_people(*people), deadline=UNTIL, approval=self.approval, language=get_language())
         now = start_interview(self.form)
         cards: list[Card] = []
         for operations, person in ((self.before, ada), (self.after, people[-1])):

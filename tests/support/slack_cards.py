@@ -15,7 +15,8 @@ from askback.domain.actions import Action, Choose, GoTo, Next, Operation, Pick, 
 from askback.domain.apply_action import apply_action
 from askback.domain.ask_policy import Policy
 from askback.domain.card import Card, build_card
-from askback.domain.form import Form, Option, Picks, Question
+from askback.domain.choice_words import Picks
+from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, start_interview
 from askback.domain.outcome import Picked

@@ -16,8 +16,8 @@ BOTS = ROOT / "bots"
 PLATFORMS = ("slack", "discord")
 
 LAYERS = (
-    "errors", "internal", "text", "domain", "tools", "ports", "user_tools", "store", "observability", "manager",
-    "agent", "inbound", "settings", "network", "runtime", "client", "doors", "cli",
+    "errors", "internal", "translations", "text", "domain", "tools", "ports", "user_tools", "store", "observability",
+    "manager", "agent", "inbound", "settings", "network", "runtime", "client", "doors", "cli",
 )  # fmt: skip
 """The packages of the core, from the bottom up: each imports only from those before it."""
 ABOVE_BOTS = ("runtime", "client", "doors", "cli")
@@ -45,8 +45,11 @@ EFFECTS = {
     "pathlib",
     "logging",
 }
-PURE_IMPORTS = {*PURE, "internal.clock"}
-"""The askback modules that a pure module may import; `clock` only converts given times."""
+PURE_IMPORTS = {*PURE, "internal.clock", "translations"}
+"""The askback modules that a pure module may import; `clock` only converts given times.
+
+`translations` reads the language of the caller, and files that are a part of the program.
+"""
 
 CLI_WORDS = {"slack"}
 """The platform names in the command line: the default of `preview --platform`."""

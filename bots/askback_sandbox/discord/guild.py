@@ -57,6 +57,8 @@ class Guild(Revisions):
         self.app = app or App()
         self.id = GUILD
         self.name = name
+        self.locale = "en-US"
+        """The language that its owner has set for everybody."""
         self.faults = DiscordFaults()
         self.windows = dict(WINDOWS)
         """Rate limits by operation, for operations that do not have the default one."""

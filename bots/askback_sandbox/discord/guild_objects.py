@@ -85,7 +85,7 @@ def guild_object(guild: Guild) -> JsonObject:
         "emojis": [],
         "stickers": [],
         "roles": json_list([role_object(guild, role) for role in guild.roles.values()]),
-        "preferred_locale": "en-US",
+        "preferred_locale": guild.locale,
         "vanity_url_code": None,
         "premium_tier": 0,
         "premium_subscription_count": 0,

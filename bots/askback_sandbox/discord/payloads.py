@@ -28,7 +28,7 @@ def interaction(guild: Guild, person: Member, place: Place, done: Done, data: Js
         "channel": channel,
         "channel_id": place.id,
         "data": data,
-        "locale": "en-US",
+        "locale": person.locale,
         "app_permissions": str(int(guild.permissions(guild.bot, place))),
         "entitlements": [],
         "entitlement_sku_ids": [],
@@ -46,8 +46,8 @@ def interaction(guild: Guild, person: Member, place: Place, done: Done, data: Js
     payload["member"] = {**member_object(person), "permissions": held}
     channel["permissions"] = held
     payload["guild_id"] = guild.id
-    payload["guild"] = {"id": guild.id, "locale": "en-US", "features": []}
-    payload["guild_locale"] = "en-US"
+    payload["guild"] = {"id": guild.id, "locale": guild.locale, "features": []}
+    payload["guild_locale"] = guild.locale
     return payload
 
 

@@ -139,6 +139,8 @@ class Member:
     global_name: str
     roles: tuple[str, ...] = ()
     bot: bool = False
+    locale: str = "en-US"
+    """The language of their client."""
 
 
 @dataclass(frozen=True, kw_only=True)

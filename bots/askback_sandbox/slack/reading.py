@@ -48,7 +48,10 @@ class ReadingMethods:
         person = self._workspace.people.get(user_id)
         if person is None and user_id != self._workspace.bot.id:
             raise SlackRefusalError("user_not_found")
-        return {"user": self._directory.person_object(user_id, person)}
+        user = self._directory.person_object(user_id, person)
+        if arguments.flag("include_locale"):
+            user["locale"] = person.locale if person else "en-US"
+        return {"user": user}
 
     def replies(self, arguments: Arguments) -> JsonObject:
         """conversations.replies: the root of the thread, then the replies, oldest first"""

@@ -22,6 +22,8 @@ class Person:
     """The person's own workspace, if it is another one: a guest in a shared channel."""
     tz: str = "Etc/UTC"
     """The name of their time zone."""
+    locale: str = "en-US"
+    """The language of their client."""
 
 
 @dataclass(frozen=True)

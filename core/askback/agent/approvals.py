@@ -17,6 +17,7 @@ from askback.domain.turn import ApprovalContext, ToolCall
 from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.manager import build_ask, build_policy
+from askback.translations.catalogue import ENGLISH, _, use_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +121,8 @@ def request_approval(
         if short is not None:  # reported first, since asking in another place would not help either
             return _fail_for_shortage(call, short)
         policy.check(form)
-        unseen = None if requested.alone is None else policy.find_sole_viewer_problem(requested.alone)
-        if unseen is not None:
-            return _fail_for_place(call, unseen)
+        if requested.alone is not None and policy.find_sole_viewer_problem(requested.alone) is not None:
+            return _fail_for_place(call, policy, requested.alone)
         ask = build_ask(
             form,
             to=conversation.place,
@@ -159,20 +159,29 @@ def _refresh_groups(person: Actor, givers: tuple[Actor, ...]) -> Actor:
 
 def _fail_for_shortage(call: ToolCall, short: approver_shortage.Shortage) -> ToolCall:
     """Return the call as failed, with a notice for people, because too few approvers are left."""
-    cannot = "was not run: it needs approval, and too few people can give it:"
+    with use_language(ENGLISH):
+        reason = short.describe(by_model=True)
+    cannot = _("“{tool}” was not run: it needs approval, and too few people can give it: {reason} {advice}")
     return call.evolve(
-        result=f"{call.tool} {cannot} {short.describe('you act on')} People have read why.",
+        result=f"{call.tool} was not run: it needs approval, and too few people can give it: {reason} "
+        "People have read why.",
         is_error=True,
-        notice=f"“{call.tool}” {cannot} {short.describe('I act on')} {short.advice}",
+        notice=cannot.format(tool=call.tool, reason=short.describe(), advice=short.advice),
     )
 
 
-def _fail_for_place(call: ToolCall, unseen: str) -> ToolCall:
+def _fail_for_place(call: ToolCall, policy: Policy, alone: Actor) -> ToolCall:
     """Return the call as failed, with a notice for people, because it can be approved only in another place."""
-    why = f"was not run: it needs approval, and nobody can give it here, since {unseen}."
+    with use_language(ENGLISH):
+        unseen = policy.find_sole_viewer_problem(alone)
+    notice = _(
+        "“{tool}” was not run: it needs approval, and nobody can give it here, since {reason}. "
+        "Ask me for it in a channel that its approvers can see."
+    )
     return call.evolve(
-        result=f"{call.tool} {why} Do not call it here again. The person who wants it has to ask for it in a channel "
+        result=f"{call.tool} was not run: it needs approval, and nobody can give it here, since {unseen}. "
+        "Do not call it here again. The person who wants it has to ask for it in a channel "
         "that its approvers can see.",
         is_error=True,
-        notice=f"“{call.tool}” {why} Ask me for it in a channel that its approvers can see.",
+        notice=notice.format(tool=call.tool, reason=policy.find_sole_viewer_problem(alone)),
     )

@@ -5,14 +5,19 @@ from __future__ import annotations
 __all__ = ["Shortage", "UnreadableGroup", "find_shortage"]
 
 from collections.abc import Mapping
+from typing import Literal
 
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, deduplicate_accounts, is_account_among
 from askback.internal.values import Value
+from askback.translations.catalogue import _, ngettext
 
 NAMED = 5
 """Maximum number of people that a sentence names. It only counts the rest."""
+
+
+Verb = Literal["agree", "refuse"]
 
 
 class UnreadableGroup(Value):
@@ -30,8 +35,8 @@ class Shortage(Value):
 
     needed: int
     available: int
-    verb: str
-    """The action that too few people can take: "agree" or "refuse"."""
+    verb: Verb
+    """The action that too few people can take."""
     starter: Actor | None = None
     """The person who began the conversation, if they are an approver who is excluded."""
     authors: tuple[Actor, ...] = ()
@@ -41,19 +46,28 @@ class Shortage(Value):
     unreadable: tuple[UnreadableGroup, ...] = ()
     """Groups that count as empty."""
 
-    def describe(self, acted_on: str) -> str:
-        """Return the reason in sentences. `acted_on` is "I act on" for people, and "you act on" for the model."""
-        if self.available == 0:
-            sentence = "no approver is left to decide."
-        else:
-            sentence = f"{self.needed} people have to {self.verb}, but only {self.available} can."
+    def describe(self, *, by_model: bool = False) -> str:
+        """Return the reason in sentences. `by_model` is True if the model reads them, and not people."""
+        sentences = [self._describe_count()]
         if self.starter is not None:
-            sentence += f" {self.starter.display_name} asked for this."
+            sentences.append(_("{name} asked for this.").format(name=self.starter.display_name))
         if self.authors:
-            sentence += f" {_format_names(self.authors)} wrote what {acted_on}."
+            wrote = "{names} wrote what you act on." if by_model else _("{names} wrote what I act on.")
+            sentences.append(wrote.format(names=_format_names(self.authors)))
         if self._is_own:
-            sentence += " People may not decide about their own requests."
-        return " ".join((sentence, *(f"I cannot read the group {one.id}: {one.why}" for one in self.unreadable)))
+            sentences.append(_("People may not decide about their own requests."))
+        unreadable = _("I cannot read the group {group}: {reason}")
+        sentences += [unreadable.format(group=one.id, reason=one.why) for one in self.unreadable]
+        return " ".join(sentences)
+
+    def _describe_count(self) -> str:
+        if self.available == 0:
+            return _("no approver is left to decide.")
+        if self.verb == "agree":
+            sentence = _("{needed} people have to agree, but only {available} can.")
+        else:
+            sentence = _("{needed} people have to refuse, but only {available} can.")
+        return sentence.format(needed=self.needed, available=self.available)
 
     @property
     def advice(self) -> str:
@@ -64,11 +78,19 @@ class Shortage(Value):
         if self._is_own:
             names.append("approval_own")
         settings = _join([f"“{name}”" for name in names])
-        noun, be = ("setting", "is") if len(names) == 1 else ("settings", "are")
         # The reason of an unreadable group already says that the operator has to act.
-        opening = f"The {noun} for that" if self.unreadable else f"My operator can change that: the {noun}"
-        sentence = f"{opening} {be} {settings}."
-        return f"{sentence} Or write “new”, and ask me again without quoting them." if self.can_restart else sentence
+        if self.unreadable:
+            sentence = ngettext("The setting for that is {names}.", "The settings for that are {names}.", len(names))
+        else:
+            sentence = ngettext(
+                "My operator can change that: the setting is {names}.",
+                "My operator can change that: the settings are {names}.",
+                len(names),
+            )
+        sentence = sentence.format(names=settings)
+        if not self.can_restart:
+            return sentence
+        return f"{sentence} {_('Or write “new”, and ask me again without quoting them.')}"
 
     @property
     def _is_own(self) -> bool:
@@ -91,7 +113,8 @@ def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, GroupMem
     unnamed = sum(group.others for group in groups.values())
     requesters = () if approval.own else approval.requesters
     left = len(_exclude_accounts(known, requesters)) + unnamed
-    for needed, verb in ((approval.quorum, "agree"), (approval.refusals, "refuse")):
+    limits: tuple[tuple[int, Verb], ...] = ((approval.quorum, "agree"), (approval.refusals, "refuse"))
+    for needed, verb in limits:
         if needed > left:
             concerned = tuple(one for one in requesters if is_account_among(one, known))
             others = tuple(one for one in concerned if not one.is_same_account(starter))
@@ -120,10 +143,10 @@ def _format_names(people: tuple[Actor, ...]) -> str:
     names = [person.display_name for person in people[:NAMED]]
     more = len(people) - len(names)
     if more:
-        names.append(f"{more} more")
+        names.append(_("{count} more").format(count=more))
     return _join(names)
 
 
 def _join(words: list[str]) -> str:
     *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
+    return _("{first} and {last}").format(first=", ".join(first), last=last) if first else last

@@ -6,7 +6,7 @@ __all__ = ["ANSWERER_KINDS", "NO_ADDRESSEES", "Addressees", "Answerers", "find_p
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -17,6 +17,7 @@ from askback.domain.identity import Actor
 from askback.domain.who import Who
 from askback.errors import ModelError
 from askback.internal.values import Value
+from askback.translations.catalogue import ENGLISH, _, ngettext, use_language
 
 Kind = Literal["starter", "participants", "allowed", "given"]
 ANSWERER_KINDS: Final[tuple[Kind, ...]] = ("starter", "participants", "allowed")
@@ -24,7 +25,6 @@ ANSWERER_KINDS: Final[tuple[Kind, ...]] = ("starter", "participants", "allowed")
 
 MAX_LISTED_PEOPLE: Final = 20
 """Maximum number of people that an error lists."""
-NOT_VISIBLE_TEXT: Final = "the people who may answer cannot see this direct message."
 
 _MENTION: Final = re.compile(r"<@!?([^<>|]+)(?:\|[^<>]*)?>")
 
@@ -56,7 +56,9 @@ class Addressees(Value):
     people: tuple[Actor, ...] = ()
     """People of the thread who may answer; the model can address these."""
     problem: str = ""
-    """The reason why nobody may answer, as the end of a sentence; more sentences may follow."""
+    """The reason why nobody may answer, for the model. It is the end of a sentence; more sentences may follow."""
+    notice: str = ""
+    """The same for people, in their language."""
     within: Who | None = None
     """See `Policy.within`."""
 
@@ -91,15 +93,19 @@ def resolve_addressees(
     platform = conversation.place.platform
     who, within = _resolve_audience(answerers, conversation), None
     if who is None:
-        return Addressees(problem=f"the setting “answerers” lists no one on {platform}, and my operator can change it.")
+        return _fail(
+            lambda: _("the setting “answerers” lists no one on {platform}, and my operator can change it.").format(
+                platform=platform
+            )
+        )
     # Reported first, since asking in another place would not help either.
-    empty = _describe_empty_groups(answerers.list_deciding_groups(platform), members or {})
-    if empty is not None:
-        return Addressees(problem=empty)
+    deciding = answerers.list_deciding_groups(platform)
+    if _are_empty(deciding, members or {}):
+        return _fail(lambda: _describe_empty_groups(deciding, members or {}))
     if sole_viewer is not None:
         if answerers.kind == "given":
             if not who.contains(sole_viewer):
-                return Addressees(problem=NOT_VISIBLE_TEXT)
+                return _fail(lambda: _("the people who may answer cannot see this direct message."))
             within = who
         who = Who.from_people(conversation.starter)
     # The manager checks access to the bot when a person acts, so this code assumes it.
@@ -107,22 +113,35 @@ def resolve_addressees(
     return Addressees(audience=who, people=tuple(reachable), within=within)
 
 
-def _describe_empty_groups(groups: tuple[str, ...], members: Mapping[str, GroupMembers]) -> str | None:
-    """Return the reason why no member of these groups can answer. None means that somebody may, or that it is unknown.
+def _fail(describe: Callable[[], str]) -> Addressees:
+    """Return that nobody may answer, with the reason in English for the model, and in their language for people."""
+    with use_language(ENGLISH):
+        problem = describe()
+    return Addressees(problem=problem, notice=describe())
+
+
+def _are_empty(groups: tuple[str, ...], members: Mapping[str, GroupMembers]) -> bool:
+    """Return True if no member of these groups can answer. False means that somebody may, or that it is unknown.
 
     The platform confirms the person's groups with each answer, so a group that nobody can ever read has nobody.
     """
-    known = {group: members[group] for group in groups if group in members}
-    if not groups or len(known) < len(groups) or any(group.people or group.others for group in known.values()):
-        return None
-    groups_named = f"the group{'' if len(groups) == 1 else 's'} {', '.join(groups)}"
+    known = [members[group] for group in groups if group in members]
+    return bool(groups) and len(known) == len(groups) and not any(group.people or group.others for group in known)
+
+
+def _describe_empty_groups(groups: tuple[str, ...], members: Mapping[str, GroupMembers]) -> str:
+    """Return the reason why no member of these groups can answer."""
+    setting = ngettext(
+        "the setting “answerers” lists only the group {groups}, and my operator can change it.",
+        "the setting “answerers” lists only the groups {groups}, and my operator can change it.",
+        len(groups),
+    ).format(groups=", ".join(groups))
     reasons = (
-        f"Nobody is in the group {name}."
-        if group.unreadable is None
-        else f"I cannot read the group {name}: {group.unreadable}"
-        for name, group in known.items()
+        _("Nobody is in the group {group}.").format(group=name)
+        if members[name].unreadable is None
+        else _("I cannot read the group {group}: {reason}").format(group=name, reason=members[name].unreadable)
+        for name in dict.fromkeys(groups)
     )
-    setting = f"the setting “answerers” lists only {groups_named}, and my operator can change it."
     return " ".join((setting, *reasons))
 
 

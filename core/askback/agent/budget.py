@@ -10,6 +10,7 @@ from pydantic import Field
 
 from askback.domain.turn import TokenUsage
 from askback.internal.values import Value
+from askback.translations.catalogue import _
 
 MAX_ROUNDS = 25
 """Maximum number of model calls in a row without a message from a person. Then the agent pauses."""
@@ -54,8 +55,10 @@ class Budget(Value):
             here = self.conversation - spent.conversation
             if here <= 0:
                 return Grant(
-                    problem="This conversation has used up its budget, so I stop here. "
-                    "Write “new” to begin another one, or ask my operator for more."
+                    problem=_(
+                        "This conversation has used up its budget, so I stop here. "
+                        "Write “new” to begin another one, or ask my operator for more."
+                    )
                 )
             left = min(left, here)
         if self.day is not None:
@@ -64,8 +67,10 @@ class Budget(Value):
                 if today + spent.reserved > 0:
                     return Grant()
                 return Grant(
-                    problem="Today's budget is used up, so I stop here. I keep what you wrote: "
-                    "write again after midnight UTC, or ask my operator for more."
+                    problem=_(
+                        "Today's budget is used up, so I stop here. I keep what you wrote: "
+                        "write again after midnight UTC, or ask my operator for more."
+                    )
                 )
             left = min(left, today)
         output_tokens = min(output_tokens, max(left - read, MIN_OUTPUT_TOKENS))

@@ -54,6 +54,7 @@ from askback.store.queries.new_asks import TooManyOpenAsks
 from askback.store.store import Store
 from askback.store.transaction_events import ConversationStopped, Event
 from askback.store.turn_transactions import TokenReservation
+from askback.translations.catalogue import _, use_language
 
 log = logging.getLogger("askback.agent")
 
@@ -110,8 +111,9 @@ class Agent:
             goes_on = True
             while goes_on:
                 step = await self._store.get_next_step(conversation_id)
-                run = self._run_step(conversation_id, step, held)
-                goes_on = await self._steps.run(conversation_id, step.stops, run)
+                with use_language(self._manager.language or step.language):
+                    run = self._run_step(conversation_id, step, held)
+                    goes_on = await self._steps.run(conversation_id, step.stops, run)
         finally:
             # The status does not change between two steps, so that it does not flicker. A stop may have arrived in
             # between.
@@ -182,12 +184,11 @@ class Agent:
     def _find_pause(self, turn: Turn) -> str | None:
         """Return the sentence for people if the model must not be called before one of them writes. None if it may."""
         if turn.halted:
-            return "Nobody answered in time, so I have stopped. Write “continue” and I will."
+            return _("Nobody answered in time, so I have stopped. Write “continue” and I will.")
         if count_rounds_alone(turn.history) >= self._settings.rounds:
-            return (
-                f"I have called the model {self._settings.rounds} times without a message from you. "
-                "Write “continue” and I will."
-            )
+            return _(
+                "I have called the model {count} times without a message from you. Write “continue” and I will."
+            ).format(count=self._settings.rounds)
         return None
 
     async def _wait(self, conversation_id: str) -> None:

@@ -19,6 +19,7 @@ from askback.internal.values import Value
 from askback.observability import telemetry
 from askback.observability.telemetry import ModelCallSpan
 from askback.store.errors import StoreError
+from askback.translations.catalogue import N_, _
 
 # Importing it is the slowest part of a start (`askback.agent.client_loader`). A client exists only after the import.
 if TYPE_CHECKING:
@@ -29,13 +30,13 @@ log = logging.getLogger("askback.model")
 
 Blocks = tuple[dict[str, JsonValue], ...]
 
-TOO_LONG_MESSAGE = (
+TOO_LONG_MESSAGE = N_(
     "This conversation has become longer than the model can read. I have removed the earlier part: "
     "please tell me briefly where we were."
 )
 
-OUT_OF_BUDGET_MESSAGE = "The answer was cut off because the budget is used up. Ask my operator for more."
-REQUEST_REJECTED_MESSAGE = (
+OUT_OF_BUDGET_MESSAGE = N_("The answer was cut off because the budget is used up. Ask my operator for more.")
+REQUEST_REJECTED_MESSAGE = N_(
     "The model's service rejected my request. My operator finds its id in the log. You can keep writing here."
 )
 
@@ -194,19 +195,19 @@ def _build_response(
         case "refusal":
             return ModelResponse(
                 text=text,
-                problem="The model refused to answer this. I have removed that message: please rephrase it.",
+                problem=_("The model refused to answer this. I have removed that message: please rephrase it."),
                 forget="last",
             )
         case "max_tokens":
             return ModelResponse(
                 content=uncalled,
                 text=get_text(uncalled),
-                problem=OUT_OF_BUDGET_MESSAGE
+                problem=_(OUT_OF_BUDGET_MESSAGE)
                 if request.is_rationed
-                else "The answer was cut off at its maximum length. Write “continue” and I will.",
+                else _("The answer was cut off at its maximum length. Write “continue” and I will."),
             )
         case "model_context_window_exceeded":
-            return ModelResponse(text=text, problem=TOO_LONG_MESSAGE, forget="all")
+            return ModelResponse(text=text, problem=_(TOO_LONG_MESSAGE), forget="all")
         case "pause_turn" | "compaction":
             return ModelResponse(content=uncalled, text=text, paused=True)
         case _:
@@ -254,31 +255,31 @@ def _explain_error(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
     may hold private data."""
     import anthropic
 
-    again = "Write “try again” and I will."
+    again = _("Write “try again” and I will.")
     if isinstance(error, anthropic.AuthenticationError):
-        return "The model's service rejected my API key. My operator has to check ANTHROPIC_API_KEY.", "nothing"
+        return _("The model's service rejected my API key. My operator has to check ANTHROPIC_API_KEY."), "nothing"
     if isinstance(error, anthropic.PermissionDeniedError):
-        return "My API key may not use this model. My operator has to check ASKBACK_MODEL and the key.", "nothing"
+        return _("My API key may not use this model. My operator has to check ASKBACK_MODEL and the key."), "nothing"
     if isinstance(error, anthropic.NotFoundError):
-        return "The model's service does not know this model. My operator has to check ASKBACK_MODEL.", "nothing"
+        return _("The model's service does not know this model. My operator has to check ASKBACK_MODEL."), "nothing"
     if isinstance(error, anthropic.APIStatusError):
         if error.status_code == 413 or (error.status_code == 400 and "too long" in str(error)):
-            return TOO_LONG_MESSAGE, "all"
+            return _(TOO_LONG_MESSAGE), "all"
         # An error in the middle of a stream has the stream's status, so its kind decides.
         kind = _get_error_type(error)
         if error.status_code == 429 or kind == "rate_limit_error":
-            return f"The model's service asks me to slow down. Please wait a minute. {again}", "nothing"
+            return " ".join((_("The model's service asks me to slow down. Please wait a minute."), again)), "nothing"
         if error.status_code == 529 or kind == "overloaded_error":
-            return f"The model is overloaded at the moment. Please wait a little. {again}", "nothing"
+            return f"{_('The model is overloaded at the moment. Please wait a little.')} {again}", "nothing"
         if error.status_code >= 500 or kind in {"api_error", "timeout_error"}:
-            return f"The model's service has an internal error. {again}", "nothing"
-        return REQUEST_REJECTED_MESSAGE, "nothing"
+            return " ".join((_("The model's service has an internal error."), again)), "nothing"
+        return _(REQUEST_REJECTED_MESSAGE), "nothing"
     if isinstance(error, (anthropic.APITimeoutError, TimeoutError)) or "Timeout" in type(error).__name__:
         # In the middle of a stream, the transport raises its own error, whichever package it comes from.
-        return f"The model did not answer in time. {again}", "nothing"
+        return f"{_('The model did not answer in time.')} {again}", "nothing"
     if isinstance(error, anthropic.AnthropicError) and not isinstance(error, anthropic.APIError):
-        return "I cannot call the model with these settings. My operator has to check ANTHROPIC_API_KEY.", "nothing"
-    return f"The connection to the model broke. {again}", "nothing"
+        return _("I cannot call the model with these settings. My operator has to check ANTHROPIC_API_KEY."), "nothing"
+    return f"{_('The connection to the model broke.')} {again}", "nothing"
 
 
 def _get_error_type(error: anthropic.APIStatusError) -> str | None:

@@ -21,6 +21,7 @@ from askback.domain.turn import ApprovalContext, Blocks, Call, ToolCall
 from askback.errors import ModelError
 from askback.manager import build_ask, build_policy
 from askback.tools import QuestionTool, ToolInput
+from askback.translations.catalogue import _
 
 if TYPE_CHECKING:
     from askback.agent.tool_runner import ToolRunner
@@ -118,7 +119,8 @@ class ToolCallHandler:
     ) -> ToolCall:
         if addressees.audience is None:
             why = f"Nobody can answer my questions here: {addressees.problem}"
-            return call.evolve(result=f"Nobody was asked. {why} {GO_ON}", is_error=True, notice=why)
+            notice = _("Nobody can answer my questions here: {reason}").format(reason=addressees.notice)
+            return call.evolve(result=f"Nobody was asked. {why} {GO_ON}", is_error=True, notice=notice)
         try:
             form = tool.parse(call.input)
             action = tool.parse_timeout_action(call.input)

@@ -35,6 +35,7 @@ from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, CallsToRun, ToolCall
 from askback.domain.who import Who
 from askback.store.store import Store
+from askback.translations.catalogue import _, get_language
 from askback.user_tools import event_loops
 from askback.user_tools.decorator import ToolContext
 from askback.user_tools.event_loops import AsyncCall, ToolLoops
@@ -234,10 +235,10 @@ class ToolRunner:
             "A tool call was interrupted and is not run again: its outcome is unknown. Check what the tool has done.",
             extra={"action": "tool_interrupted", "tool": call.tool, "conversation_id": work.conversation.id},
         )
-        sentence = (
-            f"I was interrupted while I ran “{call.tool}”, so its outcome is unknown. I will not run it again: "
+        sentence = _(
+            "I was interrupted while I ran “{tool}”, so its outcome is unknown. I will not run it again: "
             "please check what it has done."
-        )
+        ).format(tool=call.tool)
         ask = call.approved
         voters = () if ask is None else approval.list_approvers(ask)
         await self._store.end_call(
@@ -251,6 +252,7 @@ class ToolRunner:
                 target=f"interrupted:{work.conversation.id}:{call.tool_use_id}",
                 text=sentence,
                 markdown=False,
+                language=get_language(),
                 mention=Who.from_people(*voters) if voters else None,
                 reply_to=None if ask is None else next(iter(ask.messages), None),
             ),

@@ -18,6 +18,7 @@ from askback.domain.turn import ApprovalContext, Turn, TurnEnd
 from askback.manager.access_control import AccessControl
 from askback.ports.platform import Messages
 from askback.store.store import Store
+from askback.translations.catalogue import _, get_language
 
 MAX_PAUSES = 8
 """Number of pauses in a row after which the agent asks people to continue."""
@@ -109,7 +110,7 @@ class TurnEndBuilder:
         stuck = _count_in_a_row(self._paused, conversation.id, response.paused) > MAX_PAUSES
         if stuck:
             del self._paused[conversation.id]
-            problem = "The model paused too often without an answer. Write “try again” and I will."
+            problem = _("The model paused too often without an answer. Write “try again” and I will.")
         calls = tuple(
             self._calls.fail_unreadable_call(block, response.parse_errors[number])
             if number in response.parse_errors
@@ -121,11 +122,13 @@ class TurnEndBuilder:
         is_stuck = _count_in_a_row(self._failures, conversation.id, is_failed) >= MAX_FAILED_TURNS
         if is_stuck:
             del self._failures[conversation.id]
-            problem = "I tried several times to ask you something, and failed. Write “try again” and I will."
+            problem = _("I tried several times to ask you something, and failed. Write “try again” and I will.")
         notices = dict.fromkeys(text for text in (problem, *(call.notice for call in calls)) if text is not None)
         text = notice = None
         if response.text:
-            text = OutgoingMessage(target=turn.text_target, text=response.text, markdown=True, messages=posted)
+            text = OutgoingMessage(
+                target=turn.text_target, text=response.text, markdown=True, messages=posted, language=get_language()
+            )
         if notices:
             notice = OutgoingMessage(target=f"problem:{turn.text_name}", text="\n".join(notices), markdown=False)
         return TurnEnd(

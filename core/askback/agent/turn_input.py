@@ -13,10 +13,7 @@ from askback.agent.transcript import render_history, render_message, render_stop
 from askback.domain.identity import deduplicate_accounts
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Message, TurnInput
-
-OMITTED_MESSAGES_NOTICE = (
-    "I have not read {} here, because the authors may not talk with me. My operator can allow them."
-)
+from askback.translations.catalogue import ngettext
 
 
 def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnInput) -> Message:
@@ -48,7 +45,9 @@ def build_omission_notice(conversation_id: str, earlier: ThreadHistory) -> Outgo
     """Return the notice to people about messages that the model has not read; None if there are none."""
     if not earlier.omitted_count:
         return None
-    text = OMITTED_MESSAGES_NOTICE.format(
-        "1 message" if earlier.omitted_count == 1 else f"{earlier.omitted_count} messages"
-    )
+    text = ngettext(
+        "I have not read {count} message here, because the authors may not talk with me. My operator can allow them.",
+        "I have not read {count} messages here, because the authors may not talk with me. My operator can allow them.",
+        earlier.omitted_count,
+    ).format(count=earlier.omitted_count)
     return OutgoingMessage(target=f"left_out:{conversation_id}", text=text, markdown=False)

@@ -15,6 +15,7 @@ from askback.cli.command import Command
 from askback.errors import AskbackError, CallerError, InvalidValue
 from askback.runtime.process import run_to_end
 from askback.settings.config_option import Config, report_unread
+from askback.translations.catalogue import Language
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -141,6 +142,9 @@ def ask(
         Path | None,
         typer.Option(metavar="FILE", help="Text behind “Show everything” on the card; - reads standard input."),
     ] = None,
+    language: Annotated[
+        Language | None, typer.Option(help="Language of the card. Default: the setting, or English.")
+    ] = None,
     key: Annotated[
         str | None,
         typer.Option(
@@ -188,6 +192,7 @@ def ask(
                     "--requested-by": requested_by,
                     "--own": own,
                     "--remind": remind,
+                    "--language": language,
                     "--escalate": escalate,
                 }
             )
@@ -229,6 +234,7 @@ def ask(
             remind=remind or (),
             escalate=_parse_escalations(escalate or ()),
             details=None if details is None else _read_details(details),
+            language=language,
             key=key,
             progress=progress,
         )

@@ -180,26 +180,29 @@ async def _serve(
     from askback.doors.mcp_door import McpDoor
     from askback.internal.garbage_collector import resume_collector
     from askback.store.url import parse_database_url
+    from askback.translations.catalogue import use_language
 
     asks = CallerAsks(settings, parse_database_url(settings.database_url), "mcp")
     door = Door(rules, asks)
     try:
-        if address is None:
-            from askback.doors.mcp_stdio import build_stdio_principal, serve_stdio
+        # The forms that agents build speak it, as their cards do.
+        with use_language(settings.language):
+            if address is None:
+                from askback.doors.mcp_stdio import build_stdio_principal, serve_stdio
 
-            principal = build_stdio_principal(name)
-            mcp = McpDoor(door, lambda _: principal, call_wait=call_wait, permit=permit)
-            await asks.resume((principal,))
-            resume_collector()
-            await serve_stdio(mcp.create_server(__version__))
-        else:
-            from askback.doors.mcp_http import build_http_principal, find_http_principal, serve_http
+                principal = build_stdio_principal(name)
+                mcp = McpDoor(door, lambda _: principal, call_wait=call_wait, permit=permit)
+                await asks.resume((principal,))
+                resume_collector()
+                await serve_stdio(mcp.create_server(__version__))
+            else:
+                from askback.doors.mcp_http import build_http_principal, find_http_principal, serve_http
 
-            known = _read_tokens(settings, tokens)
-            mcp = McpDoor(door, find_http_principal, call_wait=call_wait, permit=permit)
-            await asks.resume(tuple(map(build_http_principal, known.digests)))
-            resume_collector()
-            await serve_http(mcp.create_server(__version__), address, known, hosts)
+                known = _read_tokens(settings, tokens)
+                mcp = McpDoor(door, find_http_principal, call_wait=call_wait, permit=permit)
+                await asks.resume(tuple(map(build_http_principal, known.digests)))
+                resume_collector()
+                await serve_http(mcp.create_server(__version__), address, known, hosts)
     finally:
         await asks.close()
     return 0

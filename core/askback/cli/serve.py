@@ -82,12 +82,15 @@ async def _serve(settings: Settings, address: Address, file: Path) -> int:
     from askback.doors.http_server import serve
     from askback.internal.garbage_collector import resume_collector
     from askback.store.url import parse_database_url
+    from askback.translations.catalogue import use_language
 
     callers = CallerFile(file, settings.approvals)
     callers.load()
     asks = CallerAsks(settings, parse_database_url(settings.database_url), "http")
     try:
-        await serve(address, callers, asks, __version__, resume_collector)
+        # The forms that agents build speak it, as their cards do.
+        with use_language(settings.language):
+            await serve(address, callers, asks, __version__, resume_collector)
     finally:
         await asks.close()
     return 0

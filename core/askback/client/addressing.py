@@ -24,6 +24,7 @@ from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.ports.directory import ANYONE, Directory, Found, Named, normalize_name
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
+from askback.translations.catalogue import ENGLISH, use_language
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -125,7 +126,8 @@ def _check_alone(
     """Raise `CallerError` unless this person could decide alone: only they see the question."""
     groups = (one.group for one in named if one is not None and person.id in (one.members or ()))
     person = person.evolve(groups=tuple(group for group in groups if group is not None))
-    why = Policy(who=build_who(named), approval=approval).find_sole_viewer_problem(person)
+    with use_language(ENGLISH):
+        why = Policy(who=build_who(named), approval=approval).find_sole_viewer_problem(person)
     if why is not None:
         raise CallerError(
             f"Nobody could decide this: {why}. Use {terms.name('to')} to ask in a channel that they can see, or let "

@@ -19,6 +19,7 @@ from askback.domain.ask_policy import Reasons
 from askback.domain.form import Form
 from askback.domain.timeout_action import TimeoutAction
 from askback.errors import CallerError
+from askback.translations.catalogue import Language
 
 P = ParamSpec("P")
 
@@ -43,6 +44,7 @@ async def ask_async(
     remind: Duration | Sequence[Duration] = (),
     escalate: Mapping[Duration, Names] | None = None,
     details: str | None = None,
+    language: Language | None = None,
     key: str | None = None,
     progress: Progress | None = None,
 ) -> AskOutcome:
@@ -52,8 +54,9 @@ async def ask_async(
     the place of a question. `wait`, `remind` and the times of `escalate` are seconds, or a text such as `2h`.
     `wait=None` means no deadline. `on_timeout` is "report", "halt" (`AskOutcome.halted` says that the work stops) or
     "default" (`AskOutcome.fallback` has the `default`, or those of the form), for the case that nobody answers in
-    time. With a `key`, a restarted script finds the question that it asked before, and may leave the question out.
-    Cancelling the call leaves the question open. `askback ask --help` explains the other parameters.
+    time. `language` is that of the card; None means the setting. With a `key`, a restarted script finds the question
+    that it asked before, and may leave the question out. Cancelling the call leaves the question open. `askback ask
+    --help` explains the other parameters.
 
     Raises `CallerError` if the call is wrong, and `OperatorError` if settings, database or platform prevent it.
     """
@@ -89,6 +92,7 @@ async def ask_async(
                 parse_duration("escalate", after, terms): to_tuple(names) for after, names in (escalate or {}).items()
             },
             details=details,
+            language=language,
             terms=terms,
         )
     elif key is None:

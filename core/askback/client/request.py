@@ -23,6 +23,7 @@ from askback.errors import CallerError
 from askback.internal.values import Value
 from askback.ports.directory import Directory, Found, Named, normalize_name
 from askback.text.redaction import contains_known_secret
+from askback.translations.catalogue import Language, get_language, use_language
 
 NO: Final = frozenset({"no", "nope", "deny", "reject", "refuse", "decline", "veto", "abort"})
 """Options that count as "no" if the caller names none, in upper or lower case."""
@@ -62,6 +63,8 @@ class AskRequest(Value):
     remind: tuple[Seconds, ...] = ()
     escalate: Mapping[Seconds, tuple[str, ...]] = Field(default_factory=dict[float, tuple[str, ...]])
     details: str | None = None
+    language: Language | None = None
+    """The language of the card. None means that of the settings."""
     form: Form | None = None
     """Several questions, or one with more than `options` can say. Then neither a question nor options are given."""
     terms: Terms = PYTHON
@@ -247,20 +250,22 @@ class Prepared:
     key: str
     asked: str
     """The people and groups that are asked, in words."""
+    language: Language | None
 
     def build_ask(self) -> Ask:
         """Return the ask; its times count from now. Raises `CallerError` if no one could decide it."""
         # Imported here, because it loads the store. An error in the arguments is reported without that.
         from askback.manager import build_ask, build_policy
 
-        policy = build_policy(
-            self.who,
-            self.wait,
-            approval=self.approval,
-            remind=self.remind,
-            escalate=self.escalate,
-            on_timeout=self.on_timeout,
-        )
+        with use_language(self.language or get_language()):
+            policy = build_policy(
+                self.who,
+                self.wait,
+                approval=self.approval,
+                remind=self.remind,
+                escalate=self.escalate,
+                on_timeout=self.on_timeout,
+            )
         return build_ask(self.form, to=self.found.place, policy=policy, key=self.key)
 
 
@@ -300,4 +305,5 @@ async def prepare(request: AskRequest, place: str, directory: Directory, key: st
         escalate={after: build_who(names) for after, names in later.items()},
         key=key,
         asked=format_names(approvers),
+        language=request.language,
     )

@@ -39,6 +39,7 @@ from askback.store.postgres.address import PostgresAddress
 from askback.store.queries import asks
 from askback.store.sqlite.lockfile import ASKING, DatabaseInUse
 from askback.store.transaction_events import AskSettled, Event
+from askback.translations.catalogue import use_language
 
 T = TypeVar("T")
 
@@ -107,7 +108,12 @@ class AskSession:
 
         Its times count from the call of `build`, which may come late: first, this waits until the ask can be served.
         """
-        return await self._use(lambda mode: mode.submit(build))
+
+        def build_in_language() -> Ask:
+            with use_language(self._settings.language):
+                return build()
+
+        return await self._use(lambda mode: mode.submit(build_in_language))
 
     async def get(self, ask_id: str) -> Ask | None:
         """Return one ask, open or settled; None if no ask has that id."""

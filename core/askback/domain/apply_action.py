@@ -38,6 +38,7 @@ from askback.domain.actions import (
     SubmitText,
 )
 from askback.domain.apply_form import apply_form
+from askback.domain.choice_words import describe_least, describe_text_refusal, describe_too_many
 from askback.domain.form import Question
 from askback.domain.form_limits import MAX_PICKED
 from askback.domain.interview import Draft, Interview, Phase, settle
@@ -45,6 +46,7 @@ from askback.domain.outcome import Outcome
 from askback.domain.selection import apply_ticks
 from askback.domain.text_rules import TextRules
 from askback.errors import PersonError
+from askback.translations.catalogue import _
 
 REASON_RULES: Final = TextRules(max_length=1000)
 """The rules for a reason, which may also be missing."""
@@ -64,7 +66,7 @@ class Closed(PersonError):
     """Raised for a click on an ask that has ended."""
 
     def __init__(self) -> None:
-        super().__init__("This question is already closed. Your click changed nothing.")
+        super().__init__(_("This question is already closed. Your click changed nothing."))
 
 
 class Incomplete(PersonError):
@@ -135,7 +137,7 @@ def _apply_operation(interview: Interview, action: Action) -> Interview:
         case _:
             pass
     if action.step != interview.step:
-        raise Stale("The card has moved on to another step. Your click changed nothing; please use the newest card.")
+        raise Stale(_("The card has moved on to another step. Your click changed nothing; please use the newest card."))
     if action.ticks is not None and interview.phase == "asking" and _fits(interview.question, action.ticks):
         interview = _select(interview, action.ticks, action)
     if interview.phase == "reviewing":
@@ -150,7 +152,7 @@ def _apply_to_question(interview: Interview, operation: Operation, action: Actio
             _require(question.allow_custom, _build_text_refusal(question))
             return interview
         case Choose(index=index):
-            _require(not question.multi_select and 0 <= index < len(question.options), "There is no such option.")
+            _require(not question.multi_select and 0 <= index < len(question.options), _("There is no such option."))
             chosen = interview.draft.evolve(chosen=(index,), text=None, unsent=None)
             return _advance(_replace_draft(interview, chosen), action)
         case Pick(picked=picked) if not question.multi_select:
@@ -162,7 +164,7 @@ def _apply_to_question(interview: Interview, operation: Operation, action: Actio
             _require(question.picks is not None, _build_pick_refusal(question))
             return _select(interview, operation, action)
         case Select():
-            _require(question.multi_select, "Only one of these options can be chosen.")
+            _require(question.multi_select, _("Only one of these options can be chosen."))
             return _select(interview, operation, action)
         case SubmitText(text=text):
             return _write(interview, text, action)
@@ -171,7 +173,7 @@ def _apply_to_question(interview: Interview, operation: Operation, action: Actio
         case Submit():
             _require(
                 interview.form.is_single,
-                "Please answer every question first. The Submit button is on the review.",
+                _("Please answer every question first. The Submit button is on the review."),
             )
             return _submit(interview, action)
         case Next():
@@ -194,17 +196,17 @@ def _apply_navigation(interview: Interview, operation: Operation) -> Interview:
     """Apply a move that is possible from every position of a form."""
     match operation:
         case GoTo(index=index):
-            _require(index in interview.visible, "There is no such question.")
+            _require(index in interview.visible, _("There is no such question."))
             return _move(interview, index, "asking")
         case Review():
-            _require(not interview.form.is_single, "There is nothing to review.")
+            _require(not interview.form.is_single, _("There is nothing to review."))
             return _move(interview, interview.current, "reviewing")
         case Back():
             before = [index for index in interview.visible if index < interview.current]
-            _require(bool(before), "This is the first question.")
+            _require(bool(before), _("This is the first question."))
             return _move(interview, before[-1], "asking")
         case _:
-            raise NotPossible("That is not possible here; please use the newest card.")
+            raise NotPossible(_("That is not possible here; please use the newest card."))
 
 
 def _write(interview: Interview, text: str, action: Action) -> Interview:
@@ -223,11 +225,11 @@ def _select(interview: Interview, operation: Select | Pick, action: Action) -> I
     if isinstance(operation, Select):
         offered = range(len(question.options))
         if not all(index in offered for index in (*operation.chosen, *(operation.base or ()))):
-            raise NotPossible("There is no such option.")
+            raise NotPossible(_("There is no such option."))
     who = f"{action.actor.platform}:{action.actor.id}"
     draft = apply_ticks(interview.draft, operation, who=who, revision=interview.revision)
     if len(draft.picked) > MAX_PICKED:
-        raise NotPossible(f"One answer holds at most {MAX_PICKED} {question.nouns[1]}. Please remove some first.")
+        raise NotPossible(describe_too_many(question.picks, MAX_PICKED))
     return _replace_draft(interview, draft)
 
 
@@ -237,28 +239,29 @@ def _fits(question: Question, ticks: Select | Pick) -> bool:
 
 
 def _build_text_refusal(question: Question) -> str:
-    if question.picks is None:
-        return "Please choose one of the options: this question takes no written answer."
-    one, many = question.nouns
-    what = many if question.multi_select else f"a {one}"
-    return f"Please choose {what} on the card: this question takes no written answer."
+    return describe_text_refusal(question.picks, several=question.multi_select)
 
 
 def _build_pick_refusal(question: Question) -> str:
-    if question.picks is None:
-        return "This question does not ask for people or channels; please use the newest card."
-    return f"Please choose one {question.nouns[0]}."
+    match question.picks:
+        case "people":
+            return _("Please choose one person.")
+        case "channels":
+            return _("Please choose one channel.")
+        case None:
+            return _("This question does not ask for people or channels; please use the newest card.")
 
 
 def _submit(interview: Interview, action: Action) -> Interview:
     missing = interview.missing
     if missing and interview.form.is_single:
-        also = ", or write an answer" if interview.question.allow_custom else ""
-        needed = interview.find_count_problem(0) or f"choose at least one {interview.question.nouns[0]}"
-        raise Incomplete(f"Please {needed}{also}, then submit.")
+        needed = interview.find_count_problem(0) or describe_least(interview.question.picks)
+        if interview.question.allow_custom:
+            raise Incomplete(_("Please {needed}, or write an answer, then submit.").format(needed=needed))
+        raise Incomplete(_("Please {needed}, then submit.").format(needed=needed))
     if missing:
         names = ", ".join(_name_missing(interview, index) for index in missing)
-        raise Incomplete(f"Not answered yet: {names}. Please answer, then submit.")
+        raise Incomplete(_("Not answered yet: {names}. Please answer, then submit.").format(names=names))
     return settle(interview, Outcome(status="answered", at=action.at, by=action.actor, answers=interview.answers))
 
 
@@ -280,7 +283,7 @@ def _advance(interview: Interview, action: Action) -> Interview:
 
 
 def _move_to_next(interview: Interview) -> Interview:
-    _require(not interview.form.is_single, "There is only one question.")
+    _require(not interview.form.is_single, _("There is only one question."))
     after = [index for index in interview.visible if index > interview.current]
     if after:
         return _move(interview, after[0], "asking")

@@ -10,13 +10,14 @@ from askback.domain.form_fields import find_field_problems, has_field_for_each
 from askback.domain.interview import Draft, Interview, settle
 from askback.domain.outcome import Outcome
 from askback.errors import PersonError
+from askback.translations.catalogue import _
 
 
 class NoFields(PersonError):
     """Raised if the form cannot be answered in this way. No card of askback shows such a control."""
 
     def __init__(self) -> None:
-        super().__init__("These questions cannot be answered together; please use the newest card.")
+        super().__init__(_("These questions cannot be answered together; please use the newest card."))
 
 
 def apply_form(interview: Interview, sent: SubmitForm, action: Action) -> Interview:

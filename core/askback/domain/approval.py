@@ -35,24 +35,26 @@ from askback.domain.outcome import Outcome, Vote
 from askback.errors import CallerError
 from askback.text.bodies import indent_body
 from askback.text.literal import find_break
+from askback.translations.catalogue import N_, _, ngettext
+from askback.translations.sentences import group_digits
 
 APPROVE: Final = "approve"
 DENY: Final = "deny"
 ALWAYS: Final = "always"
-HEADER: Final = "Approval"
+HEADER: Final = N_("Approval")
 
 SHOWN: Final = 1500
 """Maximum number of characters of the arguments that the prompt quotes. Its details hold all of them."""
 LONGEST: Final = 1_000_000
 """Maximum number of characters of arguments that the details can show. Longer calls fail."""
 
-_APPROVE: Final = Option(value=APPROVE, label="Approve")
-_DENY: Final = Option(value=DENY, label="Deny")
-_ALWAYS: Final = Option(value=ALWAYS, label="Always in this conversation")
+_LABELS: Final = {APPROVE: N_("Approve"), DENY: N_("Deny"), ALWAYS: N_("Always in this conversation")}
 
 
 def build_form(tool: str, data: JsonValue, *, always: bool = False, template: str | None = None) -> Form:
     """Return the question that asks if a tool may run with this input. `always` adds an option for all later calls.
+
+    It is in the current language, and stays in it.
 
     `template` is the tool's own title; see `approval_title`. None means that the question names the tool.
 
@@ -66,14 +68,19 @@ def build_form(tool: str, data: JsonValue, *, always: bool = False, template: st
     shown = whole
     if len(whole) > SHOWN:
         at = find_break(whole, SHOWN)
-        shown = f"{whole[:at].rstrip()}\n… and {len(whole) - at:,} more characters."
-    title = f"Run {tool}?" if template is None else format_title(template, data)
+        left = len(whole) - at
+        more = ngettext("… and {count} more character.", "… and {count} more characters.", left).format(
+            count=group_digits(left)
+        )
+        shown = f"{whole[:at].rstrip()}\n{more}"
+    title = _("Run {tool}?").format(tool=tool) if template is None else format_title(template, data)
+    offered = (APPROVE, DENY, ALWAYS) if always else (APPROVE, DENY)
     question = Question(
         # The id is the tool's name, so that an “Always” answer can later be matched to the tool.
         id=tool,
-        header=HEADER if template is None else f"{HEADER} · {tool}",
-        prompt=f"{title}\n{shown}" if data else f"{title} It takes no arguments.",
-        options=(_APPROVE, _DENY, _ALWAYS) if always else (_APPROVE, _DENY),
+        header=_(HEADER) if template is None else f"{_(HEADER)} · {tool}",
+        prompt=f"{title}\n{shown}" if data else f"{title} {_('It takes no arguments.')}",
+        options=tuple(Option(value=one, label=_(_LABELS[one])) for one in offered),
         allow_custom=False,
         details=whole if data else None,
     )

@@ -13,12 +13,13 @@ from typing import Final
 from pydantic import JsonValue
 
 from askback.text.literal import fit_line, quote_line
+from askback.translations.catalogue import N_, _
 
 LONGEST_TEMPLATE: Final = 150
 """Maximum number of characters of a template, so that the title stays one line with short arguments."""
 LONGEST_ARGUMENT: Final = 60
 """Maximum number of UTF-16 units of an argument in the title. The card shows all of it below."""
-MISSING: Final = "(not given)"
+MISSING: Final = N_("(not given)")
 
 _BLANK: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
@@ -54,10 +55,10 @@ def format_title(template: str, data: JsonValue) -> str:
     """
     given: Mapping[str, JsonValue] = data if isinstance(data, dict) else {}
     parts: list[str] = []
-    for words, name, _, _ in Formatter().parse(template):
+    for words, name, _style, _conversion in Formatter().parse(template):
         parts.append(words)
         if name is not None:
-            parts.append(_format_argument(given[name]) if name in given else MISSING)
+            parts.append(_format_argument(given[name]) if name in given else _(MISSING))
     return "".join(parts)
 
 
@@ -69,7 +70,7 @@ def escape_unseen(text: str) -> str:
 
 
 def _list_names(template: str) -> Iterator[str]:
-    for _, name, style, conversion in Formatter().parse(template):
+    for _words, name, style, conversion in Formatter().parse(template):
         if name is None:
             continue
         if style or conversion:

@@ -22,6 +22,8 @@ from pydantic import JsonValue
 from askback.domain.approval_title import escape_unseen
 from askback.internal.values import Value
 from askback.text.literal import find_break
+from askback.translations.catalogue import Language, get_language, ngettext, use_language
+from askback.translations.sentences import group_digits
 
 ROWS: Final = 20
 """Maximum number of rows. The table counts the other arguments."""
@@ -67,7 +69,11 @@ class Arguments(Value):
     @property
     def note(self) -> str | None:
         """A sentence about the arguments without a row; None if all have one."""
-        return f"… and {_count(self.more, 'more argument')}" if self.more else None
+        if not self.more:
+            return None
+        return ngettext("… and {count} more argument", "… and {count} more arguments", self.more).format(
+            count=group_digits(self.more)
+        )
 
     def describe(self) -> str:
         """Return the table as lines of text. The further lines of a text are indented."""
@@ -79,12 +85,25 @@ class Arguments(Value):
         return "\n".join((*lines, *([] if self.note is None else [self.note])))
 
 
-@lru_cache(maxsize=16)
 def parse_arguments(details: str) -> Arguments | None:
     """Return the table for the arguments in an approval's details. None if these are not a JSON object.
 
-    A click draws a card several times, and a million characters take a tenth of a second, so some tables are kept.
+    Its notes are in the current language.
     """
+    return _parse_arguments(details, get_language())
+
+
+@lru_cache(maxsize=16)
+def _parse_arguments(details: str, language: Language) -> Arguments | None:
+    """Parse the arguments. A click draws a card several times, and a million characters take a tenth of a second.
+
+    So some tables are kept, each in its language.
+    """
+    with use_language(language):
+        return _parse(details)
+
+
+def _parse(details: str) -> Arguments | None:
     try:
         data = cast("object", json.loads(details))
         return _build_table(cast("dict[str, JsonValue]", data)) if isinstance(data, dict) else None
@@ -160,13 +179,14 @@ def _find_end(shown: _Shown, characters: int, lines: int) -> int:
 def _describe_rest(text: str, at: int) -> str:
     characters = len(text) - at
     if text[at - 1] != "\n":
-        return f"… and {_count(characters, 'more character')}"
+        return ngettext("… and {count} more character", "… and {count} more characters", characters).format(
+            count=group_digits(characters)
+        )
     lines = text.count("\n", at) + (not text.endswith("\n"))
-    return f"… and {_count(lines, 'more line')} ({_count(characters, 'character')})"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    counted = ngettext("{count} character", "{count} characters", characters).format(count=group_digits(characters))
+    return ngettext("… and {count} more line ({characters})", "… and {count} more lines ({characters})", lines).format(
+        count=group_digits(lines), characters=counted
+    )
 
 
 def _format_name(name: str) -> tuple[str, bool]:

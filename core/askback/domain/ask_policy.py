@@ -26,6 +26,7 @@ from askback.domain.timeout_action import TimeoutAction, find_default_problem
 from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.values import PersonText, Value
+from askback.translations.catalogue import ENGLISH, N_, Language, _
 
 Reasons = Literal["none", "no", "yes", "both"]
 """The decisions that need a reason."""
@@ -35,15 +36,17 @@ LONGEST_WAIT = 10 * 366 * 86_400.0
 Denied = Literal["not_asked", "not_admitted", "not_taking_part", "own_request", "not_to_cancel", "unknown"]
 """The reason why a person may not act on an ask."""
 
-NOT_ASKED = "Only the people named on the card can answer this."
-NOT_TAKING_PART = "Only people who have written in this thread can answer. Write something here, then click again."
-NOT_ADMITTED = "You may not talk with me, so you cannot answer this. My operator can allow it."
+NOT_ASKED = N_("Only the people named on the card can answer this.")
+NOT_TAKING_PART = N_("Only people who have written in this thread can answer. Write something here, then click again.")
+NOT_ADMITTED = N_("You may not talk with me, so you cannot answer this. My operator can allow it.")
 NAMED = 3
 """Maximum number of people that a denial names."""
-OWN_REQUEST = "This is your own request, or it follows what you wrote, so others decide. Your click changed nothing."
-OWN_CALL = (
-    f"{OWN_REQUEST} If nobody else is left, my operator can change that: the settings are “approvers” and "
-    "“approval_own”."
+OWN_REQUEST = N_(
+    "This is your own request, or it follows what you wrote, so others decide. Your click changed nothing."
+)
+OWN_CALL = N_(
+    "This is your own request, or it follows what you wrote, so others decide. Your click changed nothing. "
+    "If nobody else is left, my operator can change that: the settings are “approvers” and “approval_own”."
 )
 """The denial about a tool call, which settings are about."""
 
@@ -123,6 +126,8 @@ class Policy(Value):
     """The reminders that people asked for and that are not due yet."""
     on_timeout: TimeoutAction = Field(default="report", exclude_if=lambda value: value == "report")
     """The action at the deadline, if the ask is still open."""
+    language: Language = Field(default=ENGLISH, exclude_if=lambda value: value == ENGLISH)
+    """The language of the card, and of the other texts that everybody in the channel reads."""
 
     def explain_denial(
         self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False
@@ -139,11 +144,12 @@ class Policy(Value):
         """Return the sentence for a person who may not act on the ask."""
         match denied:
             case "own_request":
-                return OWN_REQUEST if self.approval is None or self.approval.subject is None else OWN_CALL
+                about_call = self.approval is not None and self.approval.subject is not None
+                return _(OWN_CALL) if about_call else _(OWN_REQUEST)
             case "not_admitted":
-                return NOT_ADMITTED
+                return _(NOT_ADMITTED)
             case "not_taking_part":
-                return NOT_TAKING_PART
+                return _(NOT_TAKING_PART)
             case _:
                 return _format_only(self.deciders)
 
@@ -179,10 +185,12 @@ class Policy(Value):
         None means it can be decided.
         """
         if self._is_own(person) or not self.everybody.contains(person):
-            return "the people who decide cannot see this direct message"
+            return _("the people who decide cannot see this direct message")
         approval = self.approval or Approval()
         number = max(approval.quorum, approval.refusals)
-        return None if number == 1 else f"{number} people decide together, and only one sees this direct message"
+        if number == 1:
+            return None
+        return _("{count} people decide together, and only one sees this direct message").format(count=number)
 
     @property
     def deciders(self) -> Who:
@@ -321,5 +329,5 @@ def _format_only(who: Who) -> str:
     """Return a sentence that names the people who can answer, if they are few and their names are known."""
     names = [person.display_name for person in who.distinct if person.name.strip()]
     if who.groups or not (names and len(names) == len(who.distinct) <= NAMED):
-        return NOT_ASKED
-    return f"Only {' or '.join(names)} can answer this."
+        return _(NOT_ASKED)
+    return _("Only {names} can answer this.").format(names=_(" or ").join(names))

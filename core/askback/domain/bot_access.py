@@ -9,6 +9,7 @@ __all__ = ["DIRECT", "Access", "Opening"]
 
 from askback.domain.identity import Actor, Id, Place
 from askback.internal.values import Value
+from askback.translations.catalogue import _
 
 DIRECT = "dm"
 """The entry in a list of channels that means direct messages."""
@@ -85,25 +86,24 @@ class Access(Value):
         if self.is_closed:
             line = self.suggest_setting(actor, place, direct=direct)
             if line is None or self.opening is None:
-                return "I do not talk with anybody here yet. My operator has to set who may talk to me."
+                return _("I do not talk with anybody here yet. My operator has to set who may talk to me.")
             if actor.id in self.owners:
-                return (
-                    f"I do not talk with anybody here yet. {self.opening.why} Set {line} and start me again, or "
-                    f"{self.opening.otherwise}."
-                )
-            return f"I do not talk with anybody here yet. Ask my operator to set {line}"
+                return _(
+                    "I do not talk with anybody here yet. {why} Set {line} and start me again, or {otherwise}."
+                ).format(why=_(self.opening.why), line=line, otherwise=_(self.opening.otherwise))
+            return _("I do not talk with anybody here yet. Ask my operator to set {line}").format(line=line)
         stranger = self._find_stranger_reason(actor)
         if stranger is not None:
             return stranger
         if direct:
             named = bool(self.people or self.groups)
             if (self.channels or self.tenants) and not named and DIRECT not in self.channels:
-                return "I may not talk in direct messages. Please write to me in a channel that I am in."
+                return _("I may not talk in direct messages. Please write to me in a channel that I am in.")
             return None
         if self.tenants and place.tenant not in self.tenants:
-            return "I may not talk here. My operator can allow it."
+            return _("I may not talk here. My operator can allow it.")
         if self.channels and place.channel not in self.channels:
-            return "I may not talk in this channel. My operator can allow it."
+            return _("I may not talk in this channel. My operator can allow it.")
         return None
 
     def is_stranger(self, actor: Actor) -> bool:
@@ -119,9 +119,9 @@ class Access(Value):
     def _find_stranger_reason(self, actor: Actor) -> str | None:
         if self.people or self.groups:
             if actor.id not in self.people and not set(self.groups) & set(actor.groups):
-                return "I may not talk with you. My operator can allow it."
+                return _("I may not talk with you. My operator can allow it.")
         elif self.home is not None and actor.tenant != self.home:
-            return "I only talk with members of my own workspace. My operator can change that."
+            return _("I only talk with members of my own workspace. My operator can change that.")
         return None
 
     def is_admin(self, actor: Actor) -> bool:

@@ -18,6 +18,7 @@ __all__ = [
     "Card",
     "Item",
     "build_card",
+    "format_position",
     "get_excerpt",
     "get_form_title",
     "get_line_title",
@@ -32,7 +33,8 @@ from pydantic import AwareDatetime
 from askback.domain.arguments import Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy
 from askback.domain.card_ending import Ending, build_ending
-from askback.domain.form import Form, Picks, Question
+from askback.domain.choice_words import Picks
+from askback.domain.form import Form, Question
 from askback.domain.form_fields import has_field_for_each
 from askback.domain.interview import Interview
 from askback.domain.outcome import Picked
@@ -43,6 +45,7 @@ from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
 from askback.internal.values import Value
 from askback.text.literal import count_utf16_units, fit_line, is_readable_line, to_literal, to_single_line
+from askback.translations.catalogue import ENGLISH, N_, Language, _, ngettext, use_language
 
 LONGEST_NAMED = 60
 """Maximum number of characters of an option's label in a sentence about it."""
@@ -52,25 +55,25 @@ LONGEST_HEADING = 150
 """Maximum number of UTF-16 units of a question that is a heading. A longer one is a paragraph."""
 LONGEST_RESULT = 150
 """Maximum number of characters of an answer that is the first line of its settled card. A longer one is quoted."""
-SOMETHING_ELSE = "Something else…"
-WRITE_ANSWER = "Write an answer…"
-EDIT_TEXT = "Edit your text…"
-NOT_NOW = "Not now…"
-ANSWER_ALL = "Answer all…"
+SOMETHING_ELSE = N_("Something else…")
+WRITE_ANSWER = N_("Write an answer…")
+EDIT_TEXT = N_("Edit your text…")
+NOT_NOW = N_("Not now…")
+ANSWER_ALL = N_("Answer all…")
 """Label of the button that opens a modal with all questions of a form."""
-ANSWER_REST = "Answer the rest"
+ANSWER_REST = N_("Answer the rest")
 """Label of the button that leads from a review to the first question without an answer."""
-REMIND_ME = "Remind me…"
+REMIND_ME = N_("Remind me…")
 """Label of the button with which a voter asks for a reminder of a decision of several people."""
-UNDO_VOTE = "Undo my vote"
+UNDO_VOTE = N_("Undo my vote")
 """Label of the button with which a voter withdraws their own vote."""
-WITHDRAW = "Withdraw request"
+WITHDRAW = N_("Withdraw request")
 """Label of the button with which the requester ends a decision of several people."""
-EVERYTHING = "Show everything"
+EVERYTHING = N_("Show everything")
 """Label of the button that shows `Card.details`."""
-SHOW_QUESTION = "Show question"
+SHOW_QUESTION = N_("Show question")
 """Label of the button that shows what a settled card leaves out."""
-SHOW_QUESTIONS = "Show questions"
+SHOW_QUESTIONS = N_("Show questions")
 """Label of that button on the card of a form with several questions."""
 EXPANDING: Final = frozenset({EVERYTHING, SHOW_QUESTION, SHOW_QUESTIONS})
 """Labels of the buttons that only show more text. A card with no other control is settled, or waits for others."""
@@ -155,18 +158,20 @@ class Card(Value):
     details: str | None
     """The full text that the card shows only in part, for people who ask to see it. Never of a settled decision."""
     ending: Ending | None
+    language: Language = ENGLISH
+    """The language of the words that askback adds. A platform draws the card under `use_language`."""
 
     @property
     def write_label(self) -> str:
         """The label of the button that opens the text field."""
         if self.written is not None or self.unsent:
-            return EDIT_TEXT
-        return WRITE_ANSWER if self.asks_for_text else SOMETHING_ELSE
+            return _(EDIT_TEXT)
+        return _(WRITE_ANSWER if self.asks_for_text else SOMETHING_ELSE)
 
     @property
     def show_label(self) -> str:
         """The label of the button that shows what the settled card leaves out."""
-        return SHOW_QUESTION if self.prompt else SHOW_QUESTIONS
+        return _(SHOW_QUESTION if self.prompt else SHOW_QUESTIONS)
 
     @property
     def has_distinct_labels(self) -> bool:
@@ -256,7 +261,7 @@ class Card(Value):
         """The three parts of the prompt: the question, the excerpt, and the text below the excerpt."""
         if not self.excerpt:
             return self.prompt, "", ""
-        asked, _, rest = self.prompt.partition("\n")
+        asked, _line, rest = self.prompt.partition("\n")
         return asked, self.excerpt, rest[len(self.excerpt) :].strip("\n")
 
     @property
@@ -275,7 +280,12 @@ class Card(Value):
 
 
 def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
-    """Return the card for the current state of an interview."""
+    """Return the card for the current state of an interview, in the language of its policy."""
+    with use_language(policy.language):
+        return _build_card(ask_id, interview, policy)
+
+
+def _build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
     asking = interview.phase == "asking"
     shown = asking or interview.form.is_single
     question, draft = interview.question, interview.draft
@@ -330,14 +340,23 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         reminders=tuple(sorted(policy.personal_reminders, key=lambda reminder: reminder.at)) if outcome is None else (),
         details=question.details if shown and is_partial and (outcome is None or approval is None) else None,
         ending=None if outcome is None else build_ending(interview, outcome),
+        language=policy.language,
     )
+
+
+def format_position(position: tuple[int, int]) -> str:
+    """Return the position of something among several, such as "1 of 3"."""
+    return _("{number} of {count}").format(number=position[0], count=position[1])
 
 
 def get_form_title(card: Card) -> str:
     """Return the questions of a settled form in one line. If some are answered, their answers name them below."""
     if any(line.answer for line in card.lines) or not card.lines:
-        return f"{len(card.lines)} questions"
-    return f"{get_line_title(card.lines[0])} and {len(card.lines) - 1} more"
+        count = len(card.lines)
+        return ngettext("{count} question", "{count} questions", count).format(count=count)
+    more = len(card.lines) - 1
+    title = get_line_title(card.lines[0])
+    return _("{title} and {count} more").format(title=title, count=more)
 
 
 def get_line_title(line: ReviewLine) -> str:
@@ -352,18 +371,18 @@ def _get_first_line(prompt: str) -> str:
 def list_others(card: Card) -> tuple[str, tuple[str, ...]]:
     """Return a caption, and the labels of the options that a settled question did not end with."""
     if card.ending is None or card.ending.status != "answered":
-        return "Options: ", tuple(item.label for item in card.items)
-    return "Not chosen: ", tuple(item.label for item in card.items if not item.chosen)
+        return _("Options: "), tuple(item.label for item in card.items)
+    return _("Not chosen: "), tuple(item.label for item in card.items if not item.chosen)
 
 
 def get_excerpt(question: Question) -> str:
     """Return the part of its details that the prompt quotes below its first line. Only the last line may be cut."""
-    asked, _, rest = question.prompt.partition("\n")
+    asked, _line, rest = question.prompt.partition("\n")
     first = rest.partition("\n")[0]
     if question.details is None or not asked.strip() or not first.strip() or not question.details.startswith(first):
         return ""
     same = takewhile(lambda pair: pair[0] == pair[1], zip(rest, question.details, strict=False))
-    return rest[: sum(1 for _ in same)].rstrip()
+    return rest[: sum(1 for _pair in same)].rstrip()
 
 
 def _build_items(question: Question, chosen: tuple[int, ...]) -> tuple[Item, ...]:

@@ -14,16 +14,17 @@ from askback.domain.interview import Interview, start_interview
 from askback.domain.outcome import Outcome, OutcomeStatus
 from askback.domain.timeout_words import Consequence, build_consequence
 from askback.internal.values import Value
+from askback.translations.catalogue import N_, _
 
 ENDINGS: Final[Mapping[OutcomeStatus, str]] = {
-    "answered": "✓ Answered",
-    "cancelled": "Cancelled",
-    "declined": "Not now",
-    "timed_out": "Nobody answered in time",
-    "undeliverable": "Could not be delivered",
+    "answered": N_("✓ Answered"),
+    "cancelled": N_("Cancelled"),
+    "declined": N_("Not now"),
+    "timed_out": N_("Nobody answered in time"),
+    "undeliverable": N_("Could not be delivered"),
 }
 """First line of a settled card without an answer of one line."""
-DISCUSS = "To be discussed first"
+DISCUSS = N_("To be discussed first")
 """That line if somebody wants to discuss the question before anybody answers it."""
 
 
@@ -50,7 +51,7 @@ class Ending(Value):
     @property
     def title(self) -> str:
         """The first line of a settled card without an answer of one line."""
-        return DISCUSS if self.discuss else ENDINGS[self.status]
+        return _(DISCUSS if self.discuss else ENDINGS[self.status])
 
 
 def build_ending(interview: Interview, outcome: Outcome) -> Ending:

@@ -6,27 +6,36 @@ __all__ = ["AskForm", "AskText", "Details", "FieldErrors", "FormErrors", "Notice
 
 from typing import Literal
 
+from pydantic import Field
+
 from askback.domain.ask_policy import Denied
 from askback.domain.card import Card
 from askback.domain.form_fields import FieldProblem, FormFields
 from askback.domain.text_field import TextField
 from askback.internal.values import Value
+from askback.translations.catalogue import Language, get_language
 
 
-class Redraw(Value):
+class _Spoken(Value):
+    """A response with words. It remembers the language in which it was built, for what a bot adds to it."""
+
+    language: Language = Field(default_factory=get_language)
+
+
+class Redraw(_Spoken):
     """The action counted: redraw the card from its newest state."""
 
     kind: Literal["redraw"] = "redraw"
 
 
-class AskText(Value):
+class AskText(_Spoken):
     """The response to an action that needs a text: open this text field."""
 
     kind: Literal["ask_text"] = "ask_text"
     field: TextField
 
 
-class FieldErrors(Value):
+class FieldErrors(_Spoken):
     """The response to a rejected text. `field` still holds the text, so that the person can correct it."""
 
     kind: Literal["field_errors"] = "field_errors"
@@ -34,14 +43,14 @@ class FieldErrors(Value):
     field: TextField
 
 
-class AskForm(Value):
+class AskForm(_Spoken):
     """The response to a wish to answer all questions at once: open these fields."""
 
     kind: Literal["ask_form"] = "ask_form"
     fields: FormFields
 
 
-class FormErrors(Value):
+class FormErrors(_Spoken):
     """The response to fields of which some are wrong. The interview keeps all of them, so nothing is lost."""
 
     kind: Literal["form_errors"] = "form_errors"
@@ -49,7 +58,7 @@ class FormErrors(Value):
     fields: FormFields
 
 
-class Notice(Value):
+class Notice(_Spoken):
     """A sentence that only the person who clicked sees."""
 
     kind: Literal["notice"] = "notice"
@@ -64,7 +73,7 @@ class Notice(Value):
     """True if this person read the same notice about this question recently, so it is not shown again."""
 
 
-class Details(Value):
+class Details(_Spoken):
     """The full text of what the card shows only in part. Only the person who clicked sees it."""
 
     kind: Literal["whole"] = "whole"

@@ -18,6 +18,7 @@ from datetime import timedelta
 from askback.domain.ask import Ask
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.internal.values import Value
+from askback.translations.catalogue import Language
 
 
 class Conversation(Value):
@@ -35,6 +36,8 @@ class Conversation(Value):
     """True if it began in a thread in which people had written before."""
     trace: str | None = None
     """The W3C traceparent of the current work in it."""
+    language: Language | None = None
+    """The language of the person who began it. None if the platform did not tell it."""
 
 
 RECENT = timedelta(days=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NOT_PICKED", "NOT_TO_CANCEL", "UNKNOWN", "decide"]
+__all__ = ["NOT_PICKED", "NOT_TO_CANCEL", "UNKNOWN", "choose_language", "decide"]
 
 from collections.abc import Mapping
 from typing import Final
@@ -30,17 +30,18 @@ from askback.domain.question_text import describe_questions
 from askback.domain.text_field import build_reason_field, build_text_field, build_vote_field
 from askback.domain.voting import ReasonRequired, apply_vote
 from askback.errors import PersonError
+from askback.translations.catalogue import N_, Language, _, use_language
 
-NOT_TO_CANCEL = "Only the person who requested this can withdraw it. To refuse it, choose that option."
-NO_FORM = "These questions cannot be answered together. Please answer one after the other."
-UNKNOWN = (
+NOT_TO_CANCEL = N_("Only the person who requested this can withdraw it. To refuse it, choose that option.")
+NO_FORM = N_("These questions cannot be answered together. Please answer one after the other.")
+UNKNOWN = N_(
     "I don't know this question. It may belong to another bot of this app: if the card does not change, click again. "
     "If that does not help, it is closed."
 )
 """Text for an unknown ask. It must hold even if another process, with another database, accepts the same click."""
 NOT_PICKED: Final[Mapping[str, str]] = {
-    "people": "That is not a person who can be chosen here. Please choose somebody else.",
-    "channels": "That is not a channel that can be chosen here. Please choose another one.",
+    "people": N_("That is not a person who can be chosen here. Please choose somebody else."),
+    "channels": N_("That is not a channel that can be chosen here. Please choose another one."),
 }
 """Text for a click that picks something else, such as a bot; by what the question asks for."""
 
@@ -54,9 +55,25 @@ def decide(
 
     No I/O; runs inside the commit, on the newest state. `is_admitted` returns True for people who may talk to the bot.
     `ends_any` is True for an administrator. Administrators and requesters may cancel without being asked.
+    The response is in the language of the person.
     """
+    with use_language(choose_language(ask, action.actor)):
+        return _decide(ask, action, is_admitted, ends_any=ends_any)
+
+
+def choose_language(ask: Ask | None, reader: Actor) -> Language | None:
+    """Return the language in which a person reads about an ask: their own, else that of its card.
+
+    None means that neither is known.
+    """
+    return reader.language or (None if ask is None else ask.policy.language)
+
+
+def _decide(
+    ask: Ask | None, action: Action, is_admitted: AdmissionCheck, *, ends_any: bool
+) -> tuple[Ask | None, Response]:
     if ask is None:
-        return None, Notice(text=UNKNOWN, denied="unknown")
+        return None, Notice(text=_(UNKNOWN), denied="unknown")
     denial = _find_denial(ask, action, is_admitted, ends_any=ends_any)
     if denial is not None:
         return None, denial
@@ -85,7 +102,7 @@ def decide(
         return after, AskText(field=build_text_field(ask.id, interview))
     if isinstance(action.operation, OpenForm):
         if not has_field_for_each(interview.form):
-            return adopted, Notice(text=NO_FORM, card=ask.to_card())
+            return adopted, Notice(text=_(NO_FORM), card=ask.to_card())
         return after, AskForm(fields=build_form_fields(ask.id, interview))
     if isinstance(action.operation, SubmitForm) and (problems := find_field_problems(interview)):
         return after, FormErrors(problems=problems, fields=build_form_fields(ask.id, interview))
@@ -111,7 +128,7 @@ def _find_denial(ask: Ask, action: Action, is_admitted: AdmissionCheck, *, ends_
             return None  # of the ways, they see only to cancel it
         case Cancel() if approval is not None and denied is None:
             # One of several voters does not end it for the others.
-            return Notice(text=NOT_TO_CANCEL, denied="not_to_cancel")
+            return Notice(text=_(NOT_TO_CANCEL), denied="not_to_cancel")
         case ShowDetails() if asker or (_has_compact_card(ask) and is_admitted(action.actor, ask.place)):
             # A settled card shows less than the open one did to everybody in its place.
             return None
@@ -146,11 +163,13 @@ def _build_details(ask: Ask, actor: Actor, is_admitted: AdmissionCheck) -> Respo
         # Only those who could see the details of the open card see them now.
         with_details = _is_asker(ask, actor) or ask.find_denial(actor, is_admitted) is None
         text = describe_questions(ask.interview, with_details=with_details)
-        return Details(ask_id=ask.id, title="Question" if ask.interview.form.is_single else "Questions", text=text)
+        return Details(
+            ask_id=ask.id, title=_("Question") if ask.interview.form.is_single else _("Questions"), text=text
+        )
     question = ask.interview.question
     if question.details is None:
-        return Notice(text="The card already shows everything.")
-    return Details(ask_id=ask.id, title=question.header or "Details", text=question.details, is_document=True)
+        return Notice(text=_("The card already shows everything."))
+    return Details(ask_id=ask.id, title=question.header or _("Details"), text=question.details, is_document=True)
 
 
 def _record_clicked_message(ask: Ask, message: MessageRef | None) -> Ask:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 __all__ = [
     "DEFAULT_PLACEHOLDER",
-    "NOUNS",
     "Condition",
     "Form",
     "Option",
-    "Picks",
     "Question",
     "TextRules",
 ]
@@ -16,7 +14,7 @@ __all__ = [
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, TypeAlias, cast
+from typing import Annotated, cast
 
 from pydantic import (
     AfterValidator,
@@ -29,6 +27,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails
 
+from askback.domain.choice_words import Picks, describe_count
 from askback.domain.form_limits import (
     MAX_DESCRIPTION,
     MAX_DETAILS,
@@ -46,18 +45,9 @@ from askback.domain.form_limits import (
 )
 from askback.domain.text_rules import TextRules
 from askback.internal.values import Value, find_repeats
+from askback.translations.catalogue import N_
 
-DEFAULT_PLACEHOLDER = "Enter your answer…"
-
-Picks: TypeAlias = Literal["people", "channels"]
-"""What people pick from the platform's own list, instead of from options."""
-
-NOUNS: Final[Mapping[Picks | None, tuple[str, str]]] = {
-    None: ("option", "options"),
-    "people": ("person", "people"),
-    "channels": ("channel", "channels"),
-}
-"""The words for one and for several of the things to choose."""
+DEFAULT_PLACEHOLDER = N_("Enter your answer…")
 
 
 def _limit_text(what: str, longest: int) -> AfterValidator:
@@ -226,11 +216,6 @@ class Question(Value):
         return self.multi_select and not self.asks_for_text
 
     @property
-    def nouns(self) -> tuple[str, str]:
-        """The words for one and for several of what can be chosen, such as "option" and "options"."""
-        return NOUNS[self.picks]
-
-    @property
     def has_hidden_details(self) -> bool:
         """True if the prompt does not contain the details in full."""
         return self.details is not None and self.details not in self.prompt
@@ -249,12 +234,7 @@ class Question(Value):
         """Return how many to choose, such as "choose at least 2 options". None means any number."""
         if not self.multi_select or (self.min_choices == 1 and self.max_choices is None):
             return None
-        one, many = self.nouns
-        if self.max_choices is None:
-            return f"choose at least {self.min_choices} {many}"
-        if self.min_choices == self.max_choices:
-            return f"choose exactly {self.max_choices} {many if self.max_choices > 1 else one}"
-        return f"choose {self.min_choices} to {self.max_choices} {many}"
+        return describe_count(self.picks, self.min_choices, self.max_choices)
 
 
 class Form(Value):

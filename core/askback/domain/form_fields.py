@@ -4,14 +4,17 @@ from __future__ import annotations
 
 __all__ = ["FieldProblem", "FormField", "FormFields", "build_form_fields", "find_field_problems", "has_field_for_each"]
 
-from askback.domain.form import Form, Question
+from pydantic import Field
+
+from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Question
 from askback.domain.interview import Interview
 from askback.internal.values import Value
 from askback.text.literal import is_readable_line
+from askback.translations.catalogue import N_, Language, _, get_language
 
-UNANSWERED = "Please answer this question."
-NEITHER = "Please choose an option or write an answer."
-BOTH = "You chose an option and wrote an answer. Please keep one of them."
+UNANSWERED = N_("Please answer this question.")
+NEITHER = N_("Please choose an option or write an answer.")
+BOTH = N_("You chose an option and wrote an answer. Please keep one of them.")
 
 
 class FormField(Value):
@@ -26,6 +29,12 @@ class FormField(Value):
     value: str
     """The text in the field for a written answer when the fields open."""
 
+    @property
+    def placeholder(self) -> str:
+        """The hint in the empty text field, in the current language."""
+        given = self.question.placeholder
+        return _(DEFAULT_PLACEHOLDER) if given == DEFAULT_PLACEHOLDER else given
+
 
 class FormFields(Value):
     """All questions of a form as fields."""
@@ -35,6 +44,8 @@ class FormFields(Value):
     revision: int
     """The revision of the interview that the fields show."""
     fields: tuple[FormField, ...]
+    language: Language = Field(default_factory=get_language)
+    """The language of the person. A platform builds the modal under `use_language`."""
 
 
 class FieldProblem(Value):
@@ -85,15 +96,15 @@ def find_field_problems(interview: Interview) -> tuple[FieldProblem, ...]:
 def _find_problem(interview: Interview, index: int) -> tuple[str, bool] | None:
     question, draft = interview.form.questions[index], interview.drafts[index]
     if draft.unsent is not None and draft.unsent.strip():
-        return question.rules.find_problem(draft.unsent) or BOTH, True
+        return question.rules.find_problem(draft.unsent) or _(BOTH), True
     if interview.is_answered(index):
         return None
     if not question.options:
-        return UNANSWERED, True
+        return _(UNANSWERED), True
     count = question.describe_count()
     if count is not None:
-        return f"Please {count}.", False
-    return NEITHER if question.allow_custom else UNANSWERED, False
+        return _("Please {needed}.").format(needed=count), False
+    return _(NEITHER if question.allow_custom else UNANSWERED), False
 
 
 def _fits_field(question: Question) -> bool:

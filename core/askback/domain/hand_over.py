@@ -16,6 +16,7 @@ from askback.domain.ask import Ask
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.who import Who
 from askback.internal.values import Value
+from askback.translations.catalogue import N_, _, use_language
 
 HandOverState = Literal["asked", "claimed", "acknowledged", "unknown"]
 ClaimResult = Literal["claimed", "taken", "acknowledged", "unknown", "changed", "missing"]
@@ -26,7 +27,7 @@ HAND_OVER: Final = "handover:"
 """Prefix of `OutgoingMessage.target` for notices about a hand-over. The ask's id follows."""
 NOT_ASKED: Final = ""
 """The id of an ask that is about to be stored."""
-UNKNOWN: Final = (
+UNKNOWN: Final = N_(
     "The program that asked this was interrupted while it acted on the answer, so the outcome is unknown. It will not "
     "act on it again by itself: please check what it has done."
 )
@@ -66,10 +67,13 @@ def build_unknown_notice(ask: Ask, hand_over: HandOver) -> OutgoingMessage:
     """Return the notice for people that the outcome of a hand-over is unknown. It names those who decided."""
     outcome = ask.outcome
     deciders = () if outcome is None else tuple(vote.by for vote in outcome.votes) or tuple(filter(None, (outcome.by,)))
+    with use_language(ask.policy.language):
+        sentence = _(UNKNOWN)
     return OutgoingMessage(
         target=f"{HAND_OVER}{ask.id}:{hand_over.holder}",
-        text=UNKNOWN,
+        text=sentence,
         markdown=False,
         mention=Who.from_people(*deciders) if deciders else None,
         reply_to=next(iter(ask.messages), None),
+        language=ask.policy.language,
     )

@@ -12,6 +12,7 @@ from pydantic import Field, field_validator
 
 from askback.internal.values import PersonText, Value
 from askback.text.literal import quote_name
+from askback.translations.catalogue import Language
 
 LONGEST_CALLED = 80
 """Maximum number of characters of a name in a sentence. The platforms' own limits for names are lower."""
@@ -34,6 +35,8 @@ class Actor(Value):
     """Ids of the groups or roles that the platform reports for the person."""
     groups_known: bool = Field(default=False, exclude=True)
     """True if `groups` holds all groups of the person right now, so that no look-up is needed. It is never stored."""
+    language: Language | None = Field(default=None, exclude=True)
+    """The language in which the person reads, if the platform tells it. It is never stored."""
     # Excluded if false, because an older process rejects a field that it does not know.
     is_program: bool = Field(default=False, exclude_if=lambda value: not value)
     """True for a bot or a webhook, which cannot answer."""

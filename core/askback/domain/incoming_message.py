@@ -29,17 +29,18 @@ from pydantic import Field
 
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
+from askback.domain.choice_words import Picks
 from askback.domain.conversation import Conversation
-from askback.domain.form import Picks
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.outcome import Picked
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.values import PersonText, Value
+from askback.translations.catalogue import N_
 
 NO_TEXT = "(mentioned you without a text)"
 """Text of a message that contains nothing but a mention."""
 
-SHARED, FORWARDED = "a shared message", "a forwarded message"
+SHARED, FORWARDED = N_("a shared message"), N_("a forwarded message")
 """Entries of `IncomingMessage.files` for another person's message, which the author passed on."""
 SHARED_MESSAGES = frozenset({SHARED, FORWARDED})
 

@@ -11,9 +11,10 @@ from askback.domain.apply_action import is_click_recorded
 from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.incoming_message import IncomingMessage
 from askback.text.literal import quote_line
+from askback.translations.catalogue import N_, _
 
-KEPT = "I have kept what you wrote as a message, which the agent reads."
-LOST = "Nobody received what you wrote."
+KEPT = N_("I have kept what you wrote as a message, which the agent reads.")
+LOST = N_("Nobody received what you wrote.")
 
 
 def get_text(action: Action) -> str:
@@ -58,21 +59,28 @@ def to_message(ask: Ask, action: Action, is_admitted: AdmissionCheck) -> Incomin
 
 def get_closed_notice(ask: Ask) -> str:
     """Return the notice for a click on a closed ask."""
-    return f"{_describe_ending(ask)} Your click changed nothing."
+    return f"{_describe_ending(ask)} {_('Your click changed nothing.')}"
 
 
 def get_late_text_notice(ask: Ask, *, kept: bool = False) -> str:
     """Return the notice for a text that came too late."""
-    return f"{_describe_ending(ask)} {KEPT if kept else LOST}"
+    return f"{_describe_ending(ask)} {_(KEPT if kept else LOST)}"
 
 
 def _describe_ending(ask: Ask) -> str:
     outcome = ask.outcome
-    ended = {
-        "answered": "has already been answered",
-        "cancelled": "was cancelled",
-        "declined": "is closed: somebody wants to discuss it first" if outcome and outcome.discuss else "was declined",
-        "timed_out": "has timed out: nobody answered in time",
-        "undeliverable": "could not be delivered, and is closed",
-    }
-    return f"This question {'is closed' if outcome is None else ended[outcome.status]}."
+    if outcome is None:
+        return _("This question is closed.")
+    match outcome.status:
+        case "answered":
+            return _("This question has already been answered.")
+        case "cancelled":
+            return _("This question was cancelled.")
+        case "declined" if outcome.discuss:
+            return _("This question is closed: somebody wants to discuss it first.")
+        case "declined":
+            return _("This question was declined.")
+        case "timed_out":
+            return _("This question has timed out: nobody answered in time.")
+        case "undeliverable":
+            return _("This question could not be delivered, and is closed.")

@@ -33,6 +33,7 @@ from askback.domain.ask import Ask
 from askback.domain.ask_policy import PersonalReminder
 from askback.domain.identity import Actor
 from askback.internal.values import Value
+from askback.translations.catalogue import N_, _
 
 WayName = Literal["discuss", "hour", "hours", "day", "tomorrow", "week", "time", "cancel"]
 
@@ -41,6 +42,7 @@ class Way(Value):
     """One way to leave a question for now."""
 
     label: str
+    """In English, as the description. A platform translates them where it shows them."""
     description: str | None = None
     delay: timedelta | None = None
     """The time until the reminder, if the way has one that does not depend on a clock."""
@@ -48,32 +50,32 @@ class Way(Value):
 
 WAYS: Final[Mapping[WayName, Way]] = MappingProxyType(
     {
-        "discuss": Way(label="Discuss it first", description="The asker reads your note, and can ask again."),
-        "hour": Way(label="Remind me in an hour", delay=timedelta(hours=1)),
-        "hours": Way(label="Remind me in four hours", delay=timedelta(hours=4)),
-        "day": Way(label="Remind me in a day", delay=timedelta(days=1)),
-        "tomorrow": Way(label="Remind me tomorrow at 9:00"),
-        "week": Way(label="Remind me in a week", delay=timedelta(days=7)),
-        "time": Way(label="Remind me at another time", description="Choose it below."),
-        "cancel": Way(label="Cancel it", description="The question ends without an answer."),
+        "discuss": Way(label=N_("Discuss it first"), description=N_("The asker reads your note, and can ask again.")),
+        "hour": Way(label=N_("Remind me in an hour"), delay=timedelta(hours=1)),
+        "hours": Way(label=N_("Remind me in four hours"), delay=timedelta(hours=4)),
+        "day": Way(label=N_("Remind me in a day"), delay=timedelta(days=1)),
+        "tomorrow": Way(label=N_("Remind me tomorrow at 9:00")),
+        "week": Way(label=N_("Remind me in a week"), delay=timedelta(days=7)),
+        "time": Way(label=N_("Remind me at another time"), description=N_("Choose it below.")),
+        "cancel": Way(label=N_("Cancel it"), description=N_("The question ends without an answer.")),
     }
 )
 """Every way, by its name. A platform offers those that it can: see `list_ways`."""
 MORNING = time(9)
 """The time of day of "tomorrow"."""
-HINT = "After “Remind me”, the question stays open."
+HINT = N_("After “Remind me”, the question stays open.")
 """The sentence below the ways."""
-STAYS_OPEN = "Nothing changes for the others, and this is not a vote."
+STAYS_OPEN = N_("Nothing changes for the others, and this is not a vote.")
 """The sentence below the times of a reminder, if several people decide."""
 MOST_REMINDERS = 20
 """Maximum number of people who have a reminder of one question."""
 LONGEST_DELAY = timedelta(days=366)
 """Longest time until a reminder that a person asks for."""
-PAST = "That time has passed. Please choose a later one."
-TOO_LATE = "The question ends before that. Please choose an earlier time."
-TOO_FAR = "That is more than a year away. Please choose an earlier time."
-TOO_MANY = f"{MOST_REMINDERS} people have a reminder of this question already, which is the most."
-TOO_SOON = "It ends too soon for a reminder. Please decide now, or leave the card as it is."
+PAST = N_("That time has passed. Please choose a later one.")
+TOO_LATE = N_("The question ends before that. Please choose an earlier time.")
+TOO_FAR = N_("That is more than a year away. Please choose an earlier time.")
+TOO_MANY = N_("{count} people have a reminder of this question already, which is the most.")
+TOO_SOON = N_("It ends too soon for a reminder. Please decide now, or leave the card as it is.")
 """The notice if no reminder that the platform offers comes before the end."""
 
 
@@ -119,14 +121,14 @@ def add_reminder(ask: Ask, action: Action, operation: Remind) -> Ask:
         raise Closed
     reason = check_reason(operation.reason)
     if operation.moment <= action.at:
-        raise NotPossible(PAST)
+        raise NotPossible(_(PAST))
     if operation.moment > action.at + LONGEST_DELAY:
-        raise NotPossible(TOO_FAR)
+        raise NotPossible(_(TOO_FAR))
     if policy.deadline is not None and operation.moment >= policy.deadline:
-        raise NotPossible(TOO_LATE)
+        raise NotPossible(_(TOO_LATE))
     others = tuple(one for one in policy.personal_reminders if not one.who.is_same_account(action.actor))
     if len(others) >= MOST_REMINDERS:
-        raise NotPossible(TOO_MANY)
+        raise NotPossible(_(TOO_MANY).format(count=MOST_REMINDERS))
     own = PersonalReminder(who=action.actor, at=operation.moment, reason=reason)
     return ask.evolve(
         policy=policy.evolve(personal_reminders=(*others, own)),

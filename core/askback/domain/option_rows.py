@@ -13,6 +13,7 @@ from typing import Final
 from askback.domain.card import Card, Item
 from askback.internal.values import Value
 from askback.text.literal import count_utf16_units
+from askback.translations.catalogue import _
 
 LONGEST_NAME: Final = 38
 """Maximum length of a label on the button of a row, in UTF-16 units. Discord shows no more of it, and a phone has room
@@ -48,7 +49,10 @@ def build_rows(card: Card, most: int) -> tuple[OptionRow, ...]:
     if _are_button_labels(card):
         rows = [OptionRow(item=item, title=None, label=item.label) for item in card.items if item.description]
     else:
-        rows = [OptionRow(item=item, title=item.numbered_label, label=f"Choose {item.number}") for item in card.items]
+        rows = [
+            OptionRow(item=item, title=item.numbered_label, label=_("Choose {number}").format(number=item.number))
+            for item in card.items
+        ]
     characters = sum(count_utf16_units(f"{row.title or ''}{row.body or ''}") for row in rows)
     return tuple(rows) if characters <= MAX_CHARACTERS else ()
 

@@ -23,6 +23,7 @@ from pydantic import Field
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.who import Who
 from askback.internal.values import Value
+from askback.translations.catalogue import ENGLISH, N_, Language
 
 OFFER = "offer:"
 """Prefix of `OutgoingMessage.target` for offers. The offer's id follows."""
@@ -58,15 +59,17 @@ class OutgoingMessage(Value):
     direct: bool = Field(default=False, exclude_if=lambda value: not value)
     """True if it goes to the person in `only_for` as a direct message that names the place, where nothing can be
     posted."""
+    language: Language = Field(default=ENGLISH, exclude_if=lambda value: value == ENGLISH)
+    """The language of the text, and of the words that a platform adds to it."""
     gone: bool = False
     """True if the text is withdrawn and its messages must be deleted."""
 
 
 OfferChoice = Literal["use", "keep", "discuss"]
 OFFER_LABELS: Final[Mapping[OfferChoice, str]] = MappingProxyType(
-    {"use": "Use this as your answer", "keep": "Just a message", "discuss": "Discuss it first"}
+    {"use": N_("Use this as your answer"), "keep": N_("Just a message"), "discuss": N_("Discuss it first")}
 )
-"""The labels of an offer's buttons, in their order."""
+"""The labels of an offer's buttons, in their order and in English. A platform translates them."""
 
 
 class Offer(Value):

@@ -13,13 +13,14 @@ from askback.domain.outgoing_message import REMINDER, OutgoingMessage
 from askback.domain.voting import find_missing_voters, list_done
 from askback.domain.who import Who
 from askback.text.literal import quote_line
+from askback.translations.catalogue import N_, _, use_language
 
 CALLED = 10
 """Maximum number of people whom a reminder names instead of their groups."""
 
-ASKED_FOR = "You asked for a reminder: {question} still waits for an answer."
-REMINDED = "Reminder: {question} still waits for you."
-ESCALATED = "This now waits for you, too: {question}"
+ASKED_FOR = N_("You asked for a reminder: {question} still waits for an answer.")
+REMINDED = N_("Reminder: {question} still waits for you.")
+ESCALATED = N_("This now waits for you, too: {question}")
 
 
 def build_reminder(
@@ -38,7 +39,8 @@ def build_reminder(
         recipients = _exclude_people(recipients, members, list_done(ask.interview, after.approval))
     if recipients is None:
         return None
-    sentence = REMINDED if reminded else ESCALATED
+    with use_language(ask.policy.language):
+        sentence = _(REMINDED if reminded else ESCALATED)
     left = f"{len(after.reminders)}.{len(after.escalations)}"
     return OutgoingMessage(
         target=f"{REMINDER}{ask.id}:{left}",
@@ -47,6 +49,7 @@ def build_reminder(
         mention=recipients,
         reply_to=ask.messages[0],
         until=after.deadline,
+        language=ask.policy.language,
     )
 
 
@@ -54,13 +57,16 @@ def build_personal_reminder(ask: Ask, own: PersonalReminder) -> OutgoingMessage:
     """Return the message to a person who asked for a reminder."""
     # The time tells it from the same person's next one, and the id from that of others.
     name = f"{own.who.id}.{own.at.timestamp():.0f}"
+    with use_language(ask.policy.language):
+        sentence = _(ASKED_FOR)
     return OutgoingMessage(
         target=f"{REMINDER}{ask.id}:{name}",
-        text=ASKED_FOR.format(question=quote_line(ask.interview.question.prompt)),
+        text=sentence.format(question=quote_line(ask.interview.question.prompt)),
         markdown=False,
         mention=Who.from_people(own.who),
         reply_to=ask.messages[0],
         until=ask.policy.deadline,
+        language=ask.policy.language,
     )
 
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-__all__ = ["NONE_OF_THESE", "NONE_OPTION", "NO_ANSWER", "NO_ANSWER_OPTION", "RESERVED"]
+__all__ = ["NONE_OF_THESE", "NO_ANSWER", "RESERVED", "build_no_answer_option", "build_none_option"]
 
 from typing import Final
 
 from askback.domain.form import Option
+from askback.translations.catalogue import _
 
 NO_ANSWER: Final = "askback:no-answer"
 """Value of the option that leaves an optional question without an answer."""
 NONE_OF_THESE: Final = "askback:none-of-these"
 """Value of the option that chooses none of the others."""
-NO_ANSWER_OPTION: Final = Option(value=NO_ANSWER, label="(no answer)")
-NONE_OPTION: Final = Option(value=NONE_OF_THESE, label="(none of these)")
 RESERVED: Final = frozenset({NO_ANSWER, NONE_OF_THESE})
+
+
+def build_no_answer_option() -> Option:
+    """Return the option that leaves an optional question without an answer, in the current language."""
+    return Option(value=NO_ANSWER, label=_("(no answer)"))
+
+
+def build_none_option() -> Option:
+    """Return the option that chooses none of the others, in the current language."""
+    return Option(value=NONE_OF_THESE, label=_("(none of these)"))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 __all__ = ["ReviewLine", "build_review"]
 
-from askback.domain.form import Form, Picks
+from askback.domain.choice_words import Picks
+from askback.domain.form import Form
 from askback.domain.interview import Interview
 from askback.domain.outcome import Outcome, Picked
 from askback.internal.values import Value
 from askback.text.literal import is_readable_line
+from askback.translations.catalogue import _
 
 LONGEST_SHARED = 120
 """Maximum number of characters of a question and its answer that share one line of a review or a settled form."""
@@ -81,4 +83,4 @@ def _describe_missing(interview: Interview, index: int) -> str | None:
     if interview.is_answered(index):
         return None
     problem = interview.find_count_problem(index)
-    return "Not answered yet" if problem is None else f"Not answered yet: {problem}"
+    return _("Not answered yet") if problem is None else _("Not answered yet: {problem}").format(problem=problem)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 __all__ = ["TextField", "build_reason_field", "build_text_field", "build_vote_field"]
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
 from askback.domain.apply_action import REASON_RULES
 from askback.domain.ask import Ask
 from askback.domain.card import LONGEST_NAMED, get_excerpt
-from askback.domain.form import Question
+from askback.domain.form import DEFAULT_PLACEHOLDER, Question
 from askback.domain.interview import Interview
 from askback.domain.text_kinds import is_checked
 from askback.domain.text_rules import TextRules
 from askback.internal.values import Value
 from askback.text.literal import fit_line, to_single_line
+from askback.translations.catalogue import Language, _, get_language
 
 
 class TextField(Value):
@@ -41,6 +42,8 @@ class TextField(Value):
     """True if the person may only ask for a reminder, because several people decide. It then has no text."""
     choice: int | None = None
     """The index of the option that sending it chooses, with the text as the reason."""
+    language: Language = Field(default_factory=get_language)
+    """The language of its words, which is that of the person. A platform builds the modal under `use_language`."""
 
     @property
     def hint(self) -> str:
@@ -63,7 +66,7 @@ def build_text_field(ask_id: str, interview: Interview) -> TextField:
         if not interview.form.is_single
         else (question.header or ""),
         prompt=question.prompt,
-        placeholder=question.placeholder,
+        placeholder=_(DEFAULT_PLACEHOLDER) if question.placeholder == DEFAULT_PLACEHOLDER else question.placeholder,
         value=draft.shown_text,
         rules=question.rules,
         multi=question.takes_several,
@@ -78,8 +81,8 @@ def build_reason_field(ask: Ask, *, may_answer: bool) -> TextField:
         ask_id=ask.id,
         step=interview.step,
         header="",
-        prompt=_get_short_prompt(interview.question) if single else "You do not answer these questions now.",
-        placeholder="For example: which of them is cheaper?",
+        prompt=_get_short_prompt(interview.question) if single else _("You do not answer these questions now."),
+        placeholder=_("For example: which of them is cheaper?"),
         value="",
         rules=REASON_RULES,
         multi=False,
@@ -98,7 +101,7 @@ def build_vote_field(ask_id: str, interview: Interview, index: int, reason: str 
         step=interview.step,
         header=question.header or "",
         prompt=_get_short_prompt(question),
-        placeholder=f"Why “{fit_line(question.options[index].label, LONGEST_NAMED)}”?",
+        placeholder=_("Why “{option}”?").format(option=fit_line(question.options[index].label, LONGEST_NAMED)),
         value=reason,
         rules=REASON_RULES,
         multi=False,

@@ -25,6 +25,9 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from askback.translations.catalogue import N_, _
+from askback.translations.sentences import capitalize_first, end_sentence
+
 TextKind = Literal["text", "integer", "number", "boolean", "email", "uri", "date", "date-time"]
 """The kind of an answer. `boolean` is for options with the values `true` and `false`, since nobody writes them."""
 
@@ -49,12 +52,12 @@ _URI: Final = re.compile(
 
 
 _EXAMPLES: Final[Mapping[TextKind, str]] = {
-    "integer": "a whole number, such as 42",
-    "number": "a number, such as 4.2",
-    "email": "an email address, such as ada@example.com",
-    "uri": "a full address, such as https://example.com/page",
-    "date": "a date, such as 2026-11-24",
-    "date-time": "a date and a time, such as 2026-11-24T16:30:00Z",
+    "integer": N_("a whole number, such as 42"),
+    "number": N_("a number, such as 4.2"),
+    "email": N_("an email address, such as ada@example.com"),
+    "uri": N_("a full address, such as https://example.com/page"),
+    "date": N_("a date, such as 2026-11-24"),
+    "date-time": N_("a date and a time, such as 2026-11-24T16:30:00Z"),
 }
 
 
@@ -62,11 +65,21 @@ def describe_kind(kind: TextKind, minimum: float | None, maximum: float | None) 
     """Return what a person can write, in a sentence with an example or the range. None means any text."""
     if not is_numeric(kind) or (minimum is None and maximum is None):
         example = _EXAMPLES.get(kind)
-        return None if example is None else f"{example[0].upper()}{example[1:]}."
-    number = "A whole number" if kind == "integer" else "A number"
+        return None if example is None else end_sentence(capitalize_first(_(example)))
     if minimum is not None and maximum is not None:
-        return f"{number} from {minimum:.15g} to {maximum:.15g}."
-    return f"{number} of at least {minimum:.15g}." if maximum is None else f"{number} of at most {maximum:.15g}."
+        between = _(
+            "A whole number from {least:.15g} to {most:.15g}."
+            if kind == "integer"
+            else "A number from {least:.15g} to {most:.15g}."
+        )
+        return between.format(least=minimum, most=maximum)
+    if maximum is None:
+        least = _(
+            "A whole number of at least {least:.15g}." if kind == "integer" else "A number of at least {least:.15g}."
+        )
+        return least.format(least=minimum)
+    most = _("A whole number of at most {most:.15g}." if kind == "integer" else "A number of at most {most:.15g}.")
+    return most.format(most=maximum)
 
 
 def is_checked(kind: TextKind) -> bool:
@@ -118,7 +131,7 @@ def find_kind_problem(kind: TextKind, text: str, minimum: float | None, maximum:
 
 
 def _ask_for(kind: TextKind) -> str:
-    return f"Please write {_EXAMPLES[kind]}."
+    return _("Please write {example}.").format(example=_(_EXAMPLES[kind]))
 
 
 def _find_number_problem(kind: TextKind, text: str, minimum: float | None, maximum: float | None) -> str | None:
@@ -126,9 +139,9 @@ def _find_number_problem(kind: TextKind, text: str, minimum: float | None, maxim
     if value is None:
         return _ask_for(kind)
     if minimum is not None and value < minimum:
-        return f"Please write a number of at least {minimum:.15g}."
+        return _("Please write a number of at least {least:.15g}.").format(least=minimum)
     if maximum is not None and value > maximum:
-        return f"Please write a number of at most {maximum:.15g}."
+        return _("Please write a number of at most {most:.15g}.").format(most=maximum)
     return None
 
 

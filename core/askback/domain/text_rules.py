@@ -12,6 +12,8 @@ from pydantic import Field, ValidationInfo, field_validator
 from askback.domain.form_limits import MAX_ANSWER
 from askback.domain.text_kinds import TextKind, describe_kind, find_kind_problem
 from askback.internal.values import Value
+from askback.translations.catalogue import _, ngettext
+from askback.translations.sentences import group_digits
 
 
 class TextRules(Value):
@@ -63,18 +65,26 @@ class TextRules(Value):
         if self.pattern is not None and self.hint:
             return self.hint
         if self.min_length > 1:
-            return f"From {self.min_length:,} to {self.max_length:,} characters."
-        return f"Up to {self.max_length:,} characters."
+            return _("From {least} to {most} characters.").format(
+                least=group_digits(self.min_length), most=group_digits(self.max_length)
+            )
+        return ngettext("Up to {count} character.", "Up to {count} characters.", self.max_length).format(
+            count=group_digits(self.max_length)
+        )
 
     def find_problem(self, text: str) -> str | None:
         """Return the reason why this text is not a valid answer, in words for the person. None means it is valid."""
         size = len(text.strip())
         if size < self.min_length:
             if self.min_length == 1:
-                return "Please write an answer: it is empty."
-            return f"Please write at least {self.min_length} characters; it has {size}."
+                return _("Please write an answer: it is empty.")
+            return _("Please write at least {least} characters; it has {size}.").format(
+                least=self.min_length, size=size
+            )
         if size > self.max_length:
-            return f"Please shorten it to {self.max_length:,} characters; it has {size:,}."
+            return _("Please shorten it to {most} characters; it has {size}.").format(
+                most=group_digits(self.max_length), size=group_digits(size)
+            )
         if self.pattern is not None and not re.fullmatch(self.pattern, text.strip()):
-            return self.hint or "This does not have the requested format."
+            return self.hint or _("This does not have the requested format.")
         return find_kind_problem(self.kind, text.strip(), self.minimum, self.maximum)

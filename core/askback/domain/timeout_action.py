@@ -14,6 +14,7 @@ from askback.domain.interview import Interview, start_interview
 from askback.domain.outcome import Answer
 from askback.domain.reserved_options import NO_ANSWER
 from askback.text.literal import quote_line
+from askback.translations.catalogue import ENGLISH, use_language
 
 TimeoutAction = Literal["report", "halt", "default"]
 """A timeout reports that nobody answered; it may also stop the work, or apply the defaults that the card names."""
@@ -28,7 +29,15 @@ def build_fallback(form: Form) -> tuple[Answer, ...]:
 
 
 def find_default_problem(form: Form) -> str | None:
-    """Return a sentence about the first question that needs a default and lacks it. None means that all have theirs."""
+    """Return a sentence about the first question that needs a default and lacks it, for a program or the model.
+
+    None means that all have theirs.
+    """
+    with use_language(ENGLISH):
+        return _find_default_problem(form)
+
+
+def _find_default_problem(form: Form) -> str | None:
     interview = _start_with_defaults(form)
     if not interview.missing:
         return None

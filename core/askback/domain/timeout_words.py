@@ -10,10 +10,11 @@ from askback.domain.outcome import Answer, Outcome
 from askback.domain.timeout_action import TimeoutAction, build_fallback
 from askback.internal.values import Value
 from askback.text.literal import quote_line, to_single_line
+from askback.translations.catalogue import N_, _
 
-CAPTION = "If nobody answers in time:"
+CAPTION = N_("If nobody answers in time:")
 """The line above the defaults."""
-UNUSED_DRAFTS = "Answers that were begun, but not submitted, do not count."
+UNUSED_DRAFTS = N_("Answers that were begun, but not submitted, do not count.")
 """The note of a settled card whose defaults apply, if people had begun to answer."""
 LONGEST_DEFAULT = 60
 """Maximum number of characters of a default in a sentence. A longer one is quoted below it, in full."""
@@ -42,31 +43,31 @@ def build_notice(interview: Interview, action: TimeoutAction) -> TimeoutNotice |
     if action == "report":
         return None
     if action == "halt":
-        return TimeoutNotice(words="then the work stops", defaults=())
+        return TimeoutNotice(words=_("then the work stops"), defaults=())
     form = interview.form
     fallback = build_fallback(form)
     if form.is_single:
         short = _quote_short(fallback)
         if short is not None:
-            return TimeoutNotice(words=f"then {short}", defaults=())
-        return TimeoutNotice(words="then the default applies", defaults=fallback[0].labels)
+            return TimeoutNotice(words=_("then {default}").format(default=short), defaults=())
+        return TimeoutNotice(words=_("then the default applies"), defaults=fallback[0].labels)
     # A question shows its own default, and the review those of all.
     shown = fallback if interview.phase == "reviewing" else _select(fallback, interview.question.id)
-    return TimeoutNotice(words="then the defaults apply", defaults=tuple(_format_line(form, one) for one in shown))
+    return TimeoutNotice(words=_("then the defaults apply"), defaults=tuple(_format_line(form, one) for one in shown))
 
 
 def build_consequence(form: Form, outcome: Outcome) -> Consequence | None:
     """Return what follows from a timeout. None if nothing does."""
     if outcome.halted:
-        return Consequence(words="The work stops, as announced.", lists_defaults=False)
+        return Consequence(words=_("The work stops, as announced."), lists_defaults=False)
     if not outcome.fallback:
         return None
     if not form.is_single:
-        return Consequence(words="The defaults apply, as announced:", lists_defaults=True)
+        return Consequence(words=_("The defaults apply, as announced:"), lists_defaults=True)
     short = _quote_short(outcome.fallback)
     if short is None:
-        return Consequence(words="The default applies, as announced:", lists_defaults=True)
-    return Consequence(words=f"{short} applies, as announced.", lists_defaults=False)
+        return Consequence(words=_("The default applies, as announced:"), lists_defaults=True)
+    return Consequence(words=_("{default} applies, as announced.").format(default=short), lists_defaults=False)
 
 
 def _quote_short(fallback: tuple[Answer, ...]) -> str | None:

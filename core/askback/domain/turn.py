@@ -29,6 +29,7 @@ from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import HistoryMessage, InboxMessage
 from askback.domain.outgoing_message import TURN_TEXT, OutgoingMessage
 from askback.internal.values import Value
+from askback.translations.catalogue import Language
 
 Blocks = tuple[dict[str, JsonValue], ...]
 """The content blocks of one message, as in the Messages API."""
@@ -123,6 +124,8 @@ class NextStep(Value):
 
     None if there can be no such messages, or if the model has already read any message in it.
     """
+    language: Language | None = None
+    """The conversation's language; see `Conversation.language`."""
 
 
 class ApprovalContext(Value):

@@ -33,6 +33,7 @@ from askback.domain.identity import Actor
 from askback.domain.voting import VoteCount
 from askback.domain.who import OpenTo, Who
 from askback.text.literal import quote_line
+from askback.translations.catalogue import N_, _, ngettext
 
 Verdict = Literal["approved", "refused", "decided"]
 """The result of a vote. "decided" means that an option won that is neither a "yes" nor a "no"."""
@@ -42,18 +43,21 @@ VERDICT_ICONS: Final[dict[Verdict, str]] = {"approved": "✅ ", "refused": "⛔ 
 VOTE_MARKS: Final[dict[Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
 """Marks in front of votes."""
 
-REQUESTED_BY = "Requested by "
+REQUESTED_BY = N_("Requested by ")
 """Text in front of the requesters' names."""
-CANNOT_VOTE = " (cannot vote)"
+CANNOT_VOTE = N_(" (cannot vote)")
 """Text after the requesters' names, while people decide."""
-MISSING = "Not yet: "
+MISSING = N_("Not yet: ")
 """Text in front of the names of missing people and groups."""
 
 
-OPEN_TO: Final[Mapping[OpenTo, str]] = {"participants": "anyone in this thread", "allowed": "anyone here"}
+OPEN_TO: Final[Mapping[OpenTo, str]] = {
+    "participants": N_("anyone in this thread"),
+    "allowed": N_("anyone here"),
+}
 """Words for further people who may answer, in addition to the named ones."""
-REST = "the rest of "
-"""Text in front of the name of a group of which some members have voted."""
+REST = N_("the rest of {group}")
+"""Words for a group of which some members have voted."""
 REQUESTERS = 6
 """Maximum number of requesters that the card names. It only counts the rest."""
 LISTED = 10
@@ -77,35 +81,41 @@ def get_agreeing_option(card: Card) -> int | None:
 
 def describe_crowd(who: Who) -> str | None:
     """Return the number of missing people in words, if they are too many to be named."""
-    return f"{len(who.people)} people" if len(who.people) > LISTED and not who.anyone else None
+    count = len(who.people)
+    return _("{count} people").format(count=count) if count > LISTED and not who.anyone else None
 
 
 def list_requesters(tally: VoteCount) -> tuple[tuple[Actor, ...], str]:
     """Return the requesters to name, and the text after their names that counts the others."""
     shown = tally.requesters if len(tally.requesters) <= REQUESTERS else tally.requesters[: REQUESTERS - 1]
     more = len(tally.requesters) - len(shown)
-    return shown, f" and {more} more" if more else ""
+    return shown, _(" and {count} more").format(count=more) if more else ""
 
 
 def describe_rule(card: Card, tally: VoteCount) -> str:
     """Return the rule of the decision, such as "Needs 2 approvals. One denial stops it. “No” needs a reason."."""
+    quorum, refusals = tally.quorum, tally.refusals
     if len(_list_positive(card, tally)) == 1:
-        rule = "Needs 1 approval" if tally.quorum == 1 else f"Needs {tally.quorum} approvals"
+        rule = ngettext("Needs {count} approval.", "Needs {count} approvals.", quorum).format(count=quorum)
+    elif quorum == 1:
+        rule = _("Needs 1 vote.")
     else:
-        rule = "Needs 1 vote" if tally.quorum == 1 else f"Needs {tally.quorum} votes for the same option"
+        rule = _("Needs {count} votes for the same option.").format(count=quorum)
     sentences = [rule]
-    if tally.wider and tally.quorum > 1:
-        wider = _format_labels(card, (wider for wider, _ in tally.wider))
-        sentences.append(f"{wider} applies if {tally.quorum} choose it")
-    if tally.refusing:
-        one = tally.refusals == 1
-        denial = "denial" if one else "denials"
-        what = denial if len(tally.refusing) == 1 else _format_labels(card, tally.refusing)
-        sentences.append(f"One {what} stops it" if one else f"{tally.refusals} {what} stop it")
-    if tally.reasons:
-        every = len(tally.reasons) == len(card.items)
-        sentences.append(f"{'Every choice' if every else _format_labels(card, tally.reasons)} needs a reason")
-    return f"{'. '.join(sentences)}."
+    if tally.wider and quorum > 1:
+        wider = _format_labels(card, (wider for wider, _narrower in tally.wider))
+        sentences.append(_("{option} applies if {count} choose it.").format(option=wider, count=quorum))
+    if len(tally.refusing) == 1:
+        stops = ngettext("One denial stops it.", "{count} denials stop it.", refusals)
+        sentences.append(stops.format(count=refusals))
+    elif tally.refusing:
+        stops = ngettext("One {options} stops it.", "{count} {options} stop it.", refusals)
+        sentences.append(stops.format(count=refusals, options=_format_labels(card, tally.refusing)))
+    if tally.reasons and len(tally.reasons) == len(card.items):
+        sentences.append(_("Every choice needs a reason."))
+    elif tally.reasons:
+        sentences.append(_("{options} needs a reason.").format(options=_format_labels(card, tally.reasons)))
+    return " ".join(sentences)
 
 
 def describe_progress(card: Card, tally: VoteCount) -> str | None:
@@ -115,17 +125,22 @@ def describe_progress(card: Card, tally: VoteCount) -> str | None:
     others = _list_positive(card, tally)
     if len(others) == 1:
         count = tally.list_votes_for(*others)
-        votes = [f"{count} of {tally.quorum} agree{'' if card.ending is None else 'd'}"]
+        agree = _("{count} of {needed} agree") if card.ending is None else _("{count} of {needed} agreed")
+        votes = [agree.format(count=count, needed=tally.quorum)]
     else:
         votes = [
-            f"{tally.list_votes_for(index)} of {tally.quorum} {_format_labels(card, (index,))}"
+            _format_count(tally.list_votes_for(index), tally.quorum, _format_labels(card, (index,)))
             for index in others
             if tally.list_votes_for(index)
         ]
     against = tally.list_votes_for(*tally.refusing)
     if against:
-        votes.append(f"{against} of {tally.refusals} {_format_labels(card, tally.refusing)}")
+        votes.append(_format_count(against, tally.refusals, _format_labels(card, tally.refusing)))
     return ", ".join(votes)
+
+
+def _format_count(count: int, needed: int, options: str) -> str:
+    return _("{count} of {needed} {options}").format(count=count, needed=needed, options=options)
 
 
 def get_option_verdict(tally: VoteCount, index: int) -> Verdict:
@@ -144,28 +159,32 @@ def describe_result(card: Card, tally: VoteCount) -> str:
     """Return the result in a few words without a full stop."""
     found = get_verdict(card, tally)
     if found is not None:
-        word = {"approved": "Approved", "refused": "Refused", "decided": "Decided"}[found]
+        word = {"approved": _("Approved"), "refused": _("Refused"), "decided": _("Decided")}[found]
         chosen = tuple(item.number - 1 for item in card.items if item.chosen)
         possible = {"approved": _remove_covered(tally, tally.approving), "refused": tally.refusing, "decided": ()}[
             found
         ]
         sentence = word if possible == chosen else f"{word}: {_format_labels(card, chosen)}"
         beyond = [wider for wider, narrower in tally.wider if narrower in chosen and tally.list_votes_for(wider)]
-        return f"{sentence}, but not {_format_labels(card, beyond)}" if beyond else sentence
+        if not beyond:
+            return sentence
+        return _("{result}, but not {options}").format(result=sentence, options=_format_labels(card, beyond))
     status = None if card.ending is None else card.ending.status
     so_far = describe_progress(card, tally)
-    left = "" if so_far is None else f": {so_far}"
     match status:
         case "timed_out":
             # A vote never has a default, so all that can follow is that the work stops.
             stops = card.ending is not None and card.ending.consequence is not None
-            return f"Not decided in time{left}{'; the work stops' if stops else ''}"
+            if so_far is None:
+                return _("Not decided in time; the work stops") if stops else _("Not decided in time")
+            words = _("Not decided in time: {votes}; the work stops") if stops else _("Not decided in time: {votes}")
+            return words.format(votes=so_far)
         case "cancelled":
-            return "Withdrawn"
+            return _("Withdrawn")
         case "undeliverable":
-            return "Not delivered"
+            return _("Not delivered")
         case _:
-            return "Not decided"
+            return _("Not decided")
 
 
 def _list_positive(card: Card, tally: VoteCount) -> tuple[int, ...]:
@@ -174,9 +193,9 @@ def _list_positive(card: Card, tally: VoteCount) -> tuple[int, ...]:
 
 
 def _remove_covered(tally: VoteCount, indexes: Iterable[int]) -> tuple[int, ...]:
-    wider = {index for index, _ in tally.wider}
+    wider = {index for index, _narrower in tally.wider}
     return tuple(index for index in indexes if index not in wider)
 
 
 def _format_labels(card: Card, indexes: Iterable[int]) -> str:
-    return " or ".join(quote_line(card.items[index].label, LONGEST_NAMED) for index in indexes)
+    return _(" or ").join(quote_line(card.items[index].label, LONGEST_NAMED) for index in indexes)

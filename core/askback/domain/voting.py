@@ -18,6 +18,7 @@ from askback.domain.outcome import Answer, Choice, Outcome, Vote
 from askback.domain.who import Who
 from askback.internal.values import Value
 from askback.text.literal import to_literal
+from askback.translations.catalogue import _, ngettext
 
 
 class ReasonRequired(NotPossible):
@@ -105,26 +106,28 @@ def apply_vote(interview: Interview, approval: Approval, action: Action) -> Inte
             return record_click(settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor)), action)
         case Choose(index=index, reason=reason):
             if action.step != interview.step:
-                raise Stale("The card has moved on to another step. Your click changed nothing.")
+                raise Stale(_("The card has moved on to another step. Your click changed nothing."))
             return record_click(_record_vote(interview, approval, action, index, reason), action)
         case UndoVote():
             return record_click(_remove_vote(interview, action.actor), action)
         case _:
-            raise NotPossible("Please vote by choosing one of the options.")
+            raise NotPossible(_("Please vote by choosing one of the options."))
 
 
 def _record_vote(interview: Interview, approval: Approval, action: Action, index: int, reason: str | None) -> Interview:
     question = interview.question
     if not 0 <= index < len(question.options):
-        raise NotPossible("There is no such option.")
+        raise NotPossible(_("There is no such option."))
     option = question.options[index]
     before = next((vote for vote in interview.votes if vote.by.is_same_account(action.actor)), None)
     if before is not None and before.choice.index == index and reason is None:
         missing = _format_missing(interview.votes, approval, question, option)
-        raise NotPossible(f"Your vote is already “{to_literal(option.label)}”. {missing}")
+        raise NotPossible(
+            _("Your vote is already “{option}”. {missing}").format(option=to_literal(option.label), missing=missing)
+        )
     why = (reason or "").strip()
     if approval.needs_reason(option) and not why:
-        raise ReasonRequired(index, "" if reason is None else "Please say why: this decision needs a reason.")
+        raise ReasonRequired(index, "" if reason is None else _("Please say why: this decision needs a reason."))
     problem = REASON_RULES.find_problem(why) if why else None
     if problem is not None:
         raise ReasonRequired(index, problem, why)
@@ -155,7 +158,7 @@ def _record_vote(interview: Interview, approval: Approval, action: Action, index
 def _remove_vote(interview: Interview, voter: Actor) -> Interview:
     left = tuple(vote for vote in interview.votes if not vote.by.is_same_account(voter))
     if len(left) == len(interview.votes):
-        raise NotPossible("You have not voted, so there is nothing to undo.")
+        raise NotPossible(_("You have not voted, so there is nothing to undo."))
     return interview.evolve(votes=left, revision=interview.revision + 1)
 
 
@@ -184,4 +187,4 @@ def _format_missing(votes: tuple[Vote, ...], approval: Approval, question: Quest
         _count(votes, approval, question, by_value[value]) for value in approval.list_counted_options(chosen.value)
     )
     more = wanted - max(counts)
-    return f"{more} more {'is' if more == 1 else 'are'} needed."
+    return ngettext("{count} more is needed.", "{count} more are needed.", more).format(count=more)

@@ -31,6 +31,7 @@ from askback.doors.tool_inputs import check_secrets
 from askback.errors import AskbackError, CallerError
 from askback.settings.core import Settings
 from askback.store.url import parse_database_url
+from askback.translations.catalogue import Language
 
 log = logging.getLogger("askback.door")
 
@@ -88,6 +89,8 @@ class FrameworkDoor:
     def __init__(self, framework: str, rules: DoorRules, settings: Settings) -> None:
         where = parse_database_url(settings.database_url)
         self.framework = framework
+        self.language: Language | None = settings.language
+        """The language in which questions are built, as their cards."""
         self.hand_overs = HandOvers(where)
         self._rules = rules
         self._asks = CallerAsks(settings, where, "framework")

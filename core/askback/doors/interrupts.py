@@ -26,6 +26,8 @@ from askback.doors.json_schema import read_form
 from askback.doors.tool_decisions import build_call_question, read_decision
 from askback.errors import CallerError
 from askback.text.literal import find_break
+from askback.translations.catalogue import ngettext
+from askback.translations.sentences import group_digits
 
 ANSWER = "answer"
 """The id of the only question, and of the only property if a schema is not an object."""
@@ -146,7 +148,9 @@ def _split(value: JsonValue) -> tuple[str, str | None]:
         return text, None if rest is None else escape_unseen(_dump(rest))
     at = find_break(text, SHOWN)
     whole = text if rest is None else f"{text}\n\n{escape_unseen(_dump(rest))}"
-    return f"{text[:at].rstrip()}\n… and {len(text) - at:,} more characters.", whole
+    left = len(text) - at
+    more = ngettext("… and {count} more character.", "… and {count} more characters.", left)
+    return f"{text[:at].rstrip()}\n{more.format(count=group_digits(left))}", whole
 
 
 def _inline_references(value: JsonValue, root: _Object, depth: int = 0) -> JsonValue:

@@ -19,7 +19,7 @@ from pydantic import JsonValue
 
 from askback.domain.form import Form, Option, Question
 from askback.domain.form_limits import MAX_ANSWER, MAX_QUESTIONS
-from askback.domain.reserved_options import NO_ANSWER, NO_ANSWER_OPTION, NONE_OF_THESE, NONE_OPTION
+from askback.domain.reserved_options import NO_ANSWER, NONE_OF_THESE, build_no_answer_option, build_none_option
 from askback.domain.text_kinds import TextKind, is_numeric, to_json_value
 from askback.domain.text_rules import TextRules
 from askback.doors.schema_choices import (
@@ -32,6 +32,7 @@ from askback.doors.schema_choices import (
 )
 from askback.errors import CallerError, InvalidValue
 from askback.text.literal import quote_line
+from askback.translations.catalogue import N_, _
 
 _NOTES: Final = frozenset(
     {"$schema", "$id", "$comment", "title", "description", "examples", "deprecated", "readOnly", "writeOnly", "default"}
@@ -48,8 +49,8 @@ _TYPES: Final[Mapping[str, frozenset[str]]] = {
 """The types of a property, each with the keywords that limit it."""
 _FORMATS: Final[Mapping[str, TextKind]] = {"email": "email", "uri": "uri", "date": "date", "date-time": "date-time"}
 _HINTS: Final[Mapping[TextKind, str]] = {
-    "integer": "A whole number",
-    "number": "A number",
+    "integer": N_("A whole number"),
+    "number": N_("A number"),
     "email": "name@example.com",
     "uri": "https://…",
     "date": "2026-11-24",
@@ -199,7 +200,7 @@ def _build_choice(
     return Question.parse(
         {
             **common,
-            "options": options if required else (*options, NO_ANSWER_OPTION),
+            "options": options if required else (*options, build_no_answer_option()),
             "allow_custom": False,
             "default": chosen,
             "rules": TextRules(kind=kind),
@@ -227,7 +228,7 @@ def _read_array(common: Mapping[str, object], schema: Mapping[str, object], requ
     values = [choices.find_value(value) for value in cast("list[object]", default)] if isinstance(default, list) else []
     if default is not None and (not isinstance(default, list) or None in values):
         raise UnsupportedSchema("has a default that is not a list of its values: correct it, or leave it out")
-    extra = (NO_ANSWER_OPTION,) if not required else (NONE_OPTION,) if least == 0 else ()
+    extra = (build_no_answer_option(),) if not required else (build_none_option(),) if least == 0 else ()
     return Question.parse(
         {
             **common,
@@ -250,16 +251,16 @@ def _read_written(common: Mapping[str, object], named: str, schema: Mapping[str,
         text = format_number(cast("float", default)) if is_number(default) and named != "string" else default
         if not isinstance(text, str) or rules.find_problem(text) is not None:
             raise UnsupportedSchema("has a default that breaks its own rules: correct it, or leave it out")
-        options.append(Option(value=text.strip(), label=text.strip(), description="The default."))
+        options.append(Option(value=text.strip(), label=text.strip(), description=_("The default.")))
     if not required:
-        options.append(NO_ANSWER_OPTION)
+        options.append(build_no_answer_option())
     return Question.parse(
         {
             **common,
             "options": tuple(options),
             "rules": rules,
-            "default": tuple(option.value for option in options if option is not NO_ANSWER_OPTION),
-            **({"placeholder": _HINTS[rules.kind]} if rules.kind in _HINTS else {}),
+            "default": tuple(option.value for option in options if option.value != NO_ANSWER),
+            **({"placeholder": _(_HINTS[rules.kind])} if rules.kind in _HINTS else {}),
         }
     )
 

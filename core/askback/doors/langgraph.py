@@ -28,6 +28,7 @@ from askback.doors.interrupts import PendingInterrupt, read_interrupt
 from askback.errors import CallerError
 from askback.internal.extras import import_extra
 from askback.settings.environment import load_settings
+from askback.translations.catalogue import use_language
 
 with import_extra("langgraph", "The door for LangGraph"):
     from langchain_core.runnables import RunnableConfig
@@ -130,7 +131,8 @@ class LangGraphDoor(ResumableDoor):
                 await asyncio.sleep(TAKEN_SECONDS)
                 continue
             snapshot = await self._graph.aget_state(config)
-            pending = [read_interrupt(one.id, one.value, one.response_schema) for one in snapshot.interrupts]
+            with use_language(self._door.language):
+                pending = [read_interrupt(one.id, one.value, one.response_schema) for one in snapshot.interrupts]
             await self._door.withdraw(_list_outdated(known, pending))
             if not pending:
                 unknown = next((one for one in known if one.state == "unknown"), None)

@@ -25,6 +25,7 @@ from askback.doors.hand_over import NotClaimed, OutcomeUnknown
 from askback.errors import CallerError
 from askback.internal.extras import import_extra
 from askback.settings.environment import load_settings
+from askback.translations.catalogue import use_language
 
 with import_extra("pydantic-ai", "The door for Pydantic AI"):
     from pydantic_ai import Agent
@@ -143,9 +144,9 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
     async def _continue(self, waiting: _Waiting, conversation: str, deps: Deps | None) -> AgentRunResult[Output]:
         """Ask about all calls, wait until the last is answered, and continue the agent with all answers."""
         requests = waiting.requests
-        calls = {
-            CallId(framework=self._door.framework, run=conversation, call=one.id): one for one in read_calls(requests)
-        }
+        with use_language(self._door.language):
+            pending = read_calls(requests)
+        calls = {CallId(framework=self._door.framework, run=conversation, call=one.id): one for one in pending}
         await self._check(conversation, calls)
         asks = {call: await self._door.ask(call, one.question) for call, one in calls.items()}
         settled = await asyncio.gather(*(self._door.wait(ask) for ask in asks.values()))

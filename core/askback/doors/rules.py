@@ -30,6 +30,7 @@ from askback.manager import build_policy
 from askback.ports.bot import Bot
 from askback.ports.directory import Directory, Found, Named, normalize_name
 from askback.ports.installed_bots import find_only_bot, get_bot, list_bot_names
+from askback.translations.catalogue import ENGLISH, use_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +134,11 @@ class Addressees:
             escalate=None if later is None or rules.escalate_after is None else {rules.escalate_after: later},
         )
         # The members of a group are looked up only when somebody clicks.
-        alone = (
-            None if self.found.person is None or policy.groups else policy.find_sole_viewer_problem(self.found.person)
-        )
-        if alone is not None:
-            raise CallerError(f"nobody could approve it, since {alone}")
+        if self.found.person is not None and not policy.groups:
+            with use_language(ENGLISH):
+                alone = policy.find_sole_viewer_problem(self.found.person)
+            if alone is not None:
+                raise CallerError(f"nobody could approve it, since {alone}")
         return policy
 
     def _find_approvers(self, door: DoorRules, approval: Approval) -> Who:

@@ -22,6 +22,7 @@ from askback.doors.call_question import CallQuestion, Unanswered
 from askback.doors.results import format_name
 from askback.errors import CallerError
 from askback.tools.base import describe_unanswered
+from askback.translations.catalogue import _
 
 RESPONSE = "response"
 """The id of the question whose answer replaces the tool's result."""
@@ -43,7 +44,8 @@ def build_call_question(
     if {"approve", "reject"} <= set(allowed):
         return CallQuestion("permit", Form(questions=(question.evolve(prompt=prompt),)), digest)
     if "respond" in allowed and "approve" not in allowed:
-        text = prompt.replace(f"Run {tool}?", f"Answer for {tool}:", 1)
+        run, answer = _("Run {tool}?").format(tool=tool), _("Answer for {tool}:").format(tool=tool)
+        text = prompt.replace(run, answer, 1)
         written = Question(id=RESPONSE, header=tool, prompt=text, details=question.details)
         return CallQuestion("ask", Form(questions=(written,)), digest)
     raise CallerError(

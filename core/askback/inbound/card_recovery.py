@@ -16,14 +16,15 @@ from askback.domain.outgoing_message import OutgoingMessage
 from askback.manager import QuestionManager
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Platform, RetryableError
 from askback.store.store import Store
+from askback.translations.catalogue import N_, _, use_language
 
 log = logging.getLogger("askback.cards")
 
 LOOK_SECONDS = 1.0
 """Maximum time in seconds to look up a card on a platform. The ack of a person's message waits for it."""
 
-HERE = "The question is here:"
-ABOVE = "The question is above. I could not get a link to it just now."
+HERE = N_("The question is here:")
+ABOVE = N_("The question is above. I could not get a link to it just now.")
 
 
 class CardGone(MessageNotFound):
@@ -112,9 +113,14 @@ class CardRecovery:
                 continue
             sight = await self.check_card(ask)
             if not sight.posted_again:
-                text = ABOVE if sight.link is None else HERE
+                with use_language(ask.policy.language):
+                    text = _(ABOVE if sight.link is None else HERE)
                 outgoing = OutgoingMessage(
-                    target=f"show:{ask.id}:{incoming.dedupe_key}", text=text, markdown=False, link=sight.link
+                    target=f"show:{ask.id}:{incoming.dedupe_key}",
+                    text=text,
+                    markdown=False,
+                    link=sight.link,
+                    language=ask.policy.language,
                 )
                 await self._store.enqueue_message(outgoing, ask_id=ask.id)
         return bool(asks)

@@ -12,7 +12,9 @@ from cachetools import FIFOCache
 
 from askback.domain.actions import Action, Operation
 from askback.domain.ask import Ask
+from askback.domain.choice_words import describe_mention
 from askback.domain.click_response import Notice, Redraw
+from askback.domain.decision import choose_language
 from askback.domain.incoming_message import NO_TEXT, IncomingMessage, MessageResult
 from askback.inbound import answer_parser
 from askback.inbound.answer_parser import TypedReplies
@@ -20,6 +22,7 @@ from askback.inbound.commands import parse_command
 from askback.inbound.quoting import quote_question
 from askback.internal.clock import utc_now
 from askback.text.literal import quote_line
+from askback.translations.catalogue import N_, _, use_language
 
 if TYPE_CHECKING:
     from askback.inbound.card_recovery import CardRecovery
@@ -35,11 +38,10 @@ MAX_NOTICES = 5000
 CLOCKS_APART = timedelta(hours=1)
 """Maximum difference between a platform's clock and the database's."""
 
-BY_CARD = "To answer {question}, use its card."
-BY_MENTION = "To answer {question}, use its card, or write a message that only mentions {what}."
-BY_LABEL = "To answer {question}, use its card, or write one of its options here: {labels}."
-NOT_COUNTED = "I did not count that as your answer to {question}. Please use its card."
-WHICH = "That could answer several questions here. Please use the card of the one that you mean."
+BY_CARD = N_("To answer {question}, use its card.")
+BY_LABEL = N_("To answer {question}, use its card, or write one of its options here: {labels}.")
+NOT_COUNTED = N_("I did not count that as your answer to {question}. Please use its card.")
+WHICH = N_("That could answer several questions here. Please use the card of the one that you mean.")
 
 
 class CardTextAnswers:
@@ -90,9 +92,11 @@ class CardTextAnswers:
         ):
             return MessageResult(new=False)
         ask = exact[0][0] if exact else under[-1]
+        with use_language(choose_language(ask, incoming.author)):
+            words = _(WHICH) if exact else self._explain(ask, incoming)
         return MessageResult(
             new=False,
-            notice=self._limit_to_once(ask, incoming, WHICH if exact else self._explain(ask, incoming)),
+            notice=self._limit_to_once(ask, incoming, words),
             # A mention in the channel of a card may be meant for an agent of another process.
             is_for_others=not any(_is_below(ask, incoming) for ask in under),
         )
@@ -122,7 +126,7 @@ class CardTextAnswers:
                 case Notice(text=why):
                     return MessageResult(new=False, notice=why)
                 case _:  # the answer needs a text field, such as for a reason
-                    return MessageResult(new=False, notice=NOT_COUNTED.format(question=quote_question(ask)))
+                    return MessageResult(new=False, notice=_(NOT_COUNTED).format(question=quote_question(ask)))
         # After a downtime, the bot reads recent messages again. By then, this one would no longer answer anything.
         await self._store.mark_handled(incoming)
         log.info("Applied a typed message as an answer.", extra={"action": "typed_answer", "ask_id": ask.id})
@@ -135,13 +139,14 @@ class CardTextAnswers:
         question = ask.interview.question
         options = question.options if ask.interview.phase == "asking" else ()
         if question.picks is not None and ask.interview.phase == "asking" and self._typed != "off":
-            what = f"the {question.nouns[question.multi_select]}"
-            return BY_MENTION.format(question=quote_question(ask), what=what)
+            words = describe_mention(question.picks, several=question.multi_select)
+            return words.format(question=quote_question(ask))
         if not options or self._typed == "off":
-            return BY_CARD.format(question=quote_question(ask))
+            return _(BY_CARD).format(question=quote_question(ask))
         labels = [quote_line(option.label, LABEL) for option in options[:LABELS]]
-        more = f" and {len(options) - LABELS} more" if len(options) > LABELS else ""
-        return BY_LABEL.format(question=quote_question(ask), labels=", ".join(labels) + more)
+        more = len(options) - LABELS
+        named = _("{names} and {count} more").format(names=", ".join(labels), count=more) if more > 0 else None
+        return _(BY_LABEL).format(question=quote_question(ask), labels=named or ", ".join(labels))
 
     def _limit_to_once(self, ask: Ask, incoming: IncomingMessage, words: str) -> str | None:
         """Return the words, or None if this person has received a notice about this question before."""

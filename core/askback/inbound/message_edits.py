@@ -15,15 +15,16 @@ from askback.internal.throttle import Throttle
 from askback.manager import QuestionManager
 from askback.store.store import Store
 from askback.text.literal import quote_line
+from askback.translations.catalogue import N_, _, use_language
 
 log = logging.getLogger("askback.reception")
 
 EDIT_NOTICE_SECONDS = 60.0
 """Seconds between two notices to an author that the agent sees edits of one message."""
 
-SEEN = "Got it: the agent will see your edit."
-ANSWERED = "That question has already been answered{answer}. Your edit changes nothing."
-COUNTED = "Your message has already counted as an answer. To change it, please use the card."
+SEEN = N_("Got it: the agent will see your edit.")
+ANSWERED = N_("That question has already been answered{answer}. Your edit changes nothing.")
+COUNTED = N_("Your message has already counted as an answer. To change it, please use the card.")
 
 
 class EditRouter:
@@ -65,11 +66,12 @@ class EditRouter:
         if reception.explain_denial(incoming) is not None:
             return MessageResult(new=False)
         edited = edited.evolve(message=incoming)
-        revised = await reception.replies.edit(edited)
-        if revised.how == "ignored":
-            return MessageResult(new=False)
-        log.info("Applied the edit of a message.", extra={"action": "message_edited", "how": revised.how})
-        return MessageResult(new=revised.how == "heard", notice=self._build_notice(revised, incoming.dedupe_key))
+        with use_language(author.language or self._manager.language):
+            revised = await reception.replies.edit(edited)
+            if revised.how == "ignored":
+                return MessageResult(new=False)
+            log.info("Applied the edit of a message.", extra={"action": "message_edited", "how": revised.how})
+            return MessageResult(new=revised.how == "heard", notice=self._build_notice(revised, incoming.dedupe_key))
 
     async def handle_deletion(self, deleted: DeletedMessages) -> bool:
         """Take a deletion. Repost cards of open questions, and remove messages that the agent has not read.
@@ -92,10 +94,12 @@ class EditRouter:
 
     def _build_notice(self, revised: EditResult, key: str) -> str | None:
         if revised.how == "too late" and revised.ask is not None:
-            return COUNTED if revised.ask.outcome is None else ANSWERED.format(answer=_format_answer(revised.ask))
+            if revised.ask.outcome is None:
+                return _(COUNTED)
+            return _(ANSWERED).format(answer=_format_answer(revised.ask))
         if revised.how != "heard":
             return None
-        return SEEN if self._notices.try_allow(key) else None
+        return _(SEEN) if self._notices.try_allow(key) else None
 
 
 def _format_answer(ask: Ask) -> str:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Mapping
 
 from askback.agent.loop import Agent
+from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation, StopDenial
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import (
@@ -29,6 +30,7 @@ from askback.observability import telemetry
 from askback.ports.platform import Platform
 from askback.store.store import Store
 from askback.text.literal import quote_name
+from askback.translations.catalogue import N_, Language, _, get_language, use_language
 
 log = logging.getLogger("askback.reception")
 
@@ -39,14 +41,16 @@ NAMED = 10
 LONGEST_FILE = 80
 """Maximum number of characters of a file's name in a sentence, so that every name fits into a message."""
 
-NOTHING_TO_STOP = "There is nothing to stop here."
+NOTHING_TO_STOP = N_("There is nothing to stop here.")
 NOT_STOPPED = StopDenial(notice=NOTHING_TO_STOP, nothing=True)
 NOT_HERE = StopDenial(
-    notice="Your stop reached a process that only asks questions for a program. If the work continues, try again.",
+    notice=N_("Your stop reached a process that only asks questions for a program. If the work continues, try again."),
     known=False,
 )
-NEW = "This is a new conversation, without what was said before."
-FILES = "I cannot read attachments, so I do not know what is in {names}. If it matters, please paste the text here."
+NEW = N_("This is a new conversation, without what was said before.")
+NOT_YOURS_TO_STOP = N_("Only {name}, who began this, or an administrator may stop it.")
+NOT_YOURS_TO_END = N_("Only {name}, who began this, or an administrator may start a new conversation here.")
+FILES = N_("I cannot read attachments, so I do not know what is in {names}. If it matters, please paste the text here.")
 
 
 class MessageRouter:
@@ -66,6 +70,7 @@ class MessageRouter:
         self._agent = agent
         self._cards = cards or CardRecovery(store, manager, platforms)
         self._access = manager.access
+        self._language: Language | None = manager.language
         self._denied: Throttle[tuple[str, str]] = Throttle(DENIED_AGAIN_SECONDS)
 
     async def receive(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult:
@@ -113,8 +118,13 @@ class MessageRouter:
         """Replace the current conversation with a new one. This ends current work, so it needs the right to stop it."""
         before = await self._store.find_conversation(incoming.place)
         if before is not None and not self._may_stop(before, incoming.author):
-            return MessageResult(new=False, notice=_format_denial(before, "start a new conversation here"))
-        received = await self._store.start_over(incoming, NEW, begin=begin)
+            return MessageResult(
+                new=False,
+                notice=_format_denial(before, NOT_YOURS_TO_END),
+            )
+        with use_language(self._language or incoming.author.language):
+            welcome = _(NEW)
+        received = await self._store.start_over(incoming, welcome, begin=begin)
         if received is None or received.duplicate:
             return MessageResult(new=False)
         span.end(received.conversation.trace)
@@ -128,7 +138,7 @@ class MessageRouter:
         """
         conversation = await self._store.find_conversation(place)
         if conversation is None:
-            return NOT_STOPPED
+            return _build_not_stopped()
         incoming = IncomingMessage(
             place=conversation.place, author=by, text="stop", dedupe_key=f"{STOP_KEY_PREFIX}{key}", at=utc_now()
         )
@@ -136,10 +146,12 @@ class MessageRouter:
 
     async def _stop(self, conversation: Conversation, by: Actor, incoming: IncomingMessage) -> StopDenial | None:
         if not self._may_stop(conversation, by):
-            return StopDenial(notice=_format_denial(conversation, "stop it"))
-        stopped = await self._store.stop(conversation.id, by, incoming=incoming)
+            return StopDenial(notice=_format_denial(conversation, NOT_YOURS_TO_STOP))
+        # Everybody there reads who stopped it.
+        with use_language(self._language or conversation.language):
+            stopped = await self._store.stop(conversation.id, by, incoming=incoming)
         if stopped is None:
-            return NOT_STOPPED
+            return _build_not_stopped()
         if stopped.duplicate:
             return None  # the current work began after this stop
         return None
@@ -147,7 +159,7 @@ class MessageRouter:
     async def _stop_by_word(self, incoming: IncomingMessage, *, begin: bool) -> MessageResult:
         conversation = await self._store.find_conversation(incoming.place)
         if conversation is None:
-            return MessageResult(new=False, notice=NOTHING_TO_STOP if begin else None)
+            return MessageResult(new=False, notice=_(NOTHING_TO_STOP) if begin else None)
         denied = await self._stop(conversation, incoming.author, incoming)
         return MessageResult(new=False, notice=None if denied is None else denied.notice)
 
@@ -176,38 +188,61 @@ class MessageRouter:
         return denial
 
     async def _notify_about_files(self, conversation: Conversation, incoming: IncomingMessage) -> None:
-        names = ", ".join(
-            name if name in SHARED_MESSAGES else quote_name(name, LONGEST_FILE) for name in incoming.files[:NAMED]
-        )
-        more = f" and {len(incoming.files) - NAMED} more" if len(incoming.files) > NAMED else ""
-        outgoing = OutgoingMessage(
-            target=f"files:{incoming.dedupe_key}", text=FILES.format(names=names + more), markdown=False
-        )
+        with use_language(self._language or conversation.language):
+            text = _(FILES).format(names=_format_files(incoming.files))
+        outgoing = OutgoingMessage(target=f"files:{incoming.dedupe_key}", text=text, markdown=False)
         await self._store.enqueue_message(outgoing, conversation.id)
 
     async def _notify_about_waiting(self, received: Received, incoming: IncomingMessage) -> None:
         """Tell people once which answer the conversation waits for. Their messages are kept for later."""
         ask = received.waiting_for[0]
-        who = ask.policy.who
-        # If many may answer, the first person named is only one of them.
-        somebody = _format_people(who.people if who.open_to is None else ())
-        answers = "you answer" if who.is_asked(incoming.author) else f"{somebody} answers"
-        more = len(received.waiting_for) - 1
-        count = f" (and {more} more)" if more else ""
         sight = await self._cards.check_card(ask)
-        if sight.posted_again:
-            text = f"Got it. A question was deleted{count}: I will post it again, and continue once {answers} it."
-        else:
-            text = f"Got it. I will continue once {answers} the question above{count}."
-        outgoing = OutgoingMessage(target=f"wait:{ask.id}", text=text, markdown=False, link=sight.link)
+        with use_language(self._language or received.conversation.language):
+            outgoing = OutgoingMessage(
+                target=f"wait:{ask.id}",
+                text=_describe_wait(ask, incoming.author, len(received.waiting_for) - 1, again=sight.posted_again),
+                markdown=False,
+                link=sight.link,
+                language=get_language(),
+            )
         await self._store.enqueue_waiting_notice(received.conversation.id, outgoing, ask.id)
 
 
-def _format_denial(conversation: Conversation, what: str) -> str:
-    return f"Only {conversation.starter.display_name}, who began this, or an administrator may {what}."
+def _build_not_stopped() -> StopDenial:
+    return NOT_STOPPED.evolve(notice=_(NOT_STOPPED.notice))
+
+
+def _format_files(files: tuple[str, ...]) -> str:
+    names = [_(name) if name in SHARED_MESSAGES else quote_name(name, LONGEST_FILE) for name in files[:NAMED]]
+    more = len(files) - NAMED
+    return _("{names} and {count} more").format(names=", ".join(names), count=more) if more > 0 else ", ".join(names)
+
+
+def _describe_wait(ask: Ask, author: Actor, more: int, *, again: bool) -> str:
+    """Return the sentence about the question that the conversation waits for, and `more` others."""
+    who = ask.policy.who
+    count = _(" (and {count} more)").format(count=more) if more else ""
+    if who.is_asked(author):
+        sentence = (
+            _("Got it. A question was deleted{more}: I will post it again, and continue once you answer it.")
+            if again
+            else _("Got it. I will continue once you answer the question above{more}.")
+        )
+        return sentence.format(more=count)
+    sentence = (
+        _("Got it. A question was deleted{more}: I will post it again, and continue once {name} answers it.")
+        if again
+        else _("Got it. I will continue once {name} answers the question above{more}.")
+    )
+    # If many may answer, the first person named is only one of them.
+    return sentence.format(name=_format_people(who.people if who.open_to is None else ()), more=count)
+
+
+def _format_denial(conversation: Conversation, sentence: str) -> str:
+    return _(sentence).format(name=conversation.starter.display_name)
 
 
 def _format_people(people: tuple[Actor, ...]) -> str:
     if len(people) > NAMED:
-        return f"one of {len(people)} people"
-    return " or ".join(one.display_name for one in people) or "somebody"
+        return _("one of {count} people").format(count=len(people))
+    return _(" or ").join(one.display_name for one in people) or _("somebody")

@@ -11,7 +11,7 @@ from typing import Literal
 from askback.domain.actions import Action, Choose, Decline, Operation
 from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.click_response import FieldErrors, Notice, Redraw
-from askback.domain.decision import decide
+from askback.domain.decision import choose_language, decide
 from askback.domain.identity import Actor
 from askback.domain.incoming_message import (
     NO_TEXT,
@@ -32,21 +32,22 @@ from askback.internal.clock import utc_now
 from askback.manager import AccessControl
 from askback.store.queries.offers import StoredOffer
 from askback.store.store import Store
+from askback.translations.catalogue import N_, _, get_language, use_language
 
 log = logging.getLogger("askback.replies")
 
-QUESTION = "Is this your answer to {question}"
-NOT_TAKEN = "I did not count that as your answer to {question}, but kept it as a message. {why}"
-USE_CARD = "Please use the card."
-UNKNOWN = (
+QUESTION = N_("Is this your answer to {question}?")
+NOT_TAKEN = N_("I did not count that as your answer to {question}, but kept it as a message. {why}")
+USE_CARD = N_("Please use the card.")
+UNKNOWN = N_(
     "I don't know what this is about. It may belong to another bot of this app: if nothing changes, click again. If "
     "that does not help, it is closed."
 )
 """Also true if another process of the app, with another database, takes the same click."""
-NOT_YOURS = "Only {name}, who wrote that, can choose here."
-TAKEN = "The agent has already read that as a message. To answer, please use the card."
-OVER = "That question is already closed, so this stays a message."
-MOVED_ON = "The card has moved on to another question, so this stays a message."
+NOT_YOURS = N_("Only {name}, who wrote that, can choose here.")
+TAKEN = N_("The agent has already read that as a message. To answer, please use the card.")
+OVER = N_("That question is already closed, so this stays a message.")
+MOVED_ON = N_("The card has moved on to another question, so this stays a message.")
 
 Kind = Literal["answer", "message"]
 
@@ -153,15 +154,20 @@ def classify_text(
         if isinstance(found, tuple) and _is_certain(ask, incoming.text):
             return TextReading(steps=found)
         if isinstance(found, str):
-            why = NOT_TAKEN.format(question=quote_question(ask), why=found)
+            why = _(NOT_TAKEN).format(question=quote_question(ask), why=found)
             return TextReading(outgoing=_build_notice(incoming, why, f"why:{incoming.dedupe_key}"))
     for ask in waited_for:
         if isinstance(_find_steps(ask, incoming.text, incoming.author, is_admitted), tuple):
             offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=incoming.text, turn=ask.interview.step)
-            asked = QUESTION.format(question=quote_question(ask))
-            outgoing = _build_notice(incoming, asked if asked.endswith("?”") else f"{asked}?", f"{OFFER}{offer.id}")
+            outgoing = _build_notice(incoming, _ask_if_answer(ask), f"{OFFER}{offer.id}")
             return TextReading(outgoing=outgoing.evolve(offer=offer))
     return TextReading()
+
+
+def _ask_if_answer(ask: Ask) -> str:
+    asked = _(QUESTION).format(question=quote_question(ask))
+    # The quoted question has its own question mark.
+    return asked[:-1] if asked.endswith("?”?") else asked
 
 
 def decide_offer(
@@ -171,19 +177,26 @@ def decide_offer(
 
     Pure; runs inside the commit.
     """
+    with use_language(choose_language(ask, by)):
+        return _decide_offer(offered, ask, by, is_admitted, choice)
+
+
+def _decide_offer(
+    offered: StoredOffer | None, ask: Ask | None, by: Actor, is_admitted: AdmissionCheck, choice: OfferChoice
+) -> tuple[OfferResult, Kind | None, tuple[Step, ...]]:
     if offered is None:
-        return OfferResult(over=False, notice=UNKNOWN, known=False), None, ()
+        return OfferResult(over=False, notice=_(UNKNOWN), known=False), None, ()
     if not offered.author.is_same_person(by):
-        return OfferResult(over=False, notice=NOT_YOURS.format(name=offered.author.display_name)), None, ()
+        return OfferResult(over=False, notice=_(NOT_YOURS).format(name=offered.author.display_name)), None, ()
     if choice == "keep" or offered.state == "answer":
         return OfferResult(over=True), "message", ()
     problem: str | None = None
     if ask is None or ask.outcome is not None:
-        problem = OVER
+        problem = _(OVER)
     elif offered.state != "open" or offered.turn != ask.interview.step:
-        problem = MOVED_ON
+        problem = _(MOVED_ON)
     elif offered.taken and ask.conversation_id == offered.conversation_id:
-        problem = TAKEN
+        problem = _(TAKEN)
     else:
         steps = (
             _find_steps(ask, offered.text, by, is_admitted)
@@ -234,7 +247,7 @@ def _build_steps(
 ) -> tuple[Step, ...] | str:
     """Return the steps of these operations, or why one changes nothing. The rules are those of a click."""
     if not operations:
-        return USE_CARD
+        return _(USE_CARD)
     steps: list[Step] = []
     now = ask
     for operation in operations:
@@ -246,7 +259,7 @@ def _build_steps(
             case Notice(text=why) | FieldErrors(message=why):
                 return why
             case _:
-                return USE_CARD
+                return _(USE_CARD)
         steps.append(Step(before=now, after=after, action=action))
         now = after
     return tuple(steps)
@@ -261,10 +274,17 @@ def _build_vote_rejection(
         if any(isinstance(operation, Choose) for operation in operations):
             steps = _build_steps(ask, operations, incoming.author, is_admitted)
             if isinstance(steps, str):
-                why = NOT_TAKEN.format(question=quote_question(ask), why=steps)
+                why = _(NOT_TAKEN).format(question=quote_question(ask), why=steps)
                 return _build_notice(incoming, why, f"why:{incoming.dedupe_key}")
     return None
 
 
 def _build_notice(incoming: IncomingMessage, text: str, target: str) -> OutgoingMessage:
-    return OutgoingMessage(target=target, text=text, markdown=False, only_for=incoming.author, reply_to=incoming.ref)
+    return OutgoingMessage(
+        target=target,
+        text=text,
+        markdown=False,
+        only_for=incoming.author,
+        reply_to=incoming.ref,
+        language=get_language(),
+    )

@@ -11,18 +11,19 @@ from askback.domain.click_response import Notice, Response
 from askback.internal.throttle import Throttle
 from askback.ports.membership import Resolved
 from askback.store.errors import StoreError
+from askback.translations.catalogue import N_, _
 
 NOTICE_SECONDS = 30.0
 """Seconds between two notices to a person who may not act on a question, however often they click."""
 AUDITED_AGAIN_SECONDS = 3600.0
 """Seconds between two audit entries about such clicks."""
-UNREAD_GROUPS = (
+UNREAD_GROUPS = N_(
     "I could not look up just now whether you may decide here, so your click changed nothing. "
     "Please try again in a moment."
 )
-UNREADABLE_GROUPS = "It cannot be looked up whether you may decide here, so your click changed nothing."
-NOT_SAVED = "I could not save that just now, so it does not count. Please try again in a moment."
-UNCERTAIN = (
+UNREADABLE_GROUPS = N_("It cannot be looked up whether you may decide here, so your click changed nothing.")
+NOT_SAVED = N_("I could not save that just now, so it does not count. Please try again in a moment.")
+UNCERTAIN = N_(
     "I am not certain that this was saved. Please check the card in a moment, and try again if it did not change."
 )
 MEMBERS_ONLY: frozenset[Denied] = frozenset({"not_asked", "not_admitted", "not_taking_part"})
@@ -34,14 +35,14 @@ _Denial = tuple[str, str, str, Denied]
 
 def describe_failure(error: Exception) -> str:
     """Return the notice to a person whose click failed: not saved, or uncertain."""
-    return NOT_SAVED if isinstance(error, StoreError) and not error.in_doubt else UNCERTAIN
+    return _(NOT_SAVED if isinstance(error, StoreError) and not error.in_doubt else UNCERTAIN)
 
 
 def describe_unread(sender: Resolved) -> str | None:
     """Return the notice to a person who may be a member of a group that could not be read. None if all were read."""
     if sender.unreadable:
-        return " ".join((UNREADABLE_GROUPS, *sender.unreadable))
-    return UNREAD_GROUPS if sender.unread else None
+        return " ".join((_(UNREADABLE_GROUPS), *sender.unreadable))
+    return _(UNREAD_GROUPS) if sender.unread else None
 
 
 class DenialThrottle:

@@ -18,6 +18,7 @@ from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
 from askback.observability import telemetry
+from askback.translations.catalogue import get_language
 
 
 def build_ask(
@@ -62,6 +63,8 @@ def build_policy(
 ) -> Policy:
     """Return the policy of an ask that begins now. Times are in seconds from now; the posting moves them later.
 
+    The card will speak the current language.
+
     Raises `CallerError` for a reminder or an escalation that is not above 0 seconds and at most ten years away.
     """
     for after in (*remind, *(escalate or {})):
@@ -81,4 +84,5 @@ def build_policy(
             for after, others in sorted((escalate or {}).items(), key=itemgetter(0))
         ),
         on_timeout=on_timeout,
+        language=get_language(),
     )

@@ -15,7 +15,7 @@ from askback.domain.actions import Action, Cancel, OpenDecline
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval
 from askback.domain.click_response import Notice, Response
-from askback.domain.decision import decide
+from askback.domain.decision import choose_language, decide
 from askback.domain.form import Form
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle
@@ -33,8 +33,11 @@ from askback.manager.deadlines import Deadlines
 from askback.manager.denials import DenialThrottle, describe_unread
 from askback.manager.new_asks import build_ask, build_policy
 from askback.observability import telemetry
+from askback.ports.membership import Resolved
+from askback.store.ask_transactions import DecisionResult
 from askback.store.store import Store
 from askback.store.transaction_events import AskSettled, CommitUncertain, Event
+from askback.translations.catalogue import Language, use_language
 
 log = logging.getLogger("askback.manager")
 
@@ -54,8 +57,10 @@ LATE_SECONDS = 10.0
 class QuestionManager:
     """Asks people, applies their actions, and notifies callers that wait. Owns every effect on an ask."""
 
-    def __init__(self, store: Store, limits: Limits | None = None) -> None:
+    def __init__(self, store: Store, limits: Limits | None = None, language: Language | None = None) -> None:
+        """`language` is that of every card. None means the language of the person who began the conversation."""
         self._store = store
+        self.language: Language | None = language
         self.limits = limits or Limits()
         self.access = AccessControl(store)
         self.cards = CardRenderer(store, self.access)
@@ -94,7 +99,10 @@ class QuestionManager:
         the ask open. Raises `CallerError` if too many asks are open in this place, or if the form cannot be decided so.
         """
         seconds = self.limits.timeout if isinstance(timeout, Default) else timeout
-        policy = build_policy(who, seconds, approval=approval, remind=remind, escalate=escalate, on_timeout=on_timeout)
+        with use_language(self.language or (None if asked_by is None else asked_by.language)):
+            policy = build_policy(
+                who, seconds, approval=approval, remind=remind, escalate=escalate, on_timeout=on_timeout
+            )
         ask = build_ask(form, to=to, policy=policy, key=key, asked_by=asked_by)
         return await self.wait_for_outcome(await self.submit(ask))
 
@@ -171,6 +179,11 @@ class QuestionManager:
         if not acted.settled:
             # After the ack, so that the person who clicked does not wait for it.
             asyncio.get_running_loop().call_soon(_trace_click, action, acted.ask)
+        with use_language(choose_language(acted.ask, action.actor)):
+            return self._complete(action, acted, sender)
+
+    def _complete(self, action: Action, acted: DecisionResult[Response], sender: Resolved) -> Response:
+        """Return what the person reads, in the current language."""
         if not acted.kept or acted.ask is None:
             return self._denials.limit(action, acted.answer, unread=describe_unread(sender))
         log.info(

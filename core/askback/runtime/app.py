@@ -47,6 +47,7 @@ from askback.settings.core import Settings
 from askback.settings.environment import load_settings
 from askback.settings.working_directory import check_database, check_file
 from askback.store.store import Store
+from askback.translations.catalogue import _, use_language
 from askback.user_tools.loader import LoadedTools, load_tools
 
 log = logging.getLogger("askback.host")
@@ -134,7 +135,7 @@ async def _run_bots(
                 serving(health.create_application(), Address.read(settings.health))
             )
             log.info("Serving health checks at http://%s/healthz and /readyz.", address, extra={"action": "health"})
-        manager = QuestionManager(store, limits or settings.limits)
+        manager = QuestionManager(store, limits or settings.limits, settings.language)
         stack.enter_context(telemetry.observe_open_asks(store.count_open))
         platforms: dict[str, Platform] = {}
         histories: dict[str, HistoryReader] = {}
@@ -176,6 +177,10 @@ async def _run_bots(
                 incoming.author, incoming.place, begin=begin, is_repeatable=is_repeatable
             )
             incoming = incoming.evolve(author=author)
+            with use_language(author.language or manager.language):
+                return await receive_from(incoming, begin=begin)
+
+        async def receive_from(incoming: IncomingMessage, *, begin: bool) -> MessageResult:
             counted = None if incoming.hidden else await under_cards.receive(incoming, begin=begin)
             if counted is not None:
                 return counted
@@ -185,12 +190,15 @@ async def _run_bots(
 
         async def stop(place: Place, by: Actor, *, key: str) -> StopDenial | None:
             if reception is None:
-                return NOT_HERE
-            return await reception.stop(place, await manager.access.identify_author(by, place), key=key)
+                with use_language(by.language or manager.language):
+                    return NOT_HERE.evolve(notice=_(NOT_HERE.notice))
+            with use_language(by.language or manager.language):
+                return await reception.stop(place, await manager.access.identify_author(by, place), key=key)
 
         async def choose(offer_id: str, by: Actor, choice: OfferChoice, /) -> OfferResult:
             if reception is None:
-                return OfferResult(over=False, notice=UNKNOWN, known=False)
+                with use_language(by.language):
+                    return OfferResult(over=False, notice=_(UNKNOWN), known=False)
             sender = await manager.access.identify(by, offer_id)
             return await reception.replies.choose(offer_id, sender.people[0], choice)
 

@@ -16,6 +16,7 @@ from askback.manager import QuestionManager
 from askback.store.queries.outbox_leases import MAX_PAUSE, OutboxItem
 from askback.store.store import Store
 from askback.text.literal import fit_line
+from askback.translations.catalogue import N_, _, use_language
 
 log = logging.getLogger("askback.worker")
 
@@ -27,10 +28,10 @@ FIRST_PAUSE = 1.0
 """Seconds before the first retry."""
 MAX_BEGINNING = 80
 """Characters of a text by which the model recognises it."""
-MISSING = "I wrote something here that could not be shown, or not all of it: {}. Please ask me for it again."
+MISSING = N_("I wrote something here that could not be shown, or not all of it: {reason}. Please ask me for it again.")
 UNSHOWN = "unshown:"
 """Prefix of `OutgoingMessage.target` for the sentence that a text is missing. The text's target follows."""
-FORBIDDEN = "I cannot write there, so you do not see my answer: {}"
+FORBIDDEN = N_("I cannot write there, so you do not see my answer: {reason}")
 FORBIDDEN_SECONDS = 86_400.0
 """Seconds between two direct messages about the same conversation, however much cannot be shown in it."""
 TOLD_A_MINUTE = 6
@@ -97,7 +98,8 @@ class DeliveryRetries:
         text = item.outgoing
         if text is not None and text.target.startswith(TURN_TEXT) and not text.gone:
             unshown = UnshownText(beginning=fit_line(text.text, MAX_BEGINNING), reason=reason)
-            missing = MISSING.format(reason.rstrip(". "))
+            with use_language(self._manager.language or text.language):
+                missing = _(MISSING).format(reason=reason.rstrip(". "))
             notice = OutgoingMessage(target=f"{UNSHOWN}{text.target}", text=missing, markdown=False)
             await self._store.give_up_text(item, unshown, notice)
         else:
@@ -109,9 +111,11 @@ class DeliveryRetries:
         """Queue a direct message to the person who wrote last, unless one was queued lately."""
         reader = await self._store.get_newest_author(conversation_id)
         if reader is not None and self._told.try_allow(conversation_id):
+            with use_language(self._manager.language):
+                sentence = _(FORBIDDEN)
             outgoing = OutgoingMessage(
                 target=f"forbidden:{conversation_id}",
-                text=FORBIDDEN.format(reason),
+                text=sentence.format(reason=reason),
                 markdown=False,
                 only_for=reader,
                 direct=True,

@@ -27,6 +27,7 @@ from askback.settings.loader import TomlSettings, find_file
 from askback.settings.paths import find_default_database
 from askback.store.url import resolve_url
 from askback.tools import TOOLS, is_import_path
+from askback.translations.catalogue import LANGUAGES, Language
 
 _APPROVERS = (
     "Give a list of ids, each after its platform and a colon. A person is U… or a number; a group is S… or @& and a "
@@ -179,6 +180,10 @@ class Settings(TomlSettings):
     )
     """The treatment of a message that matches no option of an open question. `offer` asks its author whether it is an
     answer, `answer` uses it as the written answer, and `off` always treats it as a message."""
+    language: Language | None = Field(default=None, description=f"Give one of {', '.join(LANGUAGES)}, or leave it out.")
+    """The language of cards, and of what askback itself writes in a channel: `en`, `de`, `es`, `fr`, `ja` or `zh_CN`.
+    By default, it is the language of the person who began the conversation. Private notices and windows are in the
+    reader's own language."""
     system_prompt: str = Field(default=SYSTEM_PROMPT, description="Give the instructions to the model.")
     """The instructions to the model. The default says when to ask and when not to."""
     database_url: str = Field(
@@ -256,6 +261,15 @@ class Settings(TomlSettings):
                 "ANTHROPIC_API_KEY is missing. Create a key in the Anthropic console. (`askback demo` needs no key.)"
             )
         return self.anthropic_api_key.get_secret_value()
+
+    @field_validator("language", mode="before")
+    @classmethod
+    def _parse_language(cls, value: object) -> object:
+        """Accept the spellings of a language that are usual elsewhere, such as "zh-CN"."""
+        if not isinstance(value, str):
+            return value
+        name = value.strip().replace("-", "_")
+        return next((language for language in LANGUAGES if language.lower() == name.lower()), value)
 
     @field_validator("tools", mode="before")
     @classmethod

@@ -75,6 +75,8 @@ conversations = Table(
     Column("last_text", Text),
     # JSON array of the texts of the model that people could not see, until the model learns of them.
     Column("unshown", Text),
+    # The language of the person who began it.
+    Column("language", Text),
 )
 # Indexes only the conversations that have something to do. SQLite uses it for `where(wants_turn)` only if the condition
 # is written exactly as SQLAlchemy renders it there. A test checks the query plan.

@@ -20,6 +20,7 @@ from askback.store.notifications import Signal, send_signal
 from askback.store.queries import approvals, asks, conversations, inbox, locks, offers, outbox, tool_calls, transcript
 from askback.store.transaction_events import AskSettled, ConversationStopped, record_event
 from askback.store.transactions import Transactions
+from askback.translations.catalogue import _
 
 STOPPED = "Somebody stopped this before it finished. If it had begun, its outcome is unknown."
 """Result of a call that a stop ended."""
@@ -65,15 +66,21 @@ class StopTransactions(Transactions):
                 return None
             now = utc_now()
             ended = end_all(connection, conversation, by, now, reason)
-            name = "my operator" if by is None else by.display_name
-            why = f": {reason}" if reason else "."
             outgoing = OutgoingMessage(
-                target=f"stop:{conversation_id}:{conversation.stops}", text=f"Stopped by {name}{why}", markdown=False
+                target=f"stop:{conversation_id}:{conversation.stops}", text=_describe_stop(by, reason), markdown=False
             )
             outbox.enqueue_message(connection, outgoing, conversation_id)
             return Stopped(conversation=conversation, asks=ended)
 
         return await self._run_click(work)
+
+
+def _describe_stop(by: Actor | None, reason: str | None) -> str:
+    """Return the sentence for people, in the current language."""
+    name = _("my operator") if by is None else by.display_name
+    if reason:
+        return _("Stopped by {name}: {reason}").format(name=name, reason=reason)
+    return _("Stopped by {name}.").format(name=name)
 
 
 def is_working(connection: Connection, conversation: Conversation) -> bool:

@@ -33,17 +33,17 @@ class ToolCallTransactions(Transactions):
             conversation = conversations.get(connection, conversation_id)
             if conversation is None:
                 return NextStep()
-            stops = conversation.stops
+            known = NextStep(stops=conversation.stops, language=conversation.language)
             last = transcript.get_last(connection, conversation_id)
             if last is None:
-                return NextStep(stops=stops, history_place=conversation.place if conversation.midway else None)
+                return known.evolve(history_place=conversation.place if conversation.midway else None)
             if last.role != "assistant":
-                return NextStep(stops=stops)
+                return known
             calls = approvals.list_calls_with_asks(connection, conversation_id, last.seq)
             to_run = tuple(call for call, _ in calls if call.is_to_run)
             if not to_run:
-                return NextStep(stops=stops)
-            return NextStep(stops=stops, calls=CallsToRun(conversation=conversation, seq=last.seq, calls=to_run))
+                return known
+            return known.evolve(calls=CallsToRun(conversation=conversation, seq=last.seq, calls=to_run))
 
         return await self._database.read(work)
 

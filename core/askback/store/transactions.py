@@ -15,6 +15,7 @@ from askback.store.errors import StoreError
 from askback.store.queries.platform_claims import ServedPlatforms
 from askback.store.transaction_events import AskChanged, CommitUncertain, Event, EventCollector
 from askback.store.unreadable_rows import SkippedRows
+from askback.translations.catalogue import get_language, use_language
 
 T = TypeVar("T")
 
@@ -50,12 +51,14 @@ class Transactions:
     async def _run(self, work: Callable[[Connection], T], *, within: float | None = None) -> T:
         """Run a transaction, and publish its events once it is committed. Raises the errors of `Database.run`.
 
-        Listeners are called after the caller has continued, so that an ack does not wait for them.
+        Listeners are called after the caller has continued, so that an ack does not wait for them. The work runs in a
+        thread of the database, and speaks the language of the caller.
         """
+        language = get_language()
         events: list[Event] = []
 
         def record_events(connection: Connection) -> T:
-            with EventCollector() as found:
+            with EventCollector() as found, use_language(language):
                 result = work(connection)
             events[:] = found
             return result

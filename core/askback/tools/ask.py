@@ -15,7 +15,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from askback.domain.answer_values import list_answer_values, list_fallback_values
-from askback.domain.form import Form, Picks
+from askback.domain.choice_words import Picks
+from askback.domain.form import Form
 from askback.domain.form_limits import (
     MAX_ANSWER,
     MAX_DESCRIPTION,
@@ -32,7 +33,7 @@ from askback.domain.form_limits import (
     MAX_VALUE,
 )
 from askback.domain.outcome import Outcome
-from askback.domain.reserved_options import NO_ANSWER_OPTION, RESERVED
+from askback.domain.reserved_options import RESERVED, build_no_answer_option
 from askback.domain.timeout_action import TimeoutAction, find_default_problem
 from askback.errors import ModelError
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
@@ -336,7 +337,7 @@ def _build_question(given: QuestionInput, by_id: dict[str, QuestionInput]) -> di
         for option in given.options
     ]
     if given.optional:
-        options.append(NO_ANSWER_OPTION)
+        options.append(build_no_answer_option())
     if given.picks is None:
         # Where there is nothing to choose but "(no answer)", people write.
         allow_custom = given.allow_custom or not given.options

@@ -15,10 +15,10 @@ from .driver import WITHIN, Card, Desk, Talk, transcript, until
 USE, KEEP, DISCUSS = "Use this as your answer", "Just a message", "Discuss it first"
 
 
-def offers(desk: Desk, talk: Talk) -> tuple[Card, ...]:
-    """Return all visible offers, oldest first, of all readers."""
+def offers(desk: Desk, talk: Talk, label: str = USE) -> tuple[Card, ...]:
+    """Return all visible offers with this button, oldest first, of all readers."""
     found = _on_slack(desk, talk) if isinstance(desk, slack.SlackDesk) else _on_discord(desk, talk)
-    return tuple(one for one in found if USE in one.buttons)
+    return tuple(one for one in found if label in one.buttons)
 
 
 def readers(desk: Desk, offer: Card) -> tuple[str, ...]:

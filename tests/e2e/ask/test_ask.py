@@ -32,6 +32,7 @@ _ADDED = "".join(
         "0007_unshown_texts.py",
         "0008_confirmed_messages.py",
         "0009_hand_overs.py",
+        "0010_languages.py",
     )
 )
 BEFORE += "".join(
@@ -80,6 +81,17 @@ async def test_beside_a_bot_it_only_writes_and_the_bot_asks(office: Office) -> N
     await office.click("ben", "Yes")
     assert (await asked.outcome())["answer"] == "Yes"
     await office.settled("Deploy 1.4.2?", "Yes")
+
+
+async def test_the_card_is_in_the_language_that_the_command_names_and_the_terminal_stays_english(
+    office: Office,
+) -> None:
+    asked = await office.ask("--language", "de")
+    assert "Gefragt: " in office.reads(await office.card())
+    await office.click("ada", "Yes")
+    await asked.outcome()
+    await office.until(lambda: any("Genehmigt" in office.reads(one) for one in office.shown()))
+    assert "askback: Answered by " in asked.err
 
 
 async def test_a_no_ends_with_3(office: Office) -> None:

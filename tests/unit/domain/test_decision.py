@@ -30,6 +30,7 @@ from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import settle, start_interview
 from askback.domain.text_field import build_reason_field, build_text_field, build_vote_field
 from askback.domain.who import Who
+from askback.translations.catalogue import use_language
 from support.cases import ANN, BEN, NOON, ended, form, question
 
 CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")
@@ -302,3 +303,33 @@ def test_a_card_that_was_clicked_when_a_reason_is_asked_for_stands_there() -> No
     after, _ = decided(voted_on(), done(Choose(index=1), message=OTHER))
     assert after is not None
     assert after.messages == (OTHER, CARD, BELOW)
+
+
+def test_a_response_is_in_the_language_of_its_reader_or_else_of_the_card() -> None:
+    german = asked(policy=Policy(who=Who.from_people(ANN), language="de"))
+    for person, language, only in (
+        (BEN, "de", "Nur Ann kann das beantworten."),
+        (BEN.evolve(language="fr"), "fr", "Seule la personne suivante peut répondre : Ann."),
+        (BEN.evolve(language="en"), "en", "Only Ann can answer this."),
+    ):
+        _, response = decision.decide(german, done(Choose(index=0), by=person), is_admitted=lambda *_: False)
+        assert isinstance(response, Notice)
+        assert (response.language, response.text) == (language, only)
+    _, response = decision.decide(
+        german, done(OpenTextField(), by=ANN.evolve(language="es")), is_admitted=lambda *_: False
+    )
+    assert isinstance(response, AskText)
+    assert (response.field.language, response.field.hint) == ("es", "Up to 1,000 characters.")
+    with use_language(response.field.language):
+        assert response.field.hint == "Hasta 1.000 caracteres."
+
+
+def test_a_card_keeps_its_language_and_no_person_is_stored_with_theirs() -> None:
+    german = asked(policy=Policy(who=Who.from_people(ANN.evolve(language="fr")), language="de"))
+    again = Ask.model_validate_json(german.model_dump_json())
+    assert again.to_card().language == again.policy.language == "de"
+    assert again.policy.who.people[0].language is None
+    with use_language("ja"):
+        assert again.to_card() == german.evolve(policy=again.policy).to_card()
+    # An older process rejects a field that it does not know.
+    assert "language" not in asked().policy.model_dump_json()

@@ -455,3 +455,15 @@ def test_a_database_of_an_earlier_release_is_told_with_both_ways_to_go_on(
     assert "mv" not in (describe_unread_database(load(Settings)) or ""), "it would replace the one that is used"
     monkeypatch.setenv("ASKBACK_DATABASE_URL", "askback.db")
     check_database(load(Settings))
+
+
+@pytest.mark.parametrize("spelt", ["zh_CN", "zh-CN", "ZH-cn"])
+def test_a_language_may_be_spelt_as_elsewhere(spelt: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASKBACK_LANGUAGE", spelt)
+    assert load(Settings).language == "zh_CN"
+
+
+def test_a_language_that_nobody_translated_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASKBACK_LANGUAGE", "pl")
+    with pytest.raises(OperatorError, match="Give one of en, de, es, fr, ja, zh_CN"):
+        load(Settings)

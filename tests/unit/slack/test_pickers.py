@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from askback.domain.actions import Back, Pick, Submit
-from askback.domain.form import Picks, Question
+from askback.domain.choice_words import Picks
+from askback.domain.form import Question
 from askback.domain.interview import Interview
 from askback.domain.outcome import Picked
 from askback_slack import control_ids, render

@@ -55,6 +55,7 @@ from askback.store.queries.platform_claims import ServedPlatforms, is_served
 from askback.store.schema import conversations, inbox
 from askback.store.statement import Row, Statement
 from askback.store.unreadable_rows import mark_unreadable
+from askback.translations.catalogue import find_language
 
 _REFS = TypeAdapter(tuple[MessageRef, ...])
 _UNSHOWN = TypeAdapter(tuple[UnshownText, ...])
@@ -112,7 +113,14 @@ def get_state(connection: Connection, conversation_id: str) -> ConversationState
 def start(
     connection: Connection, place: Place, starter: Actor, *, midway: bool = False, trace: str | None = None
 ) -> Conversation:
-    conversation = Conversation(id=secrets.token_urlsafe(16), place=place, starter=starter, midway=midway, trace=trace)
+    conversation = Conversation(
+        id=secrets.token_urlsafe(16),
+        place=place,
+        starter=starter,
+        midway=midway,
+        trace=trace,
+        language=starter.language,
+    )
     connection.execute(
         insert(conversations).values(
             id=conversation.id,
@@ -121,6 +129,7 @@ def start(
             starter=starter.model_dump_json(),
             midway=midway,
             trace=trace,
+            language=conversation.language,
             created_at=now(),
             updated_at=now(),
         )
@@ -308,4 +317,5 @@ def _to_conversation(row: Row | RowMapping) -> Conversation:
             stops=row["stops"],
             midway=row["midway"],
             trace=row["trace"],
+            language=find_language(row["language"]),
         )

@@ -104,6 +104,12 @@ class People(View):
         post = Post(id=self.guild.next_id(), channel=room.id, sent=self.guild.clock.time(), **fields)
         self.services.discord.posting.post(post)
 
+    def speaks(self, person: str, locale: str) -> None:
+        self.guild.add_person(replace(self._person(person), locale=locale))
+
+    def server_speaks(self, locale: str) -> None:
+        self.guild.locale = locale
+
     def join_group(self, person: str) -> None:
         self._put_roles(person, {*self._person(person).roles, GROUPS[self.platform]})
 

@@ -142,6 +142,13 @@ class People(View):
 
         assert await until(acked, "an event is acked")
 
+    def speaks(self, person: str, locale: str) -> None:
+        who = self._person(person)
+        self.workspace.people[who.id] = replace(who, locale=locale)
+
+    def server_speaks(self, locale: str) -> None:
+        """Slack knows the language of each author."""
+
     def join_group(self, person: str) -> None:
         self._put_members({*self._release.users, self._person(person).id})
 
