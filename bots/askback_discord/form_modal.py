@@ -26,7 +26,7 @@ from askback_discord.text_modal import ONE_LINE, PARAGRAPH, build_prompt
 TITLE: Final = N_("Your answers")
 NO_TEXTS: Final = N_("To write an answer of your own, close this window and use the card.")
 _OTHER: Final = "other"
-"""The value of the option "Something else…", which is no option of the question."""
+"""The value of "Something else…", which the question itself does not offer."""
 _CUSTOM_ID: Final = re.compile(r"askback:(choice|text):(0|[1-9][0-9]{0,3})")
 _Part = Literal["choice", "text"]
 Json = Mapping[str, object]
@@ -39,7 +39,7 @@ class _Words:
     label: str
     description: str | None
     above: str | None
-    """The prompt, if it needs a text of its own above the field."""
+    """The prompt, if a text above the field has to show it."""
 
 
 def fits(form: Form) -> bool:
@@ -169,7 +169,7 @@ def _label(words: str, description: str | None, component: Component) -> Compone
 
 
 def _build_choice(field: FormField, *, other: bool) -> Component:
-    """A group or a menu. With `other`, its last option stands for a written answer."""
+    """A group or a menu. With `other`, its last option means a written answer."""
     question = field.question
     options = [
         option(one.label, index, description=one.description, chosen=index in field.chosen)

@@ -73,7 +73,7 @@ def build_result(card: Card, query: str) -> Component:
     if len(found) > len(shown):
         more = _("The menu has the first {count}; more words find fewer.").format(count=len(shown))
         words = f"{words} {more}"
-    # If several can be chosen, each search is a menu of its own, whose clicks are counted from its own ticks.
+    # If several can be chosen, each search has a separate menu. Its clicks are compared with its own ticks.
     drawing = _FIRST_DRAWING + zlib.crc32(query.encode("utf-8", "replace")) % _DRAWINGS
     what = _("Choose as many as you like…") if card.several else _("Choose an answer…")
     menu = build_items_menu(card, shown, what, drawing, marked=card.several)

@@ -33,7 +33,7 @@ QUESTIONS: Final = 10
 """Maximum number of questions in one modal. A longer form is easier one question at a time."""
 _ELEMENT: Final = "askback:field"
 _OTHER: Final = "other"
-"""The value of the option "Something else…", which is no option of the question."""
+"""The value of "Something else…", which the question itself does not offer."""
 _HINT: Final = 1_000
 """Maximum length of the sentence about what can be written, in UTF-16 units. A program may give a longer one."""
 _BLOCK: Final = re.compile(r"askback:(choice|text):(0|[1-9][0-9]{0,3})")
@@ -123,7 +123,7 @@ def _build_field(field: FormField) -> list[Block]:
 
 
 def _build_choice(field: FormField) -> Block:
-    """Radio buttons, checkboxes or a menu, in which the last option stands for a written answer."""
+    """Radio buttons, checkboxes or a menu. The last option means a written answer."""
     question = field.question
     options = [_build_option(index, option) for index, option in enumerate(question.options)]
     chosen = [options[index] for index in field.chosen]
@@ -150,7 +150,7 @@ def _build_option(index: int, given: Option) -> Block:
 def _build_text(field: FormField, label: str) -> list[Block]:
     question = field.question
     value, kept_whole = get_initial_value(field.value)
-    # An answer beside options is short, as a rule. An earlier text of several lines would lose them.
+    # If there are options, a written answer is short as a rule. An earlier text of several lines would lose them.
     is_line = (bool(question.options) or is_checked(question.rules.kind)) and to_single_line(value) == value
     placeholder = fit_line(field.placeholder, limits.PLACEHOLDER) or _(DEFAULT_PLACEHOLDER)
     entry = build_native_entry(question.rules, value) or build_text_entry(value, placeholder, is_line=is_line)

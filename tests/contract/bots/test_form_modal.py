@@ -1,4 +1,4 @@
-"""All questions of a form in one modal: filled in, refused with the reasons, sent, and sent beside others."""
+"""All questions of a form in one modal: filled in, refused with the reasons, sent, and sent while others answer."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_it_begins_with_the_answers_so_far_and_a_rejected_text() -> None:
     assert second["value"] == "x" * 1001
 
 
-def test_a_text_without_a_field_of_its_own_stays_beside_several_options() -> None:
+def test_a_text_without_a_field_is_kept_with_several_options() -> None:
     one = question("a", "Which?", options=options(3), multi_select=True)
     at = do(interview(one, one.evolve(id="b"), one.evolve(id="c")), SubmitForm(answers=_texts("Lima", "x", "y")))
     modal = form_modal.build_modal(build_form_fields(ASK, at.evolve(phase="asking", outcome=None)))
