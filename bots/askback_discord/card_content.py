@@ -108,7 +108,7 @@ def _list_people(card: Card) -> Iterator[Text]:
 
 
 def _build_prompt(card: Card) -> Iterator[Text]:
-    """The question if it is no heading, followed by the quoted part of its details as preformatted text."""
+    """The question if it is not a heading, followed by the quoted part of its details as preformatted text."""
     asked, excerpt, rest = card.parts
     if card.heading is None:
         yield strong(asked, opens=True)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from email.utils import formatdate
 from importlib.resources import files
 from pathlib import Path
@@ -39,7 +40,7 @@ PAGE_POLICY = (
     "default-src 'self'; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"
 )
-BUILT_IN = ("tour.toml", "forms.toml", "pipeline.toml")
+BUILT_IN = ("tour.toml", "forms.toml", "german.toml", "pipeline.toml")
 """The scenarios to play if no file is given."""
 _SCENARIOS = Path(str(files("askback_sandbox") / "scenarios"))
 _PAGE = Path(str(files("askback_sandbox") / "page"))
@@ -207,8 +208,17 @@ class Services:
                     await connected[name]()
             if number:
                 out("")
+            self._set_locales(played.locales)
             problems += await play(played, self.url, out, platforms)
         return problems
+
+    def _set_locales(self, locales: Mapping[str, str]) -> None:
+        for person in [*self.workspace.people.values()]:
+            if person.name in locales:
+                self.workspace.people[person.id] = replace(person, locale=locales[person.name])
+        for member in [*self.discord.guild.people.values()]:
+            if member.name in locales:
+                self.discord.guild.people[member.id] = replace(member, locale=locales[member.name])
 
     def _approvals(self, played: Scenario) -> dict[str, str]:
         rules = played.approval

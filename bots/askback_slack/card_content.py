@@ -108,7 +108,7 @@ def _build_head(card: Card) -> Iterator[Part]:
 
 
 def _build_prompt(card: Card) -> Iterator[Part]:
-    """The question if it is no heading, followed by the quoted part of its details as preformatted text."""
+    """The question if it is not a heading, followed by the quoted part of its details as preformatted text."""
     asked, excerpt, rest = card.parts
     if card.heading is None:
         yield from paragraph(split_runs(asked, strong=len(asked) <= MAX_BOLD), opens=True)

@@ -87,7 +87,7 @@ def find_unwrapped(module: str, source: str | None = None) -> Iterator[tuple[int
         if node in known:
             continue
         if isinstance(node, ast.JoinedStr):
-            # Only its own words: what is between braces is examined by itself.
+            # Only its own words: the expressions between braces are examined separately.
             own = [one for one in node.values if isinstance(one, ast.Constant)]
             known.update(own)
             words = "".join(str(one.value) for one in own)

@@ -242,6 +242,8 @@ class Scenario(_Value):
     steps: tuple[tuple[int, Step], ...]
     scripts: tuple[Script, ...]
     approval: ApprovalRules | None = None
+    locales: dict[str, str] = Field(default_factory=dict[str, str])
+    """The languages of people's clients, by names. The others read English."""
 
     @property
     def platforms(self) -> tuple[PlatformName, ...]:
@@ -270,6 +272,7 @@ class _Head(_Value):
     platform: Literal["slack", "discord", "both"] = "both"
     forgive: Texts = ()
     approval: ApprovalRules | None = None
+    locales: dict[str, str] = Field(default_factory=dict[str, str])
 
 
 def load(path: Path) -> Scenario:

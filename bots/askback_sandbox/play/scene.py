@@ -16,8 +16,27 @@ from .controls import Control, same
 
 __all__ = ["Channel", "Dialog", "Interaction", "Key", "Message", "Person", "Place", "Scene", "Work", "stopper"]
 
-EXPANDING = frozenset({"Show everything", "Show question", "Show questions"})
-"""Labels of the buttons that only show more text."""
+EXPANDING = frozenset(
+    {
+        "Show everything",
+        "Show question",
+        "Show questions",
+        "Alles anzeigen",
+        "Frage anzeigen",
+        "Fragen anzeigen",
+        "Mostrar todo",
+        "Mostrar pregunta",
+        "Mostrar preguntas",
+        "Tout afficher",
+        "Afficher la question",
+        "Afficher les questions",
+        "すべて表示",
+        "質問を表示",
+        "显示全部",
+        "显示问题",
+    }
+)
+"""Labels of the buttons that only show more text, in each language of the bot."""
 
 Key = tuple[str, str]
 """The key of a message: the id of its channel or thread, and its own id."""

@@ -117,7 +117,7 @@ class Card(Value):
     """The arguments of the tool call that people approve, to be shown instead of the excerpt and what follows it."""
     items: tuple[Item, ...]
     picks: Picks | None
-    """What people pick from the platform's own list; there are no items then."""
+    """The things that people pick from the platform's own list. The card then has no items."""
     picked: tuple[Picked, ...]
     """The people or channels that are picked so far."""
     several: bool
@@ -129,7 +129,7 @@ class Card(Value):
     custom: bool
     """True if an answer can be written."""
     asks_for_text: bool
-    """True if there is no option to choose, other than not to answer."""
+    """True if the only option, if any, means not to answer."""
     written: str | None
     """The written answer so far."""
     unsent: bool

@@ -21,7 +21,7 @@ Picks: TypeAlias = Literal["people", "channels"]
 
 
 def describe_number(picks: Picks | None, *, several: bool) -> str:
-    """Return how many to choose if there is no rule, such as "choose an option"."""
+    """Return how many to choose without a rule, such as "choose an option"."""
     match picks:
         case "people":
             return _("choose people") if several else _("choose a person")
@@ -43,7 +43,7 @@ def describe_least(picks: Picks | None) -> str:
 
 
 def describe_count(picks: Picks | None, least: int, most: int | None) -> str:
-    """Return a rule such as "choose at least 2 options"; `most` is None if there is no largest number."""
+    """Return a rule such as "choose at least 2 options"; `most` is None for any larger number."""
     if most is None:
         return _describe_at_least(picks, least)
     if least == most:

@@ -130,7 +130,7 @@ def _find_denial(ask: Ask, action: Action, is_admitted: AdmissionCheck, *, ends_
             # One of several voters does not end it for the others.
             return Notice(text=_(NOT_TO_CANCEL), denied="not_to_cancel")
         case ShowDetails() if asker or (_has_compact_card(ask) and is_admitted(action.actor, ask.place)):
-            # A settled card shows less than the open one did to everybody in its place.
+            # A settled card shows less than the open one did to everybody there.
             return None
         case _ if denied is None:
             return None

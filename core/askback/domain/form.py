@@ -129,7 +129,7 @@ class Question(Value):
     header: Annotated[str, _limit_text("a short header", MAX_HEADER)] | None = None
     # Excluded by default, because an older process rejects a field that it does not know.
     picks: Picks | None = Field(default=None, exclude_if=lambda value: value is None)
-    """What people pick among: the people or the channels of the workspace or server. There are no options then."""
+    """The list that people pick from: people or channels of the workspace or server. It then has no options."""
     options: tuple[Option, ...] = ()
     multi_select: bool = False
     allow_custom: bool = True

@@ -1,7 +1,7 @@
-"""Rows of a card: one for each option, with its own button. Nothing is said twice.
+"""Rows of a card: one for each option, with its own button. Nothing is repeated.
 
-If all labels are short, the button has the label, and the description stands below it. If not, a text has the number,
-the label and the description, and the button beside it has the number.
+If all labels are short, the button has the label, and the description is below it. If not, a text has the number,
+the label and the description, and the button next to it has the number.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ them, too.
 
 Words are texts that a person wrote: messages, typed and late answers, reasons, and earlier messages in the thread.
 A click on an option adds none, because its words are the model's. Texts that a tool returns have no author here. The
-names of picked people and channels are words, too: people choose their own names, and whoever picks a channel chooses
-its name. So both are authors.
+names of picked people and channels are words, too: people choose their own names, and a person who picks a channel
+chooses its name. So both are authors.
 """
 
 from __future__ import annotations

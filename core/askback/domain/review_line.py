@@ -33,7 +33,7 @@ class ReviewLine(Value):
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The labels that are no names of people or channels."""
+        """The labels without the names of people and channels."""
         return self.answer[len(self.picked) :]
 
     @property

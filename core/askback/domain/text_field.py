@@ -29,7 +29,7 @@ class TextField(Value):
     value: str
     """The text in the field when it opens."""
     rules: TextRules
-    """The rules of the text. A platform may have a field of its own for its kind."""
+    """The rules of the text. A platform may have a special field for its kind."""
     multi: bool
     """True if the text is added to the chosen options rather than replacing them."""
     declines: bool = False

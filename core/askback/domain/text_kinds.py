@@ -83,7 +83,7 @@ def describe_kind(kind: TextKind, minimum: float | None, maximum: float | None) 
 
 
 def is_checked(kind: TextKind) -> bool:
-    """Return True if a text of this kind has a form of its own, such as a number or a date."""
+    """Return True if a text of this kind has a fixed form, such as a number or a date."""
     return kind not in ("text", "boolean")
 
 

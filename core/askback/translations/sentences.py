@@ -10,7 +10,7 @@ from typing import Final
 from askback.translations.catalogue import Language, _, get_language
 
 _SEPARATORS: Final[Mapping[Language, str]] = {"de": ".", "es": ".", "fr": "\u202f"}
-"""The character between groups of three digits, where it is no comma."""
+"""The character between groups of three digits, where it is not a comma."""
 
 
 def capitalize_first(phrase: str) -> str:

@@ -12,6 +12,7 @@ from babel.messages.mofile import read_mo
 
 from askback.domain import card, not_now, outgoing_message
 from askback.domain.form import Form, Option, Question
+from askback.domain.form_fields import build_form_fields
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import start_interview
 from askback.domain.text_field import TextField, build_reason_field, build_text_field, build_vote_field
@@ -32,8 +33,13 @@ from askback.translations.catalogue import (
     use_language,
 )
 from askback.translations.sentences import capitalize_first, group_digits
+from askback_discord import form_modal as discord_form
 from askback_discord import not_now_modal as discord_not_now
+from askback_discord import option_search as discord_search
 from askback_discord import text_modal as discord_text
+from askback_discord.controls import SEARCH
+from askback_sandbox.play.scene import EXPANDING
+from askback_slack import form_modal as slack_form
 from askback_slack import limits as slack_limits
 from askback_slack import not_now_modal as slack_not_now
 from askback_slack import text_modal as slack_text
@@ -46,7 +52,7 @@ BUTTONS = (
     card.SOMETHING_ELSE, card.WRITE_ANSWER, card.EDIT_TEXT, card.NOT_NOW, card.ANSWER_REST, card.UNDO_VOTE,
     card.WITHDRAW, card.EVERYTHING, card.SHOW_QUESTION, card.SHOW_QUESTIONS, *outgoing_message.OFFER_LABELS.values(),
     "Submit", "Back", "Next", "Review", "Remove text", "Previous part", "Next part", "Stop", "Try again", "Approve",
-    "Deny", "Always in this conversation",
+    "Deny", "Always in this conversation", card.ANSWER_ALL, card.REMIND_ME, SEARCH,
 )  # fmt: skip
 SHOWN_OF_BUTTON = 38
 """UTF-16 units of a button's label that Discord shows on a phone; see `askback_discord.controls.SHORT`."""
@@ -160,6 +166,38 @@ def test_the_windows_of_both_platforms_fit_in_every_language(language: Language)
     for field in fields:
         slack_text.build_view(field, ref)
         discord_text.build_modal(field)
+
+
+@each_language
+def test_the_windows_of_forms_and_of_the_search_fit_in_every_language(language: Language) -> None:
+    options = tuple(Option(value=f"v{number}", label=f"Label {number}") for number in range(30))
+    number = TextRules(kind="integer", minimum=1, maximum=9)
+    form = Form(
+        questions=(
+            Question(id="a", prompt="Which of the two?", options=options[:2]),
+            Question(
+                id="b", prompt="Which?", options=options[:3], multi_select=True, min_choices=2, allow_custom=False
+            ),
+            Question(id="c", prompt="How many?", rules=number),
+        )
+    )
+    ref = slack_text.FieldRef(ask_id="A" * 22, step=0, channel="C", message_ts="1.2", is_form=True)
+    with use_language(language):
+        fields = build_form_fields("A" * 22, start_interview(form))
+    assert _translate("Your answers", language) in str(slack_form.build_view(fields, ref))
+    assert _translate("Your answers", language) in str(discord_form.build_modal(fields))
+    long = start_interview(Form(questions=(Question(id="q", prompt="Which?", options=options),)))
+    shown = card.build_card("A" * 22, long, build_policy(Who(anyone=True), None))
+    with use_language(language):
+        discord_search.build_modal(shown)
+        for query in ("label", "nothing"):
+            discord_search.build_result(shown, query)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_player_of_scenarios_knows_the_buttons_that_only_show_more(language: Language) -> None:
+    with use_language(language):
+        assert {_(label) for label in card.EXPANDING} <= EXPANDING
 
 
 def _translate(text: str, language: Language) -> str:
