@@ -10,7 +10,6 @@ __all__ = ["Clicks"]
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import discord
@@ -22,11 +21,8 @@ from askback.domain.actions import (
     Cancel,
     Choose,
     Decline,
-    GoTo,
-    OpenTextField,
     Operation,
     Remind,
-    Select,
     SubmitForm,
     SubmitText,
 )
@@ -39,17 +35,17 @@ from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
 from askback.manager import NOTICE_SECONDS, UNCERTAIN, Paint, QuestionManager, describe_failure
 from askback.ports.bot import OfferHandler, StopHandler
-from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
 from askback.translations.catalogue import N_, _, use_language
 from askback_discord import control_ids, ephemeral, form_modal, not_now_modal, option_search, render, text_modal
-from askback_discord.api_calls import Body, DiscordApi, File, NotAnswerable
+from askback_discord.api_calls import Body, DiscordApi, NotAnswerable
 from askback_discord.channels import ChannelCache
+from askback_discord.click_operations import build_operation
 from askback_discord.details_modal import build_notice
 from askback_discord.interaction_response import LATER, MESSAGE, MODAL, UPDATE, InteractionResponse
 from askback_discord.locales import Locales, read_language
-from askback_discord.payloads import Click, parse_indexes, read_click
+from askback_discord.payloads import Click, read_click
 from askback_discord.posting import DiscordPlatform
 from askback_discord.stop_button import is_placeholder
 
@@ -125,7 +121,7 @@ class Clicks:
                 await reply.wait_for_other_process()
             # The outbox deletes the offer, and the card shows the result.
             if chosen.notice is None:
-                await self._send_response(reply, LATER, None)
+                await reply.try_respond(LATER, None)
             else:
                 await self._notify_denial(reply, pressed, control.ask_id, chosen.notice)
             return
@@ -138,7 +134,7 @@ class Clicks:
         if control is not None and control.kind in ("search", "query"):
             await self._search(reply, pressed, control, interaction)
             return
-        operation = None if control is None else _build_operation(control, pressed, interaction)
+        operation = None if control is None else build_operation(control, pressed, interaction)
         if control is None or operation is None:
             log.warning("Ignored a click: the control does not belong to askback.", extra={"action": "unknown_control"})
             await reply.wait_for_other_process()
@@ -174,9 +170,9 @@ class Clicks:
         message = interaction.message
         placeholder = message is not None and is_placeholder([one.to_dict() for one in message.components])
         if message is None or placeholder:
-            given = await self._send_response(reply, LATER, None)  # the whole message will be deleted
+            given = await reply.try_respond(LATER, None)  # the whole message will be deleted
         else:
-            given = await self._send_response(reply, UPDATE, {"components": [], "allowed_mentions": {"parse": []}})
+            given = await reply.try_respond(UPDATE, {"components": [], "allowed_mentions": {"parse": []}})
         if denial is None or not given:
             return
         # The message is left over from a process that ended, and no other process removes its button.
@@ -202,9 +198,9 @@ class Clicks:
                 if modal is None:
                     await self._notify(reply, pressed, ephemeral.build_notice(_(not_now.TOO_SOON)))
                 else:
-                    await self._send_response(reply, MODAL, modal)
+                    await reply.try_respond(MODAL, modal)
             case AskForm(fields=fields):
-                await self._send_response(reply, MODAL, form_modal.build_modal(fields))
+                await reply.try_respond(MODAL, form_modal.build_modal(fields))
             case FormErrors(problems=problems, fields=fields):
                 await self._notify(reply, pressed, ephemeral.build_form_errors(problems, fields))
                 await self._manager.cards.leave_to_outbox(control.ask_id)
@@ -217,7 +213,7 @@ class Clicks:
                 await self._notify(reply, pressed, ephemeral.try_again(message, field))
                 await self._manager.cards.leave_to_outbox(control.ask_id)
             case Notice(is_repeated=True):
-                await self._send_response(reply, LATER, None)
+                await reply.try_respond(LATER, None)
             case Notice(text=text, card=card, kept=kept):
                 if kept:
                     await self._notify(reply, pressed, ephemeral.build_notice(text))
@@ -233,10 +229,10 @@ class Clicks:
                     await self._manager.cards.leave_to_outbox(control.ask_id)
             case Details():
                 first, *more = (made := build_notice(response))[0]
-                if await self._send_response(reply, MESSAGE, first) and not await self._add(reply, more, made[1]):
-                    await self._add(reply, [ephemeral.build_notice(_(NOT_WHOLE))])
+                if await reply.try_respond(MESSAGE, first) and not await reply.try_follow_up(more, made[1]):
+                    await reply.try_follow_up([ephemeral.build_notice(_(NOT_WHOLE))])
             case _ if pressed.on_notice and control.kind == "tick":
-                await self._send_response(reply, LATER, None)  # the notice with the menu stays for further ticks
+                await reply.try_respond(LATER, None)  # the notice with the menu stays for further ticks
                 await self._manager.cards.leave_to_outbox(control.ask_id)
             case _ if pressed.message is None:
                 # The person pressed a button of a private notice, which is not the card.
@@ -266,7 +262,7 @@ class Clicks:
             # Another task may be drawing this ask slowly, and the ack must not wait for that.
             await asyncio.wait({drawing}, timeout=max(reply.seconds_left - LATER_SECONDS, 0.0))
             if not reply.has_responded:
-                await self._send_response(reply, LATER, None)
+                await reply.try_respond(LATER, None)
 
     async def _render_committed(self, ask_id: str, paint: Paint, *, anyway: bool) -> None:
         """Draw the committed state. Never raises, because the answer to the click no longer depends on it."""
@@ -317,10 +313,10 @@ class Clicks:
         elif control.step != card.step or card.view != "question":
             await self._notify_denial(reply, pressed, control.ask_id, _(option_search.STALE))
         elif control.kind == "search":
-            await self._send_response(reply, MODAL, option_search.build_modal(card))
+            await reply.try_respond(MODAL, option_search.build_modal(card))
         else:
             found = option_search.build_result(card, option_search.read_query(interaction.data or {}))
-            await self._send_response(reply, MESSAGE, found)
+            await reply.try_respond(MESSAGE, found)
 
     async def _find_ask(self, reply: InteractionResponse, pressed: Click, ask_id: str) -> Ask | None:
         """Return the ask if this person may act on it. Otherwise tell them why not, and return None."""
@@ -336,9 +332,9 @@ class Clicks:
     async def _notify_denial(self, reply: InteractionResponse, pressed: Click, about: str, text: str) -> None:
         """Tell a person why the action does not count. If they were told recently, only ack."""
         if self._notices.try_allow((pressed.actor.id, about)):
-            await self._send_response(reply, MESSAGE, ephemeral.build_notice(text))
+            await reply.try_respond(MESSAGE, ephemeral.build_notice(text))
         else:
-            await self._send_response(reply, LATER, None)
+            await reply.try_respond(LATER, None)
 
     async def _reject(self, reply: InteractionResponse, interaction: discord.Interaction, text: str) -> None:
         """Tell the person that the click failed, unless it was already answered. Never raises."""
@@ -374,8 +370,8 @@ class Clicks:
             and pressed.control is not None
             and pressed.control.kind in {"field", "fields", "vote", "pick"}
         ):
-            return await self._send_response(reply, UPDATE, ephemeral.to_replacement(words))
-        return await self._send_response(reply, MESSAGE, words)
+            return await reply.try_respond(UPDATE, ephemeral.to_replacement(words))
+        return await reply.try_respond(MESSAGE, words)
 
     async def _return_text(
         self,
@@ -388,75 +384,9 @@ class Clicks:
         """Return a rejected text with the reason. Its field is closed, and the text must not be lost."""
         first, *more = ephemeral.build_rejection(text, written, again)
         if await self._notify(reply, pressed, first):
-            await self._add(reply, more)
-
-    async def _add(self, reply: InteractionResponse, more: Sequence[Body], file: File | None = None) -> bool:
-        """Send the messages that do not fit into the first answer. A file goes with the last one.
-
-        Return True if all of it was delivered. Never raises Discord's errors.
-        """
-        for number, words in enumerate(more, 1):
-            try:
-                await reply.follow_up(words, file if number == len(more) else None)
-            except (MessageNotFound, RetryableError, DeliveryError) as error:
-                log.warning("Could not show the rest of a text: %s", error, extra={"action": "notice_lost"})
-                return False
-        return True
-
-    async def _send_response(self, reply: InteractionResponse, kind: int, data: Body | None) -> bool:
-        """Give the first answer. Return True if it was delivered. Never raises Discord's errors."""
-        try:
-            await reply.respond(kind, data)
-        except NotAnswerable as error:
-            if error.answered:
-                log.debug("Another process has answered the same click.")
-            else:
-                log.warning("Could not answer a click in time: %s", error, extra={"action": "answer_lost"})
-            return False
-        except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("Could not answer a click: %s", error, extra={"action": "answer_lost"})
-            return False
-        return True
+            await reply.try_follow_up(more)
 
 
 def _find_page(pressed: Click, ask: Ask) -> int | None:
     """Return the page of a long menu that the person sees, or None if the card now shows another question."""
     return pressed.page if pressed.control is not None and pressed.control.step == ask.interview.step else None
-
-
-def _build_operation(
-    control: control_ids.Control, pressed: Click, interaction: discord.Interaction
-) -> Operation | None:
-    """Return the action of a pressed control, or None if the payload does not fit the control."""
-    picked = parse_indexes(pressed.values)
-    match control.kind:
-        case "choose" if control.arg is not None:
-            return Choose(index=control.arg)
-        case "pick" if len(picked) == 1:
-            return Choose(index=picked[0])
-        case "tick":
-            return Select(chosen=picked, base=pressed.base, revision=control.drawing, order=float(interaction.id >> 22))
-        case "people" | "channels":
-            return pressed.pick
-        case "goto" if control.arg is not None or len(picked) == 1:
-            return GoTo(index=picked[0] if control.arg is None else control.arg)
-        case "retry":
-            return OpenTextField() if control.arg is None else Choose(index=control.arg)
-        case "field" if interaction.type is discord.InteractionType.modal_submit:
-            return SubmitText(text=text_modal.read_text(interaction.data or {}))
-        case "fields" if interaction.type is discord.InteractionType.modal_submit:
-            return SubmitForm(answers=form_modal.read_answers(interaction.data or {}), revision=control.revision)
-        case "vote" if interaction.type is discord.InteractionType.modal_submit and control.arg is not None:
-            return Choose(index=control.arg, reason=text_modal.read_text(interaction.data or {}))
-        case "decline" if interaction.type is discord.InteractionType.modal_submit:
-            return _build_way_operation(control, interaction.data or {})
-        case _:
-            return OPERATIONS.get(control.kind)
-
-
-def _build_way_operation(control: control_ids.Control, data: Mapping[str, object]) -> Operation | None:
-    """Return the action of the way that a person chose to leave a question for now."""
-    way, note = not_now_modal.parse_way(control, data), text_modal.read_text(data)
-    if way is None:
-        return Decline(reason=note or None)  # the modal of an earlier release had no ways
-    return not_now.build_operation(way, note, now=utc_now())

@@ -5,7 +5,9 @@ from __future__ import annotations
 __all__ = ["LATER", "MESSAGE", "MODAL", "UPDATE", "InteractionResponse"]
 
 import asyncio
+import logging
 import time
+from collections.abc import Sequence
 
 import discord
 from pydantic import JsonValue
@@ -15,6 +17,8 @@ from askback.ports.platform import DeliveryError, MessageNotFound, RetryableErro
 from askback.ports.retries import call_again
 from askback_discord.api_calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.id_patterns import PLATFORM
+
+log = logging.getLogger("askback.discord")
 
 # https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-callback-type
 MESSAGE, LATER, UPDATE, MODAL = 4, 6, 7, 9
@@ -101,3 +105,31 @@ class InteractionResponse:
             within=FURTHER_SECONDS,
             pause=FURTHER_PAUSE,
         )
+
+    async def try_respond(self, kind: int, data: Body | None = None) -> bool:
+        """Give the first answer. Return True if it was delivered. Never raises Discord's errors."""
+        try:
+            await self.respond(kind, data)
+        except NotAnswerable as error:
+            if error.answered:
+                log.debug("Another process has answered the same click.")
+            else:
+                log.warning("Could not answer a click in time: %s", error, extra={"action": "answer_lost"})
+            return False
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
+            log.warning("Could not answer a click: %s", error, extra={"action": "answer_lost"})
+            return False
+        return True
+
+    async def try_follow_up(self, more: Sequence[Body], file: File | None = None) -> bool:
+        """Send the messages that do not fit into the first answer. A file goes with the last one.
+
+        Return True if all of it was delivered. Never raises Discord's errors.
+        """
+        for number, words in enumerate(more, 1):
+            try:
+                await self.follow_up(words, file if number == len(more) else None)
+            except (MessageNotFound, RetryableError, DeliveryError) as error:
+                log.warning("Could not show the rest of a text: %s", error, extra={"action": "notice_lost"})
+                return False
+        return True

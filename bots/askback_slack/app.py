@@ -48,10 +48,12 @@ from askback_slack.newest_messages import NewestMessages
 from askback_slack.other_processes import OtherProcesses
 from askback_slack.picked_names import PickedNames
 from askback_slack.posting import SlackPlatform
+from askback_slack.reader_languages import ReaderLanguages
 from askback_slack.sdk import Listeners
 from askback_slack.settings import SlackCalls, SlackSettings, is_configured, load_settings
 from askback_slack.setup import SlackSetup
 from askback_slack.socket_mode import Ack, SocketModeClient
+from askback_slack.submissions import Submissions
 from askback_slack.task_group import Background
 from askback_slack.user_names import UserNames
 
@@ -137,7 +139,9 @@ class SlackConnection:
         self.access = settings.to_access(home.tenant)
         self._settings = settings
         picked_names = PickedNames(api, names, services.manager)
-        clicks = Clicks(services.manager, slack, api, behind, services.choose, names, picked_names, home)
+        languages = ReaderLanguages(names, behind)
+        clicks = Clicks(services.manager, slack, api, behind, services.choose, languages, picked_names, home)
+        submissions = Submissions(services.manager, behind, names, languages, home)
         self._app = AsyncApp(
             # Without a name, slack-bolt searches the source of every loaded module. It also gives the logger of that
             # name the root logger's level, so this must not be the name of askback's own logger.
@@ -173,10 +177,10 @@ class SlackConnection:
         listeners.event("group_deleted")(listener.handle_channel_closed)
         # Ack every event, including those that the user's own manifest subscribes to.
         listeners.event(ANY)(listener.ignore)
-        listeners.options(ANY)(clicks.suggest_options)
-        listeners.view(text_modal.CALLBACK)(clicks.handle_submission)
-        listeners.view(ANY)(clicks.handle_unknown_view)
-        listeners.view_closed(ANY)(clicks.ack_closed_view)
+        listeners.options(ANY)(submissions.suggest_options)
+        listeners.view(text_modal.CALLBACK)(submissions.handle_submission)
+        listeners.view(ANY)(submissions.handle_unknown_view)
+        listeners.view_closed(ANY)(submissions.ack_closed_view)
 
     async def close(self) -> None:
         """Stop the tasks that show the agent's status."""

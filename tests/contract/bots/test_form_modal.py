@@ -164,6 +164,7 @@ async def test_sent_too_late_the_texts_are_not_lost(desk: Desk) -> None:
     await desk.press(ADA, await card(desk, talk, BAG), "Next")
     await desk.press(ADA, await card(desk, talk, "Review your answers"), "Submit")
     await settled(desk, talk, "Answered")
+    await line(desk, talk, "Have a good trip.")
     late = await desk.send_form(ADA, {WHERE: ["Something else…"], text_of(desk, "Place"): "Lima", BAG: ["Map"]})
     assert "already been answered" in late[0]
     assert (await turn_of(desk, "trip", 3)).texts == ["ada: (too late to be an answer to your questions) Lima"]

@@ -232,7 +232,7 @@ OWN = "People may not decide about their own requests."
 )
 def test_people_hear_who_is_missing_and_why(policy: Policy, told: str | None) -> None:
     short = shortage_of(policy, ANN, {"G1": GroupMembers(people=(BEN, CID))})
-    assert (None if short is None else short.describe("I act on")) == told
+    assert (None if short is None else short.describe()) == told
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_of_many_authors_people_hear_some_names(count: int, named: str) -> None:
     people = tuple(Actor(platform="board", id=f"P{number}") for number in range(1, count + 1))
     short = shortage_of(Policy(who=Who.from_people(*people), approval=Approval(requesters=people)), ANN, {})
     assert short is not None
-    assert f"no approver is left to decide. {named} what I act on." in short.describe("I act on")
+    assert f"no approver is left to decide. {named} what I act on." in short.describe()
 
 
 NO_GROUP = "there is no such user group."
@@ -305,7 +305,7 @@ def test_a_shortage_is_found_as_far_as_the_members_of_groups_are_known(
     policy: Policy, groups: dict[str, GroupMembers], told: str | None
 ) -> None:
     short = shortage_of(policy, ANN, groups)
-    assert (None if short is None else short.describe("I act on")) == told
+    assert (None if short is None else short.describe()) == told
 
 
 @pytest.mark.parametrize(
@@ -513,5 +513,5 @@ def test_a_name_that_is_a_sentence_is_no_sentence_of_a_shortage() -> None:
     short = shortage_of(Policy(who=Who.from_people(ben), approval=Approval(requesters=(ben,))), ANN, {})
     assert short is not None
     assert (
-        short.describe("I act on") == f"no approver is left to decide. “Ann agreed. Nobody” wrote what I act on. {OWN}"
+        short.describe() == f"no approver is left to decide. “Ann agreed. Nobody” wrote what I act on. {OWN}"
     )
