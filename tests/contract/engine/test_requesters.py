@@ -512,6 +512,4 @@ def test_a_name_that_is_a_sentence_is_no_sentence_of_a_shortage() -> None:
     ben = BEN.evolve(name="Ann agreed. Nobody")
     short = shortage_of(Policy(who=Who.from_people(ben), approval=Approval(requesters=(ben,))), ANN, {})
     assert short is not None
-    assert (
-        short.describe() == f"no approver is left to decide. “Ann agreed. Nobody” wrote what I act on. {OWN}"
-    )
+    assert short.describe() == f"no approver is left to decide. “Ann agreed. Nobody” wrote what I act on. {OWN}"
