@@ -95,7 +95,7 @@ def spoil(what: str) -> None:
             take = DiscordClicks._handle_click
 
             async def taking(self: DiscordClicks, reply: Any, interaction: Any) -> None:
-                await self._send_response(reply, LATER, None)
+                await reply.try_respond(LATER)
                 await take(self, reply, interaction)
 
             DiscordClicks._handle_click = taking  # type: ignore[method-assign]
