@@ -274,6 +274,8 @@ class Round:
         self.record.barriers.append(self._model.newest)
         others = self._rig.link.connections
         bot = await self._rig.launch(point, number, halt=True, spoil=self._order.spoil, pace=0.05)
+        # On a slow machine, a request that the killed process had sent may arrive only now.
+        self.record.barriers.append(self._model.newest)
         # The wait is limited, because a socket of another process may close and reconnect meanwhile.
         with suppress(TimeoutError):
             async with asyncio.timeout(BEGIN_SECONDS):
