@@ -26,9 +26,20 @@ class Warm:
 
 def collect() -> None:
     os.environ.pop("PYTEST_ADDOPTS", None)
-    # An error in a test module is reported by the test processes, which collect it again.
     options = ["--collect-only", "-qq", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    pytest.main([*options, *sys.argv[3:]], plugins=[Warm()])
+    if pytest.main([*options, *sys.argv[3:]], plugins=[Warm()]) != pytest.ExitCode.OK:
+        forget_tests()
+
+
+def forget_tests() -> None:
+    """Remove the modules of tests, so that the test processes import them again and report the errors.
+
+    pytest leaves a module whose import failed in `sys.modules`. A test process would find no test there, and no error.
+    """
+    for name, module in [*sys.modules.items()]:
+        file = Path(getattr(module, "__file__", None) or "")
+        if file.name == "conftest.py" or file.name.startswith("test_"):
+            del sys.modules[name]
 
 
 if __name__ == "__main__":
