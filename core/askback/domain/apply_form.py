@@ -35,7 +35,8 @@ def apply_form(interview: Interview, sent: SubmitForm, action: Action) -> Interv
     drafts = tuple(draft.evolve(sender=sender) for draft in filled)
     after = interview.evolve(drafts=drafts)
     if find_field_problems(after):
-        return after.evolve(revision=interview.revision + (drafts != interview.drafts))
+        is_changed = any(map(_is_changed, interview.drafts, drafts))
+        return after.evolve(revision=interview.revision + is_changed)
     if sent.revision != interview.revision and any(
         draft.sender != sender and _is_replaced(draft, other)
         for draft, other in zip(interview.drafts, drafts, strict=True)
@@ -46,6 +47,11 @@ def apply_form(interview: Interview, sent: SubmitForm, action: Action) -> Interv
 
 def _is_replaced(before: Draft, after: Draft) -> bool:
     return before.is_answer and (before.chosen, before.text) != (after.chosen, after.text)
+
+
+def _is_changed(before: Draft, after: Draft) -> bool:
+    """Return True if people would see another draft: the same answers from another sender are no change."""
+    return before.evolve(sender=after.sender) != after
 
 
 def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:

@@ -226,6 +226,11 @@ class Card(Value):
         return self.picked if self.ending is not None and self.ending.status == "answered" else ()
 
     @property
+    def names_picked(self) -> bool:
+        """True if the card names people or channels who are an answer."""
+        return bool(self.settled_picks) or any(line.picked for line in self.lines)
+
+    @property
     def has_result(self) -> bool:
         """True if the first line of the settled card is the answer."""
         return bool(self.settled_picks) or self.result is not None

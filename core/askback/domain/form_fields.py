@@ -4,6 +4,8 @@ from __future__ import annotations
 
 __all__ = ["FieldProblem", "FormField", "FormFields", "build_form_fields", "find_field_problems", "has_field_for_each"]
 
+from typing import Final
+
 from pydantic import Field
 
 from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Question
@@ -12,6 +14,8 @@ from askback.internal.values import Value
 from askback.text.literal import is_readable_line
 from askback.translations.catalogue import N_, Language, _, get_language
 
+MAX_FIELD_OPTIONS: Final = 100
+"""Maximum number of a question's options in a field: that of Slack's menu, the longest of any platform."""
 UNANSWERED = N_("Please answer this question.")
 NEITHER = N_("Please choose an option or write an answer.")
 BOTH = N_("You chose an option and wrote an answer. Please keep one of them.")
@@ -110,7 +114,7 @@ def _find_problem(interview: Interview, index: int) -> tuple[str, bool] | None:
 def _fits_field(question: Question) -> bool:
     if question.show_if is not None or question.details is not None or question.picks is not None:
         return False
-    if any(option.preview or option.image for option in question.options):
+    if len(question.options) > MAX_FIELD_OPTIONS or any(one.preview or one.image for one in question.options):
         return False
     labels = [option.label for option in question.options]
     lines = [*labels, *(option.description for option in question.options if option.description is not None)]
