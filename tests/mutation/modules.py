@@ -11,6 +11,14 @@ from .mutants import Mutant
 MODULES: dict[str, tuple[str, ...]] = {
     "askback.domain.interview": ("unit/domain/test_interview.py", "unit/domain/test_interview_properties.py"),
     "askback.domain.apply_action": ("unit/domain/test_interview.py", "unit/domain/test_interview_properties.py"),
+    "askback.domain.apply_form": ("unit/domain/test_form_fields.py", "unit/domain/test_interview_properties.py"),
+    "askback.domain.form_fields": ("unit/domain/test_form_fields.py", "unit/domain/test_interview_properties.py"),
+    "askback.domain.selection": (
+        "unit/domain/test_interview.py",
+        "unit/domain/test_picks.py",
+        "unit/domain/test_interview_properties.py",
+    ),
+    "askback.domain.timeout_action": ("unit/domain/test_timeout_action.py",),
     "askback.domain.arguments": ("unit/domain/test_arguments.py",),
     "askback.domain.voting": ("unit/domain/test_voting.py", "unit/domain/test_approval.py"),
     "askback.domain.schedule": ("unit/domain/test_schedule.py",),

@@ -121,6 +121,33 @@ def test_a_person_corrects_their_own_answers_from_the_same_modal_without_a_revie
     assert (after.phase, after.outcome) == ("reviewing", None), "ben has changed it since"
 
 
+def test_after_the_modal_every_question_counts_as_shown() -> None:
+    """The wrong answer corrected on the card leads to the review, and not to a question that was shown already."""
+    wrong = question("a", "Red", "Blue", rules=TextRules(kind="integer"))
+    for sent in (said(0), said(0, text="seven"), said(0, 1, text="7")):
+        story = Story(wrong, question("b", "X", "Y", multi_select=True), question("c", "Up", "Down"))
+        story.now = send(story.now, sent, said(1, 0), said(2, 0))
+        assert story.now.outcome is None
+        assert all(draft.seen for draft in story.now.drafts)
+        story.does(Choose(index=0))
+        assert story.now.phase == "reviewing"
+
+
+def test_a_blank_text_beside_a_choice_is_no_text() -> None:
+    at = start_interview(form(question("a", "Red", "Blue"), question("b", "X", "Y")))
+    blank, none = (send(at, said(0, 1, text=text), said(1)) for text in ("  ", None))
+    assert blank.drafts == none.drafts
+
+
+def test_the_same_answers_from_another_person_are_no_new_revision() -> None:
+    """A new revision makes a card that people look at stale, and they would click again for nothing."""
+    at = send(Story(*TWO).now, said(0, 1), said(1))
+    operation = SubmitForm(answers=(said(0, 1), said(1)), revision=at.revision)
+    again = apply_action(at, Action(ask_id="ask", actor=BEN, at=NOON, step=at.step, operation=operation))
+    assert again.revision == at.revision
+    assert send(at, said(0, 0), said(1)).revision == at.revision + 1
+
+
 def test_it_counts_from_every_position_and_not_after_the_end() -> None:
     story = Story(*TWO)
     for operation in (Next(), Back(), GoTo(index=1), Next()):

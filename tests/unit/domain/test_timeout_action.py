@@ -88,6 +88,11 @@ def test_a_default_is_refused_for_a_question_without_one(asked: Question, proble
     policy("report").check(form(asked))
 
 
+def test_the_first_question_that_lacks_a_default_is_named():
+    with pytest.raises(CallerError, match="“What about first\\?” has no default"):
+        policy().check(form(WHERE, question("first", "A", "B"), question("second", "A", "B")))
+
+
 def test_a_default_is_refused_without_a_deadline():
     with pytest.raises(CallerError, match="needs a deadline"):
         policy(deadline=None).check(form(WHERE))
