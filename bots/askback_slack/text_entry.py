@@ -74,6 +74,8 @@ def build_native_entry(rules: TextRules, value: str) -> Block | None:
             return {"type": "email_text_input", "initial_value": value} if value else {"type": "email_text_input"}
         case "date":
             return {"type": "datepicker", "initial_date": value} if value else {"type": "datepicker"}
+        case "time":
+            return {"type": "timepicker", "initial_time": value} if value else {"type": "timepicker"}
         case "date-time":
             made = {"type": "datetimepicker"}
             first, last = limits.DATE_TIME
@@ -88,7 +90,8 @@ def read_entry(element: object) -> str:
     moment = parse_time(get_value(element, "selected_date_time"))
     if moment is not None:
         return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
-    return get_text(element, "value") or get_text(element, "selected_date") or ""
+    written = (get_text(element, name) for name in ("value", "selected_date", "selected_time"))
+    return next(filter(None, written), "")
 
 
 def parse_time(seconds: object) -> datetime | None:

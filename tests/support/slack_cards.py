@@ -185,6 +185,7 @@ _KIT: dict[str, Any] = {
     "radio_buttons": blockkit.RadioButtons,
     "datetimepicker": blockkit.DatetimePicker,
     "datepicker": blockkit.DatePicker,
+    "timepicker": blockkit.TimePicker,
     "number_input": blockkit.NumberInput,
     "email_text_input": blockkit.EmailInput,
     "plain_text": blockkit.Text,

@@ -284,17 +284,17 @@ function timePicker(el, block, ctx) {
   return node;
 }
 
-const LINES = { number_input: "number", email_text_input: "email", url_text_input: "url", datepicker: "date" };
+const LINES = { number_input: "number", email_text_input: "email", url_text_input: "url", datepicker: "date", timepicker: "time" };
 
-/** A number, an address of mail, a URL or a date: one line with the browser's own help. */
+/** A number, an address of mail, a URL, a date or a time: one line with the browser's own help. */
 function lineInput(el, block, ctx) {
   const field = h("input", { type: LINES[el.type], class: "field", autocomplete: "off", placeholder: plain(el.placeholder),
-    value: el.initial_value ?? el.initial_date ?? "", min: el.min_value, max: el.max_value,
+    value: el.initial_value ?? el.initial_date ?? el.initial_time ?? "", min: el.min_value, max: el.max_value,
     step: el.type === "number_input" ? (el.is_decimal_allowed ? "any" : "1") : null,
     onchange: () => block.dispatch_action || send(field, el, block, ctx, field.value ? [field.value] : []) });
   const node = h("div", { class: "written" }, field);
   node.read = () => field.value || null;
-  node.keep = () => (el.type === "datepicker" ? { initial_date: field.value } : { initial_value: field.value });
+  node.keep = () => ({ [{ datepicker: "initial_date", timepicker: "initial_time" }[el.type] ?? "initial_value"]: field.value });
   node.control = field;
   return node;
 }
@@ -324,6 +324,7 @@ const KINDS = {
   external_select: menu, multi_external_select: menu, plain_text_input: textInput, datetimepicker: timePicker,
   users_select: picker, multi_users_select: picker, conversations_select: picker, multi_conversations_select: picker,
   number_input: lineInput, email_text_input: lineInput, url_text_input: lineInput, datepicker: lineInput,
+  timepicker: lineInput,
 };
 
 /** The node of one element. */

@@ -1,7 +1,7 @@
 """Values that people have set in elements and not sent yet; like Slack's client, it keeps them per person."""
 
 from collections.abc import Collection
-from datetime import date
+from datetime import date, time
 
 from askback_sandbox.json_values import JsonObject, as_object, as_text, copied, json_list, objects
 
@@ -34,6 +34,8 @@ def initial_state(element: JsonObject) -> JsonObject:
         state["value"] = element.get("initial_value") or None
     elif kind == "datepicker":
         state["selected_date"] = element.get("initial_date")
+    elif kind == "timepicker":
+        state["selected_time"] = element.get("initial_time")
     elif kind == "datetimepicker":
         state["selected_date_time"] = element.get("initial_date_time")
     return state
@@ -61,7 +63,7 @@ def chosen_state(
         if not PICKERS[kind].several and len(selected) > 1:
             raise ChoiceError("only one can be selected")
         return picker_state(kind, selected)
-    if kind in ("datepicker", "datetimepicker", *WRITTEN):
+    if kind in ("datepicker", "timepicker", "datetimepicker", *WRITTEN):
         options: list[JsonObject] = []
     elif unknown := [value for value in selected if value not in known]:
         raise ChoiceError(f"the element does not offer {', '.join(unknown)}")
@@ -77,6 +79,8 @@ def chosen_state(
         state["value"] = selected[0] if selected and selected[0] else None
     elif kind == "datepicker":
         state["selected_date"] = _parse_date(selected[0] if selected else "")
+    elif kind == "timepicker":
+        state["selected_time"] = _parse_time(selected[0] if selected else "")
     elif kind == "datetimepicker":
         state["selected_date_time"] = _parse_seconds(selected[0] if selected else "")
     return state
@@ -89,6 +93,15 @@ def _parse_date(text: str) -> str | None:
         return date.fromisoformat(text).isoformat()
     except ValueError as error:
         raise ChoiceError(f"a date is given as YYYY-MM-DD: {error}") from error
+
+
+def _parse_time(text: str) -> str | None:
+    if not text:
+        return None
+    try:
+        return time.fromisoformat(text).strftime("%H:%M")
+    except ValueError as error:
+        raise ChoiceError(f"a time is given as HH:MM: {error}") from error
 
 
 def _parse_seconds(text: str) -> int | None:

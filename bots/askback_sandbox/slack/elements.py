@@ -201,6 +201,15 @@ ELEMENTS: dict[str, Rule] = {
     "datepicker": shape(
         _type, {**_choices, "placeholder": plain_text(limits.PLACEHOLDER), "initial_date": string(limits.DATE)}
     ),
+    "timepicker": shape(
+        _type,
+        {
+            **_choices,
+            "placeholder": plain_text(limits.PLACEHOLDER),
+            "initial_time": string(limits.TIME),
+            "timezone": string(limits.TIME_ZONE),
+        },
+    ),
     "number_input": shape(
         {**_type, "is_decimal_allowed": boolean},
         {**_line, **{name: string(limits.NUMBER) for name in ("initial_value", "min_value", "max_value")}},
@@ -236,6 +245,7 @@ IN_ACTIONS = (
     "radio_buttons",
     "checkboxes",
     "datepicker",
+    "timepicker",
     "datetimepicker",
 )
 # A section holds no time picker [ref datetime-picker-element].
@@ -255,6 +265,7 @@ IN_INPUT = (
     "email_text_input",
     "url_text_input",
     "datepicker",
+    "timepicker",
     "static_select",
     "multi_static_select",
     "external_select",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = [
     "MAX_INTEGER",
+    "TIME_PATTERN",
     "TextKind",
     "describe_kind",
     "find_kind_problem",
@@ -28,15 +29,19 @@ from pydantic import JsonValue
 from askback.translations.catalogue import N_, _
 from askback.translations.sentences import capitalize_first, end_sentence
 
-TextKind = Literal["text", "integer", "number", "boolean", "email", "uri", "date", "date-time"]
+TextKind = Literal["text", "integer", "number", "boolean", "email", "uri", "date", "time", "date-time"]
 """The kind of an answer. `boolean` is for options with the values `true` and `false`, since nobody writes them."""
 
 MAX_INTEGER: Final = 2**53 - 1
 """Largest whole number that every program reads exactly."""
 
+TIME_PATTERN: Final = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+"""A time of the day on a clock of 24 hours, such as 16:30. It has no seconds and no time zone."""
+
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,16}")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})?")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIME: Final = re.compile(TIME_PATTERN)
 _DATE_TIME: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})"
 )
@@ -57,6 +62,7 @@ _EXAMPLES: Final[Mapping[TextKind, str]] = {
     "email": N_("an email address, such as ada@example.com"),
     "uri": N_("a full address, such as https://example.com/page"),
     "date": N_("a date, such as 2026-11-24"),
+    "time": N_("a time of the day, such as 16:30"),
     "date-time": N_("a date and a time, such as 2026-11-24T16:30:00Z"),
 }
 
@@ -126,6 +132,8 @@ def find_kind_problem(kind: TextKind, text: str, minimum: float | None, maximum:
             return None if valid else _ask_for(kind)
         case "date":
             return None if _DATE.fullmatch(text) and _is_date(text) else _ask_for(kind)
+        case "time":
+            return None if _TIME.fullmatch(text) else _ask_for(kind)
         case "date-time":
             return None if _DATE_TIME.fullmatch(text) and _is_date_time(text) else _ask_for(kind)
 

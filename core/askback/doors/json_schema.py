@@ -20,7 +20,7 @@ from pydantic import JsonValue
 from askback.domain.form import Form, Option, Question
 from askback.domain.form_limits import MAX_ANSWER, MAX_QUESTIONS
 from askback.domain.reserved_options import NO_ANSWER, NONE_OF_THESE, build_no_answer_option, build_none_option
-from askback.domain.text_kinds import TextKind, is_numeric, to_json_value
+from askback.domain.text_kinds import TIME_PATTERN, TextKind, is_numeric, to_json_value
 from askback.domain.text_rules import TextRules
 from askback.doors.schema_choices import (
     UnsupportedSchema,
@@ -348,6 +348,8 @@ def _write_rules(rules: TextRules) -> dict[str, JsonValue]:
         bounds = {"minimum": rules.minimum, "maximum": rules.maximum}
         return {"type": rules.kind, **{key: bound for key, bound in bounds.items() if bound is not None}}
     found: dict[str, JsonValue] = {"type": "string"}
+    if rules.kind == "time":
+        return {**found, "pattern": f"^{TIME_PATTERN}$"}  # a schema's format `time` needs seconds and a time zone
     if rules.kind != "text":
         found["format"] = rules.kind
     if rules.min_length > 1:

@@ -52,7 +52,7 @@ from askback.tools.lenient_parser import (
     wrap_in_object,
 )
 
-Kind = Literal["text", "integer", "number", "email", "uri", "date", "date-time"]
+Kind = Literal["text", "integer", "number", "email", "uri", "date", "time", "date-time"]
 
 Values = Annotated[list[LenientText], BeforeValidator(to_list)]
 """Values of options. Accepts a single one."""

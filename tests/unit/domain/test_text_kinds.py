@@ -32,6 +32,7 @@ ABC = tuple(Option(value=one, label=one) for one in "ABC")
         ("email", ["ada@example.com"], ["ada", "@example.com", "ada@example", "a@-x.com", "a b@x.com"]),
         ("uri", ["https://example.com/a?b#c"], ["example.com", "https://", "https://a b", "javascript:", "/a"]),
         ("date", ["2026-11-24"], ["2026-11-31", "20261124", "٢٠٢٦-11-24"]),
+        ("time", ["00:00", " 16:30 ", "23:59"], ["24:00", "7:30", "16:30:00", "16.30", "4:30 PM", "١٦:30"]),
         ("date-time", ["2026-11-24T00:00:00Z"], ["2026-11-24T00:00:00", "2026-11-24 00:00:00Z"]),
     ],
 )
@@ -41,7 +42,7 @@ def test_a_kind_accepts_its_texts_only(kind: str, good: list[str], bad: list[str
     assert [text for text in bad if not rules.find_problem(text)] == []
 
 
-@pytest.mark.parametrize("kind", ["integer", "number", "email", "uri", "date", "date-time"])
+@pytest.mark.parametrize("kind", ["integer", "number", "email", "uri", "date", "time", "date-time"])
 def test_no_text_takes_long_to_check(kind: str) -> None:
     rules = TextRules.parse({"kind": kind})
     began = time.process_time()
@@ -76,6 +77,7 @@ def test_a_process_of_the_previous_release_reads_forms_without_limits() -> None:
         ({"kind": "number", "minimum": 0.5}, "A number of at least 0.5."),
         ({"kind": "number", "maximum": 1e6}, "A number of at most 1000000."),
         ({"kind": "date"}, "A date, such as 2026-11-24."),
+        ({"kind": "time"}, "A time of the day, such as 16:30."),
         ({"pattern": "v[0-9]+", "hint": "Please write a version, such as v3."}, "Please write a version, such as v3."),
         ({"pattern": "v[0-9]+"}, "Up to 1,000 characters."),
     ],
@@ -84,7 +86,7 @@ def test_a_field_says_what_can_be_written(rules: dict[str, Any], said: str) -> N
     assert TextRules(**rules).describe() == said
 
 
-@pytest.mark.parametrize("kind", ["integer", "number", "email", "uri", "date", "date-time"])
+@pytest.mark.parametrize("kind", ["integer", "number", "email", "uri", "date", "time", "date-time"])
 def test_the_example_that_a_field_gives_is_an_answer(kind: Any) -> None:
     rules = TextRules(kind=kind)
     example = rules.describe().partition("such as ")[2].removesuffix(".")
