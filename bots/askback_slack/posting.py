@@ -60,7 +60,8 @@ class SlackPlatform:
 
         card = ask.to_card()
         parts = render.render_messages(card)
-        if card.names_picked and len(parts) > len(ask.messages):  # some are new, and must not notify the people whom an answer names
+        if card.names_picked and len(parts) > len(ask.messages):
+            # Some are new, and must not notify the people whom an answer names.
             parts = render.render_messages(card, mentions=False)
         return await sync_messages(parts, ask.messages, change=edit_message, post=post, remove=self._remove)
 

@@ -161,6 +161,7 @@ class Agent:
             build_omission_notice(conversation_id, earlier),
             earlier=earlier.messages,
             reservation=TokenReservation(reservation.id, reserve),
+            earlier_answers_each=self._settings.earlier_answers,
         )
         if turn is None:
             # There is still work if people approved a call after the tools ran.

@@ -29,6 +29,8 @@ class AgentSettings:
     compact_at: int | None = COMPACT_AT
     """Number of tokens at which the API compacts a conversation. None means never."""
     budget: Budget = field(default_factory=Budget)
+    earlier_answers: int = 0
+    """Maximum number of a person's earlier answers to the same question that the model gets with their new answer."""
     rounds: int = MAX_ROUNDS
     """Maximum number of model calls in a row without a message from a person."""
     approvals: ApprovalRules = field(default_factory=ApprovalRules)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 __all__ = [
     "count_rounds_alone",
+    "render_earlier_answers",
     "render_history",
     "render_message",
     "render_stop_note",
@@ -29,10 +30,12 @@ from askback.agent.display_names import NameFormatter
 from askback.agent.messages_api import ModelResponse
 from askback.agent.thread_history import ThreadHistory
 from askback.domain.conversation import StopRecord, UnshownText
+from askback.domain.form import Form
 from askback.domain.incoming_message import HistoryMessage, InboxMessage
-from askback.domain.turn import Blocks, Message
+from askback.domain.outcome import Outcome
+from askback.domain.turn import Blocks, EarlierAnswers, Message
 from askback.text.bodies import indent_body
-from askback.text.literal import fit_line
+from askback.text.literal import fit_line, quote_line
 
 # https://docs.anthropic.com/en/api/messages describes valid ids and names of calls.
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
@@ -42,6 +45,7 @@ MAX_PREVIOUS_CHARACTERS: Final = 2_000
 """Maximum number of characters quoted from the earlier version of an edited message."""
 
 UNSHOWN: Final = "People could not see your text "
+EARLIER_ANSWERS: Final = "Earlier answers "
 OMITTED_MESSAGES_TEXT: Final = "Left out: {} from before by people who may not talk with you."
 
 
@@ -128,6 +132,17 @@ def render_unshown_note(unshown: UnshownText) -> dict[str, JsonValue]:
     return _to_note_block(f"{UNSHOWN}“{unshown.beginning}”, or could not see all of it: {unshown.reason}")
 
 
+def render_earlier_answers(earlier: EarlierAnswers, namer: NameFormatter) -> dict[str, JsonValue]:
+    """Return a note with the earlier answers of the person who has just answered the same question."""
+    form = earlier.ask.interview.form
+    asked = quote_line(form.questions[0].prompt) if form.is_single else "these questions"
+    lines = "".join(f"\n- {one.at:%Y-%m-%d}: {_format_answers(form, one)}" for one in earlier.outcomes)
+    return _to_note_block(
+        f"{EARLIER_ANSWERS}by {namer.format_name(earlier.person)} to {asked} in this channel, newest first. Only the "
+        f"new answer counts, and these may no longer hold.{lines}"
+    )
+
+
 def count_rounds_alone(history: tuple[Message, ...]) -> int:
     """Count the model's messages since a person last wrote something."""
     rounds = 0
@@ -140,8 +155,17 @@ def count_rounds_alone(history: tuple[Message, ...]) -> int:
 
 
 def _is_from_person(block: dict[str, JsonValue]) -> bool:
-    """Return True for a person's words. A note about an unshown text can come with the results of calls alone."""
-    return block.get("type") == "text" and not str(block.get("text")).startswith(f"[{UNSHOWN}")
+    """Return True for a person's words. A note of our own can come with the results of calls alone."""
+    ours = (f"[{UNSHOWN}", f"[{EARLIER_ANSWERS}")
+    return block.get("type") == "text" and not str(block.get("text")).startswith(ours)
+
+
+def _format_answers(form: Form, outcome: Outcome) -> str:
+    """Return the answers on one line, each text quoted, with the names of the questions if there are several."""
+    answers = {one.question_id: ", ".join(map(quote_line, one.labels)) for one in outcome.answers}
+    if form.is_single:
+        return "; ".join(answers.values())
+    return "; ".join(f"{quote_line(name)}: {said}" for name, said in answers.items())
 
 
 def _to_note_block(text: str) -> dict[str, JsonValue]:

@@ -9,7 +9,13 @@ from pydantic import JsonValue
 from askback.agent.display_names import NameFormatter
 from askback.agent.thread_history import ThreadHistory
 from askback.agent.tool_calls import ToolCallHandler
-from askback.agent.transcript import render_history, render_message, render_stop_note, render_unshown_note
+from askback.agent.transcript import (
+    render_earlier_answers,
+    render_history,
+    render_message,
+    render_stop_note,
+    render_unshown_note,
+)
 from askback.domain.identity import deduplicate_accounts
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Message, TurnInput
@@ -31,6 +37,7 @@ def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnIn
     read = (author for one in earlier.messages for author in one.authors)
     namer = NameFormatter((*authors, *read), news.known)
     content: list[dict[str, JsonValue]] = [calls.to_result_block(call, ask, namer) for call, ask in news.calls]
+    content.extend(render_earlier_answers(one, namer) for one in news.earlier_answers)
     content.extend(map(render_unshown_note, news.unshown))
     if halt is not None:
         content.append(render_stop_note(halt, namer))

@@ -7,6 +7,7 @@ __all__ = [
     "Blocks",
     "Call",
     "CallsToRun",
+    "EarlierAnswers",
     "Message",
     "NextStep",
     "TokenUsage",
@@ -27,6 +28,7 @@ from askback.domain.conversation import Conversation, StopRecord, UnshownText
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import HistoryMessage, InboxMessage
+from askback.domain.outcome import Outcome
 from askback.domain.outgoing_message import TURN_TEXT, OutgoingMessage
 from askback.internal.values import Value
 from askback.translations.catalogue import Language
@@ -86,11 +88,22 @@ class Call(Value):
         return self.result is None and (self.ask_id is None or self.approved is not None)
 
 
+class EarlierAnswers(Value):
+    """A person's earlier answers to the questions of an ask that they have just answered."""
+
+    ask: Ask
+    person: Actor
+    outcomes: tuple[Outcome, ...]
+    """The newest first. Each has the same person and the questions of the ask."""
+
+
 class TurnInput(Value):
     """The content of the next message to the model."""
 
     calls: tuple[tuple[Call, Ask | None], ...] = ()
     """The calls of the model's newest message, each with the ask about it."""
+    earlier_answers: tuple[EarlierAnswers, ...] = ()
+    """Those of the people who answered the asks of these calls. Empty unless the operator gives them to the model."""
     answering: tuple[Actor, ...] = ()
     """The authors of the words in the outcomes of these calls."""
     written: tuple[InboxMessage, ...] = ()

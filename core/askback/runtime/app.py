@@ -285,5 +285,6 @@ def _build_agent_settings(settings: Settings, tools: LoadedTools) -> AgentSettin
         answerers=settings.asked,
         compact_at=settings.compact_at,
         rounds=settings.rounds,
+        earlier_answers=settings.earlier_answers,
         budget=Budget(conversation=settings.budget_conversation, day=settings.budget_day),
     )

@@ -165,6 +165,11 @@ class Settings(TomlSettings):
     )
     """The minimum time between two questions in one place. By default, it is 5 seconds for the agent's questions and 0
     for those of programs."""
+    earlier_answers: int = Field(
+        default=0, ge=0, le=10, description="Give the number of earlier answers that the agent gets, up to 10."
+    )
+    """The number of a person's earlier answers to the same question that the agent gets with their new answer. They are
+    from the same channel. The default is 0."""
     retention: float | None = Field(
         default=None,
         ge=3600,

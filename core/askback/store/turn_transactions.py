@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["MessageBuilder", "TokenReservation", "TurnTransactions"]
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,13 +16,14 @@ from askback.domain.identity import Actor, MessageRef, deduplicate_accounts
 from askback.domain.incoming_message import HistoryMessage
 from askback.domain.open_ask_limits import Limits
 from askback.domain.outgoing_message import OutgoingMessage
-from askback.domain.turn import Call, Message, TokenUsage, Turn, TurnEnd, TurnInput, get_text
+from askback.domain.turn import Call, EarlierAnswers, Message, TokenUsage, Turn, TurnEnd, TurnInput, get_text
 from askback.internal.clock import from_micros
 from askback.store.database_clock import read_now
 from askback.store.errors import TurnTakenOver
 from askback.store.queries import (
     approvals,
     conversations,
+    earlier_answers,
     history,
     inbox,
     locks,
@@ -93,6 +94,7 @@ class TurnTransactions(Transactions):
         *,
         earlier: tuple[HistoryMessage, ...] = (),
         reservation: TokenReservation | None = None,
+        earlier_answers_each: int = 0,
     ) -> Turn | None:
         """Return the next turn after its message to the model is committed. None if there is nothing to do yet.
 
@@ -100,6 +102,7 @@ class TurnTransactions(Transactions):
         that a crash interrupted begins again with the same messages. `notice` is a text for people about a message to
         the model, which is committed with it. `earlier` is what was written in the thread before. It is committed as
         read, unless it also arrived as a message. `reservation` is committed with the turn, too.
+        `earlier_answers_each` is the maximum number of a person's earlier answers to each question that they answered.
         """
 
         def work(connection: Connection) -> Turn | None:
@@ -128,6 +131,7 @@ class TurnTransactions(Transactions):
                 history.add_read(connection, conversation_id, before, seq)
                 news = TurnInput(
                     calls=asked,
+                    earlier_answers=_list_earlier_answers(connection, asked, earlier_answers_each),
                     answering=deduplicate_accounts(approvals.list_answer_authors(connection, asked)),
                     written=written,
                     history=before,
@@ -289,3 +293,12 @@ def _find_last_exchange(connection: Connection, end: TurnEnd, last: Message) -> 
     if not any(block.get("type") == "tool_result" for block in last.content):
         return last.seq
     return transcript.get_last_assistant_seq(connection, end.conversation_id) or last.seq
+
+
+def _list_earlier_answers(
+    connection: Connection, asked: Sequence[tuple[Call, Ask | None]], most: int
+) -> tuple[EarlierAnswers, ...]:
+    if not most:
+        return ()
+    found = (earlier_answers.list_earlier_answers(connection, ask, most) for _, ask in asked if ask is not None)
+    return tuple(one for one in found if one is not None)
