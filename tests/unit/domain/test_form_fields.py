@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,10 +15,11 @@ from askback.domain.ask import Ask
 from askback.domain.card import build_card
 from askback.domain.click_response import AskForm, FormErrors, Notice
 from askback.domain.decision import decide
-from askback.domain.form import Condition, Form, Option, TextRules
+from askback.domain.form import DEFAULT_PLACEHOLDER, Condition, Form, Option, TextRules
 from askback.domain.form_fields import build_form_fields, find_field_problems, has_field_for_each
 from askback.domain.identity import Place
 from askback.domain.interview import Interview, start_interview
+from askback.translations.catalogue import use_language
 from support.cases import ANN, BEN, EVERYBODY, NOON, Story, form, question
 from support.forms import modal_forms
 
@@ -83,18 +86,22 @@ def test_a_choice_and_a_new_text_are_not_guessed_between() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "sent", "message"),
+    ("fields", "sent", "message", "in_text"),
     [
-        ({}, said(0), "choose an option or write an answer"),
-        ({"allow_custom": False}, said(0), "answer this question"),
-        ({"multi_select": True, "min_choices": 2}, said(0, 1), "choose at least 2 options"),
-        ({"rules": TextRules(kind="integer")}, said(0, text="seven"), "whole number"),
+        ({}, said(0), "choose an option or write an answer", False),
+        ({"allow_custom": False}, said(0), "answer this question", False),
+        ({"options": ()}, said(0), "answer this question", True),
+        ({"multi_select": True, "min_choices": 2}, said(0, 1), "choose at least 2 options", False),
+        ({"rules": TextRules(kind="integer")}, said(0, text="seven"), "whole number", True),
     ],
 )
-def test_each_problem_is_said_in_a_sentence(fields: dict[str, object], sent: FieldAnswer, message: str) -> None:
-    after = send(Story(question("a", "Red", "Blue", **fields), TWO[1]).now, sent, said(1, 0))
+def test_each_problem_is_said_in_a_sentence(
+    fields: dict[str, Any], sent: FieldAnswer, message: str, in_text: bool
+) -> None:
+    after = send(Story(question("a", "Red", "Blue").evolve(**fields), TWO[1]).now, sent, said(1, 0))
     (problem,) = find_field_problems(after)
     assert message in problem.message
+    assert problem.in_text == in_text
     assert after.outcome is None
     assert after.drafts[1].chosen == (0,), "the right answer is kept"
 
@@ -105,6 +112,7 @@ def test_an_answer_that_somebody_gave_meanwhile_is_not_replaced_unseen() -> None
     story.does(Choose(index=0), by=BEN)
     after = send(story.now, said(0, 1), said(1, 0), revision=opened)
     assert (after.phase, after.outcome) == ("reviewing", None)
+    assert (after.step, after.revision) == (story.now.step + 1, story.now.revision + 1)
     same = send(story.now, said(0, 0), said(1, 0), revision=opened)
     assert same.outcome is not None, "the same answer replaces nothing"
 
@@ -137,6 +145,8 @@ def test_a_blank_text_beside_a_choice_is_no_text() -> None:
     at = start_interview(form(question("a", "Red", "Blue"), question("b", "X", "Y")))
     blank, none = (send(at, said(0, 1, text=text), said(1)) for text in ("  ", None))
     assert blank.drafts == none.drafts
+    blank, none = (send(none, said(0, 1, text=text), said(1)) for text in ("  ", None))
+    assert blank.drafts == none.drafts, "also if the choice is not new"
 
 
 def test_the_same_answers_from_another_person_are_no_new_revision() -> None:
@@ -166,6 +176,8 @@ def test_it_counts_from_every_position_and_not_after_the_end() -> None:
         (said(1, 0), said(0, 0)),
         (said(0, 0), said(1, 0), said(2, 0)),
         (said(0, 2), said(1, 0)),
+        (said(0, 3), said(1, 0)),
+        (said(0, -1), said(1, 0)),
         (said(0, 0, 1), said(1, 0)),
     ],
 )
@@ -199,6 +211,20 @@ def test_a_question_that_a_field_would_show_in_part_is_asked_by_itself(second: o
     assert story.card.form is None
     with pytest.raises(NoFields):
         send(story.now, said(0, 0), said(1, 0))
+
+
+def test_a_field_has_as_many_options_as_the_longest_menu_and_no_more() -> None:
+    for count, fits in ((99, True), (100, True), (101, False)):
+        assert has_field_for_each(form(TWO[0], question("b", *map(str, range(count))))) == fits
+
+
+def test_only_the_hint_of_askback_itself_is_translated() -> None:
+    own = question("b", "X", placeholder="Version")
+    hints = [one.placeholder for one in build_form_fields("ask", start_interview(form(TWO[0], own))).fields]
+    with use_language("de"):
+        translated = [one.placeholder for one in build_form_fields("ask", start_interview(form(TWO[0], own))).fields]
+    assert hints[1] == translated[1] == "Version"
+    assert hints[0] == DEFAULT_PLACEHOLDER != translated[0]
 
 
 def test_a_single_question_has_no_fields_and_only_the_first_card_of_a_form_offers_them() -> None:

@@ -258,6 +258,15 @@ def test_a_click_that_is_overtaken_by_a_later_one_of_the_same_person_changes_not
     assert story.now.draft.chosen == (0, 1)
 
 
+def test_without_a_revision_an_older_click_of_the_same_person_changes_nothing():
+    story = Story(EXTRAS)
+    story.does(Select(chosen=(0, 1), base=(), order=2.0))
+    before = story.now
+    for order in (1.0, 2.0):
+        story.does(Select(chosen=(0,), base=(0, 1), order=order))
+        assert story.now == before
+
+
 def test_of_two_clicks_at_one_moment_neither_is_lost():
     story = Story(EXTRAS)
     story.does(Select(chosen=(0,), base=(), revision=0, order=1.0))
