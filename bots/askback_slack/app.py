@@ -141,7 +141,7 @@ class SlackConnection:
         picked_names = PickedNames(api, names, services.manager)
         languages = ReaderLanguages(names, behind)
         clicks = Clicks(services.manager, slack, api, behind, services.choose, languages, picked_names, home)
-        submissions = Submissions(services.manager, behind, names, languages, home)
+        submissions = Submissions(services.manager, behind, names, languages, picked_names, home)
         self._app = AsyncApp(
             # Without a name, slack-bolt searches the source of every loaded module. It also gives the logger of that
             # name the root logger's level, so this must not be the name of askback's own logger.

@@ -23,8 +23,9 @@ from askback.domain.actions import (
     ShowDetails,
 )
 from askback.domain.ask import Ask
+from askback.domain.choice_words import NOT_PICKED
 from askback.domain.click_response import AskForm, AskText, Details, Notice, Response
-from askback.domain.decision import NOT_PICKED, UNKNOWN
+from askback.domain.decision import UNKNOWN
 from askback.domain.form_fields import FormFields
 from askback.domain.identity import Place
 from askback.domain.outgoing_message import OfferResult
@@ -142,8 +143,8 @@ class Clicks:
         )
         response = await self._manager.act(action)
         self._behind.start_soon(self._show_result(pressed, control, response), "click")
-        if action.picks is not None:
-            self._behind.start_soon(self._picked_names.name_later(control.ask_id, action.picks), "name")
+        if action.picked:
+            self._behind.start_soon(self._picked_names.name_later(control.ask_id, action.picked), "name")
 
     async def _show_choice(self, pressed: Click, chosen: OfferResult) -> None:
         """Run behind the ack: show the notice, if any, and delete the offer once it is settled.

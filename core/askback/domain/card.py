@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 __all__ = [
-    "ANSWER_ALL",
     "ANSWER_REST",
     "EVERYTHING",
     "EXPANDING",
@@ -33,9 +32,9 @@ from pydantic import AwareDatetime
 from askback.domain.arguments import Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy
 from askback.domain.card_ending import Ending, build_ending
-from askback.domain.choice_words import Picks
-from askback.domain.form import Form, Question
-from askback.domain.form_fields import has_field_for_each
+from askback.domain.choice_words import SOMETHING_ELSE, Picks
+from askback.domain.form import Question
+from askback.domain.form_fields import FieldQuestions, find_open_questions
 from askback.domain.interview import Interview
 from askback.domain.outcome import Picked
 from askback.domain.reserved_options import NO_ANSWER
@@ -55,12 +54,9 @@ LONGEST_HEADING = 150
 """Maximum number of UTF-16 units of a question that is a heading. A longer one is a paragraph."""
 LONGEST_RESULT = 150
 """Maximum number of characters of an answer that is the first line of its settled card. A longer one is quoted."""
-SOMETHING_ELSE = N_("Something else…")
 WRITE_ANSWER = N_("Write an answer…")
 EDIT_TEXT = N_("Edit your text…")
 NOT_NOW = N_("Not now…")
-ANSWER_ALL = N_("Answer all…")
-"""Label of the button that opens a modal with all questions of a form."""
 ANSWER_REST = N_("Answer the rest")
 """Label of the button that leads from a review to the first question without an answer."""
 REMIND_ME = N_("Remind me…")
@@ -143,8 +139,8 @@ class Card(Value):
     can_go_back: bool
     can_go_on: bool
     can_review: bool
-    form: Form | None
-    """The form, on the card of its first question, if all its questions can be answered at once."""
+    together: FieldQuestions | None
+    """The questions that can be answered at once. None if fewer than two of them are left."""
     can_withdraw: bool
     """True if a requester can end a decision of several people."""
     can_decline: bool
@@ -335,9 +331,7 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         and (interview.phase == "reviewing" or (asking and interview.current > visible[0])),
         can_go_on=several_questions and asking,
         can_review=several_questions and asking and any(map(interview.is_answered, visible)),
-        form=interview.form
-        if asking and several_questions and interview.current == visible[0] and has_field_for_each(interview.form)
-        else None,
+        together=find_open_questions(interview) if asking and several_questions else None,
         can_withdraw=approval is not None and bool(approval.requesters),
         can_decline=approval is None,
         can_remind=approval is not None,

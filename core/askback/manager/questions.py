@@ -158,7 +158,7 @@ class QuestionManager:
             action = action.evolve(actor=sender.people[0])
         # Looked up here: the decision itself is pure, and may run twice.
         ends_any = self.access.is_admin(action.actor)
-        if action.picks is not None and any(not one.name for one in action.picks.picked):
+        if any(not one.name for one in action.picked):
             self.awaited_names.expect(action.ask_id)
         acted = await self._store.decide(
             action.ask_id,
