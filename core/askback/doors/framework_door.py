@@ -113,9 +113,7 @@ class FrameworkDoor:
         ask = await self._asks.ask(_identify(call), new)
         await self.hand_overs.record(call, ask.id, question.digest)
         # A caller may have been lost before it recorded its ask.
-        for other in await self._asks.list_pending(_identify(call)):
-            if other.id != ask.id:
-                await self._asks.cancel(other, CHANGED)
+        await self._cancel(call, CHANGED, other_than=ask.id)
         return ask
 
     async def wait(self, ask: Ask) -> Ask:
@@ -145,8 +143,9 @@ class FrameworkDoor:
     async def withdraw(self, outdated: Iterable[HandOver]) -> None:
         """End the questions about calls for which the framework no longer waits."""
         for one in outdated:
-            if await self.hand_overs.forget(one):
-                await self._cancel(one.id, one.ask_id, OUTDATED)
+            # First the questions, so that a process that is killed here leaves a hand-over that is found again.
+            await self._cancel(one.id, OUTDATED)
+            await self.hand_overs.forget(one)
 
     async def raise_unknown(self, hand_over: HandOver, advice: str) -> NoReturn:
         """Deliver the notice about a hand-over, and raise `OutcomeUnknown`."""
@@ -157,10 +156,11 @@ class FrameworkDoor:
         """Stop waiting. Open questions stay open, and a later process finds them."""
         await self._asks.close()
 
-    async def _cancel(self, call: CallId, ask_id: str, reason: str) -> None:
-        ask = await self._asks.find(_identify(call), ask_id)
-        if ask is not None and ask.outcome is None:
-            await self._asks.cancel(ask, reason)
+    async def _cancel(self, call: CallId, reason: str, other_than: str | None = None) -> None:
+        """End the open questions about a call, even those that a lost caller did not record."""
+        for ask in await self._asks.list_pending(_identify(call)):
+            if ask.id != other_than:
+                await self._asks.cancel(ask, reason)
 
     async def _deliver(self) -> None:
         """Let pending notices be delivered, if no bot runs. An error is logged only, since the caller raises another.

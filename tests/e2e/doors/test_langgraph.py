@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from askback.doors import hand_over
 from askback.doors.call_question import Unanswered
-from askback.doors.hand_over import OutcomeUnknown
+from askback.doors.hand_over import HandOvers, OutcomeUnknown
 from askback.doors.langgraph import LangGraphDoor
 from askback.errors import CallerError
 from askback.store.queries import hand_overs
@@ -316,14 +316,44 @@ async def test_a_question_that_the_graph_no_longer_asks_is_withdrawn(here: Offic
     async with asking(here.folder, "Which version?") as graph, door(here, graph) as one:
         running = asyncio.create_task(one.run({}, "thread"))
         await here.card("Which version?")
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
+        await cancel(running)
         assert await one.list_waiting() == ("thread",)
         await graph.aupdate_state({"configurable": {"thread_id": "thread"}}, {"answers": []}, as_node="node 0")
         await one.resume("thread")
         await here.settled("Which version?", "no longer waits")
         assert await one.list_waiting() == ()
+
+
+@pytest.mark.parametrize("lost", ["record", "forget"])
+async def test_a_lost_caller_hides_no_question_that_the_graph_no_longer_asks(
+    here: Office, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    """The caller is lost before the hand-over names the ask, or while it withdraws the question."""
+
+    async def never(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    async with asking(here.folder, "Which version?") as graph, door(here, graph) as one:
+        with monkeypatch.context() as patch:
+            patch.setattr(HandOvers, lost, never)
+            asked = asyncio.create_task(one.run({}, "thread"))
+            await here.card("Which version?")
+            await cancel(asked)
+            await graph.aupdate_state({"configurable": {"thread_id": "thread"}}, {"answers": []}, as_node="node 0")
+            if lost == "forget":
+                withdrawing = asyncio.create_task(one.resume("thread"))
+                await here.settled("Which version?", "no longer waits")
+                await cancel(withdrawing)
+        assert await one.list_waiting() == ("thread",)
+        await one.resume("thread")
+        await here.settled("Which version?", "no longer waits")
+        assert await one.list_waiting() == ()
+
+
+async def cancel(task: asyncio.Task[object]) -> None:
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 async def test_a_graph_without_a_checkpointer_cannot_wait(here: Office) -> None:
