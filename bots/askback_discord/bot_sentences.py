@@ -38,7 +38,7 @@ def to_markdown(outgoing: OutgoingMessage) -> str:
 def _to_markdown(outgoing: OutgoingMessage) -> str:
     words = plain(outgoing.text)
     if outgoing.until is not None:
-        words += f"  ·  {_('until ')}{format_time(outgoing.until, 'f')}, {format_time(outgoing.until, 'R')}"
+        words += f"  ·  {_('until ')}{format_time(outgoing.until)}, {format_time(outgoing.until, 'R')}"
     if outgoing.link is not None:
         words += f" {outgoing.link if _MESSAGE.fullmatch(outgoing.link) else plain(outgoing.link)}"
     users, roles = _list_mentioned(outgoing.mention)

@@ -122,8 +122,8 @@ def mention_role(role_id: str) -> str | None:
     return f"<@&{role_id}>" if _SNOWFLAKE.fullmatch(role_id) else None
 
 
-def format_time(at: datetime, style: Literal["f", "R"]) -> str:
-    """Return a time in the reader's own time zone: date and time (f), or the time until or since it (R)."""
+def format_time(at: datetime, style: Literal["s", "R"] = "s") -> str:
+    """Return a time in the reader's own time zone: short date and time (s), or the time until or since it (R)."""
     return f"<t:{int(at.timestamp())}:{style}>"
 
 
