@@ -16,7 +16,7 @@ from askback.domain.who import Who
 from askback.text.literal import count_utf16_units
 from askback.translations.catalogue import _, use_language
 from askback_discord import limits
-from askback_discord.components import Component, format_time, mention_person, mention_role
+from askback_discord.components import Component, format_distance, format_time, mention_person, mention_role
 from askback_discord.escaping import plain
 from askback_discord.id_patterns import PLATFORM
 
@@ -38,7 +38,7 @@ def to_markdown(outgoing: OutgoingMessage) -> str:
 def _to_markdown(outgoing: OutgoingMessage) -> str:
     words = plain(outgoing.text)
     if outgoing.until is not None:
-        words += f"  ·  {_('until ')}{format_time(outgoing.until, 'f')}, {format_time(outgoing.until, 'R')}"
+        words += f"  ·  {_('until ')}{format_time(outgoing.until)}, {format_distance(outgoing.until)}"
     if outgoing.link is not None:
         words += f" {outgoing.link if _MESSAGE.fullmatch(outgoing.link) else plain(outgoing.link)}"
     users, roles = _list_mentioned(outgoing.mention)

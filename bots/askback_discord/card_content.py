@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from askback.domain import vote_summary
 from askback.domain.arguments import Argument, Arguments
 from askback.domain.ask_policy import PersonalReminder
 from askback.domain.card import (
@@ -23,6 +24,7 @@ from askback.domain.card_ending import Ending
 from askback.domain.review_line import ReviewLine
 from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
 from askback.domain.vote_summary import OPEN_TO
+from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line, replace_controls, to_single_line
 from askback.translations.catalogue import _
 from askback.translations.sentences import capitalize_first, end_sentence
@@ -39,7 +41,7 @@ from askback_discord.card_parts import (
     quote_answers,
     strong,
 )
-from askback_discord.components import format_time, gallery
+from askback_discord.components import format_distance, format_time, gallery
 from askback_discord.controls import are_buttons_enough, are_controls_enough
 
 IN_LINES: Final = 10
@@ -50,7 +52,7 @@ SPACED: Final = 30
 
 def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     """Return the complete content of a card. Without `images`, show the addresses of images as text."""
-    if card.ending is not None and card.is_compact:
+    if card.ending is not None:
         return [*_build_settled(card, card.ending)]
     units: list[Unit] = [[*_build_head(card)]]
     if card.prompt:
@@ -73,9 +75,7 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     if card.reminders:
         units.append([*_build_reminders(card.reminders)])
     if card.tally is not None:
-        units += votes.build_decision(card, card.tally)
-    if card.ending is not None and are_buttons_enough(card):
-        units.append([*_build_others(card)])
+        units += votes.open_decision(card, card.tally)
     return units
 
 
@@ -85,16 +85,19 @@ def _build_head(card: Card) -> Iterator[Text]:
         yield Text(f"## {_('Review your answers')}")
     elif card.heading is not None:
         yield heading(card.heading)
-    yield Text("-# ", before="\n")
+    parts: list[list[Text]] = []
     if card.header is not None:
-        yield from (plain(to_single_line(card.header)), Text("  ·  "))
+        parts.append([plain(to_single_line(card.header))])
     if card.position is not None:
-        yield Text(f"{format_position(card.position)}  ·  ")
-    yield from (Text(_("Asked: ")), *_list_people(card))
-    if card.deadline is not None and card.ending is None:
-        yield Text(f"  ·  {_('ends ')}{format_time(card.deadline, 'R')}")
-        if card.timeout is not None:
-            yield from (Text(", "), plain(card.timeout.words))
+        parts.append([Text(format_position(card.position))])
+    if card.tally is None or not vote_summary.are_all_named(card, card.tally):
+        parts.append([Text(_("Asked: ")), *_list_people(card)])
+    if card.deadline is not None:
+        until = [Text(f"{_('ends ')}{format_distance(card.deadline)}")]
+        parts.append(until if card.timeout is None else [*until, Text(", "), plain(card.timeout.words)])
+    for number, part in enumerate(parts):
+        yield Text("  ·  ") if number else Text("-# ", before="\n")
+        yield from part
 
 
 def _list_people(card: Card) -> Iterator[Text]:
@@ -151,25 +154,26 @@ def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:
     if len(card.items) > IN_LINES and card.has_line_options and not card.is_described:
         for item in card.items:
             label = replace(plain(item.numbered_label), before="  ·  ", opens=item.number == 1)
-            yield [label, *_build_mark(card, item)]
+            yield [label, *_build_mark(item)]
         return
-    bare = not any(item.description or item.preview or item.image for item in card.items)
-    apart = "\n" if bare or len(card.items) > SPACED else "\n\n"
+    # If one line says all about each option, its description follows its label.
+    is_line = card.has_line_options
+    apart = "\n" if is_line or len(card.items) > SPACED else "\n\n"
     for item in card.items:
-        yield [*_build_item(card, item, apart, images=images)]
+        yield [*_build_item(item, apart, " — " if is_line else "\n", images=images)]
 
 
-def _build_mark(card: Card, item: Item) -> Iterator[Text]:
+def _build_mark(item: Item) -> Iterator[Text]:
     """A mark behind a chosen option."""
-    if item.chosen and (card.ending is None or card.ending.status == "answered"):
-        yield Text("  ✗" if card.tally is not None and item.number - 1 in card.tally.refusing else "  ✓")
+    if item.chosen:
+        yield Text("  ✓")
 
 
-def _build_item(card: Card, item: Item, apart: str, *, images: bool) -> Iterator[Part]:
+def _build_item(item: Item, apart: str, between: str, *, images: bool) -> Iterator[Part]:
     yield replace(strong(item.numbered_label), before=apart, opens=item.number == 1)
-    yield from _build_mark(card, item)
+    yield from _build_mark(item)
     if item.description is not None:
-        yield replace(plain(item.description), before="\n")
+        yield replace(plain(item.description), before=between)
     if item.preview is not None:
         yield Text(replace_controls(item.preview), "code", before="\n")
     if item.image is not None and images and len(item.image) <= limits.MEDIA_URL:
@@ -199,7 +203,7 @@ def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Text]:
     for number, reminder in enumerate(reminders):
         yield Text(f"-# {_('Reminder for ')}", before="\n", opens=number == 0)
         yield from mention_everybody([reminder.who])
-        yield Text(f"  ·  {format_time(reminder.at, 'f')}")
+        yield Text(f"  ·  {format_time(reminder.at)}")
         if reminder.reason is not None:
             yield from quote_answers([reminder.reason])
 
@@ -208,8 +212,24 @@ def _explain_problem(card: Card) -> str:
     return _("“Edit your text…” opens it again.") if card.custom else _("you can no longer send it.")
 
 
+def _build_decided(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Unit]:
+    """The whole of a settled decision: the result and who decided; the question, the requesters and the time; why."""
+    named = vote_summary.list_named_votes(card, tally)
+    reasons = [vote.reason for vote in named if vote.reason is not None]
+    if ending.status != "answered" and ending.reason is not None and ending.reason.strip():
+        reasons.append(ending.reason)
+    yield [*votes.end(card, tally, ending, named), *_build_facts(card, ending, tally), *quote_answers(reasons)]
+    if not named:
+        yield from votes.build_votes(tally)
+    if not card.is_folded(buttons_enough=are_buttons_enough(card)):
+        yield [*_build_others(card)]
+
+
 def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
     """The whole of a settled card: the answer; the question, the person and the time; the answers of a form."""
+    if card.tally is not None:
+        yield from _build_decided(card, card.tally, ending)
+        return
     result, answered = card.result, ending.status == "answered"
     made: Unit = [Text(f"**{ending.title}**")] if result is None else [Text("✓ "), strong(result)]
     if ending.consequence is not None:
@@ -251,16 +271,18 @@ def _build_shared_line(line: ReviewLine) -> Iterator[Text]:
         yield Text(f"{'  ' if line.answer else ''}*{line.missing}*")
 
 
-def _build_facts(card: Card, ending: Ending) -> Iterator[Text]:
-    """The question as one line, who ended it, and when."""
+def _build_facts(card: Card, ending: Ending, tally: VoteCount | None = None) -> Iterator[Text]:
+    """The question as one line, who ended it or requested it, and when. "Show question" shows its header."""
     yield Text("-# ", before="\n")
-    if card.header is not None:
+    if card.header is not None and not card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield from (plain(fit_line(card.header, LONGEST_TITLE)), Text("  ·  "))
     yield plain(card.title or get_form_title(card))
+    if tally is not None and tally.requesters:
+        yield from (Text("  ·  "), *votes.list_requesters(tally))
     if ending.by is None:
         yield Text(f"  ·  {_('Asked: ')}")
         yield from _list_people(card)
-    else:
+    elif tally is None:
         yield Text(f"  ·  {_('Answered by ')}" if card.has_result else f"  · {_(' by ')}")
         yield from mention_everybody([ending.by])
-    yield Text(f"  ·  {format_time(ending.at, 'f')}")
+    yield Text(f"  ·  {format_time(ending.at)}")

@@ -8,6 +8,7 @@ __all__ = [
     "button",
     "container",
     "display",
+    "format_distance",
     "format_time",
     "gallery",
     "mention_channel",
@@ -122,9 +123,15 @@ def mention_role(role_id: str) -> str | None:
     return f"<@&{role_id}>" if _SNOWFLAKE.fullmatch(role_id) else None
 
 
-def format_time(at: datetime, style: Literal["f", "R"]) -> str:
-    """Return a time in the reader's own time zone: date and time (f), or the time until or since it (R)."""
-    return f"<t:{int(at.timestamp())}:{style}>"
+def format_time(at: datetime) -> str:
+    """Return a date and a time in the reader's own time zone, with digits alone, so that they fit a narrow line."""
+    seconds = int(at.timestamp())
+    return f"<t:{seconds}:d> <t:{seconds}:t>"
+
+
+def format_distance(at: datetime) -> str:
+    """Return the time until or since a moment, such as “in 2 hours”."""
+    return f"<t:{int(at.timestamp())}:R>"
 
 
 def build_body(components: Iterable[Component], mentions: Component | None = None, *, flags: int = 0) -> Component:

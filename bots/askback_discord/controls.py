@@ -52,13 +52,20 @@ def build_controls(card: Card, page: int | None = None) -> list[Component]:
     match card.view:
         case "question":
             options = _list_rows(card)
-            below = [*_build_choices(card, page, options), *_build_ways(card)]
+            below = _join_rows(card, [*_build_choices(card, page, options), *_build_ways(card)])
             return [*_build_rows(card, options), *(row(parts) for parts in below if parts)]
         case "review":
             rows = [[*_build_edit_buttons(card)], [*_build_navigation(card)]]
         case "ended":
             rows = [[*_build_details_button(card)]]
     return [row(parts) for parts in rows if parts]
+
+
+def _join_rows(card: Card, rows: list[list[Component]]) -> list[list[Component]]:
+    """Return one row for a decision of several people, if it holds all buttons. Colours tell apart its options."""
+    buttons = [part for one in rows for part in one]
+    is_short = card.tally is not None and are_buttons_enough(card) and len(buttons) <= limits.ROW_BUTTONS
+    return [buttons] if is_short else rows
 
 
 def _build_choices(card: Card, page: int | None, rows: Iterable[OptionRow]) -> Iterator[list[Component]]:
@@ -129,11 +136,13 @@ def are_controls_enough(card: Card) -> bool:
     """Return True if an open card's controls show the whole of each option, so that the text need not list them."""
     if are_buttons_enough(card) or _list_rows(card):
         return True
-    if card.tally is not None or split_menu(card) != 1 or len(card.items) <= LISTED:
+    pages = split_menu(card)
+    if card.tally is not None or not pages or len(card.items) <= LISTED:
         return False
-    if card.is_described or not card.has_line_options:
+    # A page of the menu does not show what is chosen on the others.
+    if card.is_described or not card.has_line_options or (card.several and pages > 1):
         return False
-    entries = _build_entries(card.items, marked=False)
+    entries = [one for page in range(pages) for one in _build_entries(_get_page_items(card, page), marked=False)]
     return [entry["label"] for entry in entries] == [item.numbered_label for item in card.items]
 
 
@@ -161,10 +170,13 @@ def _get_page(card: Card, pages: int, page: int | None) -> int:
     return min(max(page, 0), pages - 1)
 
 
+def _get_page_items(card: Card, page: int) -> Sequence[Item]:
+    return card.items[page * limits.MENU_OPTIONS : (page + 1) * limits.MENU_OPTIONS]
+
+
 def _build_menu(card: Card, page: int, pages: int) -> Component:
     """One page of the menu with the options."""
-    start = page * limits.MENU_OPTIONS
-    items = card.items[start : start + limits.MENU_OPTIONS]
+    items = _get_page_items(card, page)
     what = _("Choose as many as you like…") if card.several else _("Choose an answer…")
     if pages > 1:
         what = _("{title} ({first}–{last} of {count})").format(

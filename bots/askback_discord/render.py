@@ -92,10 +92,7 @@ def _get_reserved_space(card: Card) -> Space:
 
 
 def _get_largest(card: Card) -> Card:
-    """Return the card with the most controls that it can have."""
-    if card.view == "ended":
-        view = "question" if card.prompt else "review"
-        card = card.evolve(view=view, ending=None, custom=bool(card.prompt) and card.tally is None)
+    """Return the open card with the most controls that it can have."""
     return card.evolve(written=card.written or "-", can_submit=True)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["build_decision"]
+__all__ = ["build_votes", "end", "list_requesters", "open_decision"]
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from askback.domain import vote_summary
@@ -17,62 +17,54 @@ from askback.text.literal import fit_line
 from askback.translations.catalogue import _
 from askback.translations.sentences import end_sentence
 from askback_discord.card_parts import Text, Unit, mention_everybody, plain, quote_answers, strong
-from askback_discord.components import format_time
 
 
-def build_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
-    """The text below the options: the rule or the ending, the votes, and who is missing."""
-    head = _build_missing_votes(card, tally) if card.ending is None else _build_decision(card, tally, card.ending)
-    yield [*head, *_build_requesters(tally, over=card.ending is not None)]
+def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
+    """The votes and the rule, below the options of an open card."""
+    is_plain = vote_summary.are_votes_plain(card, tally)
+    if not is_plain:
+        yield from build_votes(tally)
+    line: Unit = []
     so_far = vote_summary.describe_progress(card, tally)
-    if so_far is None:
-        return  # without votes, the card's head names all who are asked
-    # Only an open card has buttons that name the option. A settled one is the record of each vote.
-    if card.ending is None and vote_summary.are_votes_plain(card, tally):
-        names = [Text("  ·  "), *_build_names(tally)]
-        yield [strong(so_far, opens=True), *names, *_build_missing(tally, tally.missing)]
-        return
+    if so_far is not None:  # without votes, the card's head names all who are asked
+        line.append(strong(so_far, opens=True))
+        if is_plain:
+            line += [Text(f"  ·  {vote_summary.VOTE_MARKS['approved']} "), *_list_names(tally.votes)]
+        line += _build_missing(tally, tally.missing)
+    line += [Text("-# ", before="\n", opens=not line), plain(vote_summary.describe_rule(card, tally))]
+    if tally.requesters:
+        line += [Text("  "), *list_requesters(tally), Text(end_sentence(_(vote_summary.CANNOT_VOTE)))]
+    yield line
+
+
+def end(card: Card, tally: VoteCount, ending: Ending, named: tuple[Vote, ...]) -> Iterator[Text]:
+    """The ending in a few words, with the people of the votes in `named`, or whoever withdrew it."""
+    found = vote_summary.get_verdict(card, tally)
+    yield Text("" if found is None else vote_summary.VERDICT_ICONS[found], opens=True)
+    yield strong(vote_summary.describe_result(card, tally))
+    if ending.by is not None and found is None:
+        yield from (Text(_(" by ")), *mention_everybody([ending.by]))
+    if named:
+        yield from (Text(f"  ·  {vote_summary.describe_named(card, tally)}"), *_list_names(named))
+
+
+def build_votes(tally: VoteCount) -> Iterator[Unit]:
+    """Each vote with its option and its reason."""
     for number, vote in enumerate(tally.votes):
         yield [*_build_vote(tally, vote, opens=number == 0)]
-    if card.ending is None:
-        yield [strong(so_far, opens=True), *_build_missing(tally, tally.missing)]
 
 
-def _build_missing_votes(card: Card, tally: VoteCount) -> Iterator[Text]:
-    yield Text("-# ", opens=True)
-    yield plain(vote_summary.describe_rule(card, tally))
+def list_requesters(tally: VoteCount) -> Iterator[Text]:
+    """The requesters."""
+    shown, more = vote_summary.list_requesters(tally)
+    yield from (Text(_(vote_summary.REQUESTED_BY)), *mention_everybody(shown))
+    if more:
+        yield Text(more)
 
 
-def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Text]:
-    found = vote_summary.get_verdict(card, tally)
-    mark = "" if found is None else vote_summary.VERDICT_ICONS[found]
-    if mark:
-        yield Text(mark, opens=True)
-    yield strong(vote_summary.describe_result(card, tally), opens=not mark)
-    if ending.by is not None and ending.status != "answered":
-        yield Text(_(" by "))
-        yield from mention_everybody([ending.by])
-    yield Text(f"  ·  {format_time(ending.at, 'f')}")
-    if ending.status != "answered" and ending.reason is not None and ending.reason.strip():
-        yield from quote_answers([ending.reason])
-
-
-def _build_requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
-    """The requesters, if they may not decide."""
-    if tally.requesters:
-        yield Text(f"-# {_(vote_summary.REQUESTED_BY)}", before="\n")
-        shown, more = vote_summary.list_requesters(tally)
-        yield from mention_everybody(shown)
-        if more:
-            yield Text(more)
-        if not over:
-            yield Text(end_sentence(_(vote_summary.CANNOT_VOTE)))
-
-
-def _build_names(tally: VoteCount) -> Iterator[Text]:
-    """Those who agree, on one line."""
-    yield Text(f"{vote_summary.VOTE_MARKS['approved']} ")
-    yield from mention_everybody([vote.by for vote in tally.votes])
+def _list_names(cast: Iterable[Vote]) -> Iterator[Text]:
+    """Those who voted, on one line."""
+    yield from mention_everybody([vote.by for vote in cast])
 
 
 def _build_vote(tally: VoteCount, vote: Vote, *, opens: bool) -> Iterator[Text]:

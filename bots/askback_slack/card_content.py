@@ -5,7 +5,9 @@ from __future__ import annotations
 __all__ = ["build_content"]
 
 from collections.abc import Iterator
+from itertools import groupby
 
+from askback.domain import vote_summary
 from askback.domain.arguments import Argument, Arguments
 from askback.domain.ask_policy import PersonalReminder
 from askback.domain.card import (
@@ -54,7 +56,7 @@ def build_content(card: Card, *, images: bool = True, mentions: bool = True) -> 
 
     Without `images`, show the addresses of images as text. Without `mentions`, show the people of an answer by name.
     """
-    if card.ending is not None and card.is_compact:
+    if card.ending is not None:
         return [*_build_settled(card, card.ending, mentions=mentions)]
     units: list[Unit] = [[*_build_head(card)]]
     if card.prompt:
@@ -79,12 +81,8 @@ def build_content(card: Card, *, images: bool = True, mentions: bool = True) -> 
         units.append([*_build_captioned(_(CAPTION), *card.timeout.defaults)])
     if card.reminders:
         units.append([*_build_reminders(card.reminders)])
-    if card.tally is not None and card.ending is None:
-        return [*units, *votes.open_decision(card, card.tally)]
-    if card.tally is not None and card.ending is not None:
-        units += [_build_decision(card, card.tally, card.ending), *votes.build_votes(card.tally)]
-    if card.ending is not None and are_buttons_enough(card):
-        units.append([*_build_others(card)])
+    if card.tally is not None:
+        units += votes.open_decision(card, card.tally)
     return units
 
 
@@ -94,17 +92,18 @@ def _build_head(card: Card) -> Iterator[Part]:
         yield Part(heading(_("Review your answers")))
     elif card.heading is not None:
         yield Part(heading(fit_line(card.heading, limits.HEADER)))
-    line: list[Block] = []
+    parts: list[list[Block]] = []
     if card.header is not None:
-        line += [*split_runs(card.header), text("  ·  ")]
+        parts.append(split_runs(card.header))
     if card.position is not None:
-        line.append(text(f"{format_position(card.position)}  ·  "))
-    line += [text(_("Asked: ")), *list_addressees(card.who)]
-    if card.deadline is not None and card.ending is None:
-        line += [text(f"  ·  {_('until ')}"), date(card.deadline)]
-        if card.timeout is not None:
-            line += [text(", "), *split_runs(card.timeout.words)]
-    yield from paragraph(line, opens=True)
+        parts.append([text(format_position(card.position))])
+    if card.tally is None or not vote_summary.are_all_named(card, card.tally):
+        parts.append([text(_("Asked: ")), *list_addressees(card.who)])
+    if card.deadline is not None:
+        until = [text(_("until ")), date(card.deadline)]
+        parts.append(until if card.timeout is None else [*until, text(", "), *split_runs(card.timeout.words)])
+    line = [block for part in parts for block in (text("  ·  "), *part)]
+    yield from paragraph(line[1:], opens=True)
 
 
 def _build_prompt(card: Card) -> Iterator[Part]:
@@ -120,17 +119,26 @@ def _build_prompt(card: Card) -> Iterator[Part]:
 
 
 def _build_arguments(arguments: Arguments) -> Iterator[Unit]:
-    """A row for each argument of the call, and the number of those without one."""
-    for number, row in enumerate(arguments.rows):
-        yield [*_build_argument(row, opens=number == 0)]
+    """A row for each argument of the call, and the number of those without one. Short rows share a paragraph."""
+    opens = True
+    for is_block, rows in groupby(arguments.rows, lambda row: row.is_block):
+        if is_block:
+            for row in rows:
+                yield [*_build_block_argument(row, opens=opens)]
+                opens = False
+        else:
+            line = [block for row in rows for block in (text("\n"), *_build_line_argument(row))]
+            yield [*paragraph(line[1:], opens=opens)]
+        opens = False
     if arguments.note is not None:
         yield [Part(section([italic(arguments.note)]))]
 
 
-def _build_argument(row: Argument, *, opens: bool) -> Iterator[Part]:
-    if not row.is_block:
-        yield Part(section([*split_runs(row.name), text("  "), inline_code(row.value)]), opens=opens)
-        return
+def _build_line_argument(row: Argument) -> list[Block]:
+    return [*split_runs(row.name), text("  "), inline_code(row.value)]
+
+
+def _build_block_argument(row: Argument, *, opens: bool) -> Iterator[Part]:
     yield Part(section(split_runs(row.name)), opens=opens)
     yield Part(code(split_runs(row.value)))
     if row.note is not None:
@@ -154,9 +162,8 @@ def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:
 
 def _build_item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterator[Part]:
     line = [text(f"{item.number}  "), *split_runs(item.label, strong=True)]
-    if item.chosen and (card.ending is None or card.ending.status == "answered"):
-        refused = card.tally is not None and item.number - 1 in card.tally.refusing
-        line.append(text("  ✗" if refused else "  ✓"))
+    if item.chosen:
+        line.append(text("  ✓"))
     if item.description is not None:
         line += [text("\n"), *split_runs(item.description)]
     yield from paragraph(line, opens=opens)
@@ -225,23 +232,28 @@ def _explain_problem(card: Card) -> str:
     return _("“Edit your text…” opens it again.") if card.custom else _("you can no longer send it.")
 
 
-def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Unit:
-    """The ending of a decision of several people."""
-    line = [*votes.end(card, tally)]
-    # The votes below show who decided and why.
-    decided = ending.status == "answered"
-    if ending.by is not None and not decided:
-        line += [text(_(" by ")), mention_person(ending.by)]
-    made = [*paragraph([*line, text("  ·  "), date(ending.at)], opens=True)]
-    if requested := votes.build_requesters(tally):
-        made.append(requested)
-    if not decided and ending.reason is not None and ending.reason.strip():
+def _build_decided(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Unit]:
+    """The whole of a settled decision: the result and who decided; the question, the requesters and the time; why."""
+    named = vote_summary.list_named_votes(card, tally)
+    made = [
+        *paragraph([*votes.end(card, tally, ending, named), text("\n"), *_build_facts(card, ending, tally)], opens=True)
+    ]
+    for vote in named:
+        made += [] if vote.reason is None else quote_answer(vote.reason)
+    if ending.status != "answered" and ending.reason is not None and ending.reason.strip():
         made += quote_answer(ending.reason)
-    return made
+    yield made
+    if not named:
+        yield from votes.build_votes(tally)
+    if not card.is_folded(buttons_enough=are_buttons_enough(card)):
+        yield [*_build_others(card)]
 
 
 def _build_settled(card: Card, ending: Ending, *, mentions: bool) -> Iterator[Unit]:
     """The whole of a settled card: the answer; the question, the person and the time; the answers of a form."""
+    if card.tally is not None:
+        yield from _build_decided(card, card.tally, ending)
+        return
     result, answered = card.result, ending.status == "answered"
     line = [bold(ending.title)] if result is None else [text("✓ "), *split_runs(result, strong=True)]
     if ending.consequence is not None:
@@ -266,16 +278,18 @@ def _build_settled(card: Card, ending: Ending, *, mentions: bool) -> Iterator[Un
         yield [*_build_others(card)]
 
 
-def _build_facts(card: Card, ending: Ending) -> Iterator[Block]:
-    """The question as one line, who ended it, and when."""
-    if card.header is not None:
+def _build_facts(card: Card, ending: Ending, tally: VoteCount | None = None) -> Iterator[Block]:
+    """The question as one line, who ended it or requested it, and when. "Show question" shows its header."""
+    if card.header is not None and not card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield from split_runs(fit_line(card.header, LONGEST_TITLE))
         yield text("  ·  ")
     yield from split_runs(card.title or get_form_title(card))
+    if tally is not None and tally.requesters:
+        yield from (text("  ·  "), *votes.list_requesters(tally))
     if ending.by is None:
         yield text(f"  ·  {_('Asked: ')}")
         yield from list_addressees(card.who)
-    else:
+    elif tally is None:
         yield text(f"  ·  {_('Answered by ')}" if card.has_result else f"  · {_(' by ')}")
         yield mention_person(ending.by)
     yield text("  ·  ")

@@ -25,6 +25,8 @@ ROWS = 10
 """Maximum number of options that have a row each. More become a menu."""
 SHORT = 40
 """Maximum length of such a button's label, in UTF-16 units."""
+TOGETHER = 5
+"""Maximum number of buttons of a decision that share one row."""
 CHOSEN = "✓ "
 """Text in front of the label of the option that is chosen so far."""
 LISTED = 10
@@ -37,7 +39,7 @@ def build_controls(card: Card) -> list[Block]:
     """Return the rows of controls below the text."""
     match card.view:
         case "question":
-            rows = [*_build_choices(card), *_build_ways(card)]
+            rows = _join_rows(card, [*_build_choices(card), *_build_ways(card)])
         case "review":
             rows = [[*_build_edit_buttons(card)], [*_build_navigation(card)]]
         case "ended":
@@ -50,6 +52,13 @@ def build_controls(card: Card) -> list[Block]:
         else:
             made.append(actions(block_id, row))
     return made
+
+
+def _join_rows(card: Card, rows: list[Block | list[Block]]) -> list[Block | list[Block]]:
+    """Return one row for a decision of several people, if it has few buttons. Colours tell apart its options."""
+    buttons = [part for row in rows if isinstance(row, list) for part in row]
+    is_short = card.tally is not None and are_buttons_enough(card) and len(buttons) <= TOGETHER
+    return [buttons] if is_short else rows
 
 
 def list_suggestions(card: Card, query: str) -> list[Block]:

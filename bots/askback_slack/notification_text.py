@@ -98,6 +98,13 @@ def _format_review_line(line: ReviewLine) -> str:
 
 
 def _format_state(card: Card) -> str:
+    state = _format_progress_or_end(card)
+    if card.timeout is None:
+        return state
+    return f"{state}\n{_shorten(to_literal(card.timeout.sentence))}"
+
+
+def _format_progress_or_end(card: Card) -> str:
     if card.tally is not None:
         return "\n".join(_format_decision(card, card.tally))
     if card.ending is not None:

@@ -61,9 +61,6 @@ def _get_largest(card: Card) -> Card:
     """
     if card.is_compact:
         return card
-    if card.view == "ended":
-        view = "question" if card.prompt else "review"
-        card = card.evolve(view=view, ending=None)
     items = tuple(item.evolve(chosen=True) for item in card.items)
     return card.evolve(items=items, written=card.written or "-", can_submit=True)
 

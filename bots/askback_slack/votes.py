@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["build_requesters", "build_votes", "end", "open_decision"]
+__all__ = ["build_votes", "end", "list_requesters", "open_decision"]
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from askback.domain import vote_summary
 from askback.domain.card import LONGEST_NAMED, Card
+from askback.domain.card_ending import Ending
 from askback.domain.identity import Actor
 from askback.domain.outcome import Vote
 from askback.domain.voting import VoteCount
@@ -15,37 +16,35 @@ from askback.domain.who import Who
 from askback.text.literal import fit_line
 from askback.translations.catalogue import _
 from askback.translations.sentences import end_sentence
-from askback_slack.blocks import Block, bold, section, split_runs, text, usergroup
+from askback_slack.blocks import Block, bold, split_runs, text, usergroup
 from askback_slack.card_parts import Part, Unit, list_addressees, mention_person, paragraph, quote_answer
 
 
 def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
-    """The rule and the votes, below the options of an open card."""
-    line = [text(vote_summary.describe_rule(card, tally))]
-    if tally.requesters:
-        line += [
-            text("\n"),
-            *_build_requesters(tally),
-            text(end_sentence(_(vote_summary.CANNOT_VOTE))),
-        ]
-    yield [*paragraph(line, opens=True)]
-    so_far = vote_summary.describe_progress(card, tally)
-    if so_far is None:
-        return  # without votes, the card's head names all who are asked
-    state = [bold(so_far)]
-    if vote_summary.are_votes_plain(card, tally):
-        state += [text("  ·  "), *_build_names(tally)]
-    else:
+    """The votes and the rule, below the options of an open card."""
+    is_plain = vote_summary.are_votes_plain(card, tally)
+    if not is_plain:
         yield from build_votes(tally)
-    if tally.missing is not None:
-        state += [text(f"  ·  {_(vote_summary.MISSING)}"), *_build_missing(tally, tally.missing)]
-    yield [*paragraph(state, opens=True)]
+    line: list[Block] = []
+    so_far = vote_summary.describe_progress(card, tally)
+    if so_far is not None:  # without votes, the card's head names all who are asked
+        line.append(bold(so_far))
+        if is_plain:
+            line += [text(f"  ·  {vote_summary.VOTE_MARKS['approved']} "), *_list_names(tally.votes)]
+        if tally.missing is not None:
+            line += [text(f"  ·  {_(vote_summary.MISSING)}"), *_build_missing(tally, tally.missing)]
+        line.append(text("\n"))
+    line.append(text(vote_summary.describe_rule(card, tally)))
+    if tally.requesters:
+        line += [text("  "), *list_requesters(tally), text(end_sentence(_(vote_summary.CANNOT_VOTE)))]
+    yield [*paragraph(line, opens=True)]
 
 
-def _build_names(tally: VoteCount) -> Iterator[Block]:
-    """Those who agree, on one line."""
-    for number, vote in enumerate(tally.votes):
-        yield text(", " if number else f"{vote_summary.VOTE_MARKS['approved']} ")
+def _list_names(cast: Iterable[Vote]) -> Iterator[Block]:
+    """Those who voted, on one line."""
+    for number, vote in enumerate(cast):
+        if number:
+            yield text(", ")
         yield mention_person(vote.by)
 
 
@@ -61,16 +60,16 @@ def build_votes(tally: VoteCount) -> Iterator[Unit]:
         ]
 
 
-def end(card: Card, tally: VoteCount) -> Iterator[Block]:
-    """The ending in a few words."""
+def end(card: Card, tally: VoteCount, ending: Ending, named: tuple[Vote, ...]) -> Iterator[Block]:
+    """The ending in a few words, with the people of the votes in `named`, or whoever withdrew it."""
     found = vote_summary.get_verdict(card, tally)
     mark = "" if found is None else vote_summary.VERDICT_ICONS[found]
     yield from split_runs(f"{mark}{vote_summary.describe_result(card, tally)}", strong=True)
-
-
-def build_requesters(tally: VoteCount) -> Part | None:
-    """The requesters; None if the tally names none."""
-    return Part(section([*_build_requesters(tally)])) if tally.requesters else None
+    if ending.by is not None and found is None:
+        yield from (text(_(" by ")), mention_person(ending.by))
+    if named:
+        lead = vote_summary.describe_named(card, tally)
+        yield from (text(f"  ·  {lead}"), *_list_names(named))
 
 
 def _build_vote(vote: Vote, mark: str, *, opens: bool) -> Iterator[Part]:
@@ -106,7 +105,7 @@ def _mention_group(group: str, *, begun: bool) -> list[Block]:
     return [*map(text, filter(None, [before])), usergroup(group), *map(text, filter(None, [after]))]
 
 
-def _build_requesters(tally: VoteCount) -> Iterator[Block]:
+def list_requesters(tally: VoteCount) -> Iterator[Block]:
     """The requesters. Known names are shown as text, so that Slack does not notify these people."""
     shown, more = vote_summary.list_requesters(tally)
     yield text(_(vote_summary.REQUESTED_BY))

@@ -46,6 +46,7 @@ def test_times_are_those_of_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     time.tzset()
     try:
         assert read("<t:1760000000:f>", {}) == "2025-10-09 17:53"
+        assert read("<t:1760000000:s>", {}) == "2025-10-09 17:53"
         assert read(f"<t:{int(time.time()) + 7_201}:R>", {}) == "in 2 hours"
         assert read(f"<t:{int(time.time()) - 61}:R>", {}) == "1 minute ago"
     finally:

@@ -32,7 +32,7 @@ _VERBATIM = {
 }
 _OTHER = {
     "link": re.compile(r"\[((?:\\[\s\S]|[^\]\\])*)\]\(\s*<?[a-z]+:[^)]*\)", re.IGNORECASE),
-    "time": re.compile(r"<t:-?\d{1,17}(?::[tTdDfFR])?>"),
+    "time": re.compile(r"<t:-?\d{1,17}(?::[tTdDfFsSR])?>"),
     "address": re.compile(r"<[a-z]+:[^ >]+>|(?:https?|discord)://[^\s<]+[^<.,:;\"'\]\s]", re.IGNORECASE),
     "mention": re.compile(r"<@[!&]?\d+>|<#\d+>|</[^<>\n]+:\d+>|<id:[^>\n]+>|@everyone|@here"),
     "custom emoji": re.compile(r"<a?:\w+:\d+>"),

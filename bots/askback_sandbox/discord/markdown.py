@@ -21,7 +21,7 @@ _QUOTED, _LISTED = "  ", "• "
 _INLINE = re.compile(
     rf"\\(?P<escaped>[^0-9A-Za-z\s])"
     rf"|(?P<ticks>`+)(?P<code>[\s\S]*?[^`])(?P=ticks)(?!`)"
-    rf"|<t:(?P<time>-?\d{{1,17}})(?::(?P<style>[tTdDfFR]))?>"
+    rf"|<t:(?P<time>-?\d{{1,17}})(?::(?P<style>[tTdDfFsSR]))?>"
     rf"|<(?:@[!&]?|\#)(?P<id>\d+)>"
     rf"|<a?(?P<emoji>:\w+:)\d+>"
     rf"|<(?P<address>https?://[^ >]+)>"

@@ -3,7 +3,7 @@ import { h } from "./dom.js";
 import { auto, date, inline, link, names } from "./text.js";
 
 const chip = (text, mine) => h("bdi", { class: `mention${mine ? " me" : ""}` }, text);
-const TIMES = { t: "{time}", T: "{time_secs}", d: "{date_num}", D: "{date}", f: "{date} {time}", F: "{date_long} {time}", R: "{ago}" };
+const TIMES = { t: "{time}", T: "{time_secs}", d: "{date_digits}", D: "{date}", f: "{date} {time}", F: "{date_long} {time}", s: "{date_digits}, {time}", S: "{date_digits}, {time_secs}", R: "{ago}" };
 
 /** What stands between < and >: mentions, times, emoji, links without a preview. */
 function angle([whole, inside]) {
@@ -31,7 +31,7 @@ function spoiler([, text], rules) {
 }
 
 const styled = (...tags) => (match, rules) => tags.reduceRight((kids, tag) => h(tag, {}, kids), inline(match[1], rules));
-const ANGLE = /<(@!?\d{1,20}|@&\d{1,20}|#\d{1,20}|t:-?\d{1,17}(?::[tTdDfFR])?|a?:\w{2,32}:\d{1,20}|https?:\/\/[^>\s]+)>/y;
+const ANGLE = /<(@!?\d{1,20}|@&\d{1,20}|#\d{1,20}|t:-?\d{1,17}(?::[tTdDfFsSR])?|a?:\w{2,32}:\d{1,20}|https?:\/\/[^>\s]+)>/y;
 const RULES = [
   [/\\([^\p{L}\p{N}\s])/uy, false, (m) => m[1]],
   [/(`+)(?!`)([^]*?[^`])\1(?!`)/y, false, (m) => h("code", {}, m[2].replace(/^ ?([^]*?) ?$/, "$1"))],

@@ -30,6 +30,7 @@ export function date(seconds, format, url) {
   const pretty = (text) => ({ "-1": "yesterday", 0: "today", 1: "tomorrow" })[days(then) - days(new Date())] ?? text;
   const forms = {
     date_num: () => [then.getFullYear(), then.getMonth() + 1, then.getDate()].map((n) => `${n}`.padStart(2, "0")).join("-"),
+    date_digits: () => show({ year: "numeric", month: "2-digit", day: "2-digit" }),
     date: () => full("long"), date_short: () => full("short"), date_long: () => show({ dateStyle: "full" }),
     date_pretty: () => pretty(forms.date()), date_short_pretty: () => pretty(forms.date_short()),
     date_long_pretty: () => pretty(forms.date_long()), day_divider_pretty: () => pretty(forms.date_long()),

@@ -152,7 +152,7 @@ class Card(Value):
     reminders: tuple[PersonalReminder, ...]
     """The reminders that people asked for, in the order of their times. Empty once it has ended."""
     details: str | None
-    """The full text that the card shows only in part, for people who ask to see it. Never of a settled decision."""
+    """The full text that the card shows only in part, for people who ask to see it."""
     ending: Ending | None
     language: Language = ENGLISH
     """The language of the words that askback adds. A platform draws the card under `use_language`."""
@@ -205,11 +205,8 @@ class Card(Value):
 
     @property
     def is_compact(self) -> bool:
-        """True if the card is settled and shrinks to the answer, the question, the person and the time.
-
-        A decision of several people keeps its full text, which is its record.
-        """
-        return self.view == "ended" and self.tally is None
+        """True if the card is settled and shrinks to the answer, the question, the people and the time."""
+        return self.view == "ended"
 
     @property
     def title(self) -> str:
@@ -337,7 +334,7 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         can_remind=approval is not None,
         tally=None if approval is None else count_votes(interview, policy, approval),
         reminders=tuple(sorted(policy.personal_reminders, key=lambda reminder: reminder.at)) if outcome is None else (),
-        details=question.details if shown and is_partial and (outcome is None or approval is None) else None,
+        details=question.details if shown and is_partial else None,
         ending=None if outcome is None else build_ending(interview, outcome),
         language=policy.language,
     )

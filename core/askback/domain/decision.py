@@ -18,12 +18,13 @@ from askback.domain.actions import (
     SubmitText,
 )
 from askback.domain.apply_action import Closed, apply_action
+from askback.domain.approval import is_approval
 from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Redraw, Response
 from askback.domain.form_fields import build_form_fields, find_field_problems, find_field_questions
 from askback.domain.identity import Actor, MessageRef, is_person_among
 from askback.domain.not_now import add_reminder, drop_reminder
-from askback.domain.question_text import describe_questions
+from askback.domain.question_text import describe_call, describe_questions
 from askback.domain.text_field import build_reason_field, build_text_field, build_vote_field
 from askback.domain.voting import ReasonRequired, apply_vote
 from askback.errors import PersonError
@@ -144,7 +145,7 @@ def _describe_closed(ask: Ask, action: Action) -> str:
 
 def _has_compact_card(ask: Ask) -> bool:
     """Return True if the card leaves out parts of the question; see `Card.is_compact`."""
-    return ask.outcome is not None and ask.policy.approval is None
+    return ask.outcome is not None
 
 
 def _is_asker(ask: Ask, actor: Actor) -> bool:
@@ -157,10 +158,11 @@ def _build_details(ask: Ask, actor: Actor, is_admitted: AdmissionCheck) -> Respo
     if _has_compact_card(ask):
         # Only those who could see the details of the open card see them now.
         with_details = _is_asker(ask, actor) or ask.find_denial(actor, is_admitted) is None
-        text = describe_questions(ask.interview, with_details=with_details)
-        return Details(
-            ask_id=ask.id, title=_("Question") if ask.interview.form.is_single else _("Questions"), text=text
-        )
+        title = _("Question") if ask.interview.form.is_single else _("Questions")
+        if is_approval(ask):
+            call = describe_call(ask.interview, ask.to_card().arguments, with_details=with_details)
+            return Details(ask_id=ask.id, title=title, text=call, is_document=True)
+        return Details(ask_id=ask.id, title=title, text=describe_questions(ask.interview, with_details=with_details))
     question = ask.interview.question
     if question.details is None:
         return Notice(text=_("The card already shows everything."))

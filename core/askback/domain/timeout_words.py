@@ -25,6 +25,8 @@ class TimeoutNotice(Value):
 
     words: str
     """The end of the line with the deadline, such as “then the work stops”. It may quote a label."""
+    sentence: str
+    """The whole announcement without the time, for a notification. It names the default."""
     defaults: tuple[str, ...]
     """The defaults to show below it in full; empty if the line says all."""
 
@@ -43,17 +45,27 @@ def build_notice(interview: Interview, action: TimeoutAction) -> TimeoutNotice |
     if action == "report":
         return None
     if action == "halt":
-        return TimeoutNotice(words=_("then the work stops"), defaults=())
+        stops = _("If nobody answers in time, the work stops.")
+        return TimeoutNotice(words=_("then the work stops"), sentence=stops, defaults=())
     form = interview.form
     fallback = build_fallback(form)
     if form.is_single:
         short = _quote_short(fallback)
         if short is not None:
-            return TimeoutNotice(words=_("then {default}").format(default=short), defaults=())
-        return TimeoutNotice(words=_("then the default applies"), defaults=fallback[0].labels)
+            return TimeoutNotice(
+                words=_("then {default}").format(default=short), sentence=_announce((short,)), defaults=()
+            )
+        labels = fallback[0].labels
+        return TimeoutNotice(words=_("then the default applies"), sentence=_announce(labels), defaults=labels)
     # A question shows its own default, and the review those of all.
     shown = fallback if interview.phase == "reviewing" else _select(fallback, interview.question.id)
-    return TimeoutNotice(words=_("then the defaults apply"), defaults=tuple(_format_line(form, one) for one in shown))
+    lines = tuple(_format_line(form, one) for one in shown)
+    sentence = _announce(lines) if lines else _("If nobody answers in time, the defaults apply.")
+    return TimeoutNotice(words=_("then the defaults apply"), sentence=sentence, defaults=lines)
+
+
+def _announce(defaults: tuple[str, ...]) -> str:
+    return f"{_(CAPTION)} {'; '.join(defaults)}"
 
 
 def build_consequence(form: Form, outcome: Outcome) -> Consequence | None:

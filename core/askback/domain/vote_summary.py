@@ -14,14 +14,17 @@ __all__ = [
     "VERDICT_ICONS",
     "VOTE_MARKS",
     "Verdict",
+    "are_all_named",
     "are_votes_plain",
     "describe_crowd",
+    "describe_named",
     "describe_progress",
     "describe_result",
     "describe_rule",
     "get_agreeing_option",
     "get_option_verdict",
     "get_verdict",
+    "list_named_votes",
     "list_requesters",
 ]
 
@@ -30,6 +33,7 @@ from typing import Final, Literal
 
 from askback.domain.card import LONGEST_NAMED, Card
 from askback.domain.identity import Actor
+from askback.domain.outcome import Vote
 from askback.domain.voting import VoteCount
 from askback.domain.who import OpenTo, Who
 from askback.text.literal import quote_line
@@ -71,6 +75,40 @@ def are_votes_plain(card: Card, tally: VoteCount) -> bool:
     if agreeing is None or len(tally.votes) > LISTED:
         return False
     return all(vote.choice.index == agreeing - 1 and vote.reason is None for vote in tally.votes)
+
+
+def are_all_named(card: Card, tally: VoteCount) -> bool:
+    """Return True if the votes and the people who are missing name everybody who is asked."""
+    if not tally.votes or card.ending is not None or card.who.anyone or card.who.open_to is not None:
+        return False
+    return tally.missing is None or describe_crowd(tally.missing) is None
+
+
+def list_named_votes(card: Card, tally: VoteCount) -> tuple[Vote, ...]:
+    """Return all votes, if the first line of the settled card says by names alone who decided; else ().
+
+    All must be for the result. Only a single vote may have a reason, which is quoted below that line.
+    """
+    if get_verdict(card, tally) is None:
+        return tally.votes if are_votes_plain(card, tally) else ()
+    if len(tally.votes) > LISTED or (len(tally.votes) > 1 and any(vote.reason is not None for vote in tally.votes)):
+        return ()
+    chosen = {item.number - 1 for item in card.items if item.chosen}
+    return tally.votes if all(vote.choice.index in chosen for vote in tally.votes) else ()
+
+
+def describe_named(card: Card, tally: VoteCount) -> str:
+    """Return the text in front of the names of those who decided, such as "2 of 2: "; empty if one was enough.
+
+    Without a decision, it is the mark of those who agreed.
+    """
+    found = get_verdict(card, tally)
+    if found is None:
+        return f"{VOTE_MARKS['approved']} "
+    needed = tally.refusals if found == "refused" else tally.quorum
+    if needed == 1:
+        return ""
+    return _("{count} of {needed}: ").format(count=len(tally.votes), needed=needed)
 
 
 def get_agreeing_option(card: Card) -> int | None:

@@ -9,7 +9,7 @@ import pytest
 
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import OWN_REQUEST, Approval
-from askback.domain.card import EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW
+from askback.domain.card import EVERYTHING, NOT_NOW, REMIND_ME, SHOW_QUESTION, UNDO_VOTE, WITHDRAW
 from askback.domain.decision import NOT_TO_CANCEL
 from askback.domain.form import Form
 from askback.domain.who import Who
@@ -347,7 +347,30 @@ async def test_everything_is_shown_to_whoever_asks_to_see_it(desk: Desk) -> None
         await notice(desk, BEN, "can answer this.")
         await desk.press(ADA, shown, "No")
         over = await settled(desk, talk, "Refused")
-        assert not over.buttons, "a settled card has no controls"
+        assert over.buttons == (SHOW_QUESTION,), "nothing to decide is left"
+    seen = desk.alone(ADA)
+    await desk.press(BEN, over, SHOW_QUESTION)
+    await until(lambda: PROMPT in desk.alone(BEN), "ben sees what was decided")
+    assert "step-119" not in desk.alone(BEN), "the details stay with those who could decide"
+    await desk.press(ADA, over, SHOW_QUESTION)
+    await until(lambda: desk.alone(ADA).count("step-119") > seen.count("step-119"), "ada sees the details again")
+
+
+async def test_a_settled_decision_shrinks_to_the_result_the_people_the_question_and_the_time(desk: Desk) -> None:
+    talk = await place(desk)
+    form = deploy(f"{PROMPT}\nIt takes ten minutes.")
+    async with program_asks(desk, talk, form, ADA, BEN, approval=approval(requesters=(desk.actor(CY),))):
+        await desk.press(ADA, await card(desk, talk, PROMPT), "Yes")
+        await desk.press(BEN, await card(desk, talk, "1 of 2 agree"), "Yes")
+        over = await settled(desk, talk, "Approved")
+    first, second, *others = over.text.splitlines()
+    assert first.startswith("✅ Approved  ·  2 of 2: ")
+    assert [desk.actor(who).id in first for who in (ADA, BEN, CY)] == [True, True, False]
+    assert second.startswith(f"{PROMPT}  ·  Requested by ")
+    assert not others, others
+    assert over.buttons == (SHOW_QUESTION,)
+    await desk.press(CY, over, SHOW_QUESTION)
+    await until(lambda: "It takes ten minutes." in desk.alone(CY), "nothing is lost")
 
 
 async def test_the_deadline_ends_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

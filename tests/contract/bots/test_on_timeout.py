@@ -49,6 +49,8 @@ async def test_the_card_names_the_default_and_then_says_that_it_applies(
     async with program_asks(desk, talk, where(), timeout=SECONDS, on_timeout="default") as asked:
         shown = await card(desk, talk, "Where do we deploy?")
         assert quiet_line(shown).endswith(", then “Staging”")
+        if desk.platform == "slack":
+            assert shown.notification.endswith("\nIf nobody answers in time: “Staging”")
         ten_minutes_pass()
         outcome = await asked.outcome()
         assert (outcome.status, outcome.answers, outcome.by) == ("timed_out", (), None)
@@ -79,6 +81,8 @@ async def test_a_default_that_is_too_long_for_the_line_is_quoted_in_full(
         shown = await card(desk, talk, "Where do we deploy?")
         assert quiet_line(shown).endswith(", then the default applies")
         assert long in shown.text.partition("If nobody answers in time:")[2]
+        if desk.platform == "slack":
+            assert long in shown.notification.partition("If nobody answers in time: ")[2]
         ten_minutes_pass()
         await asked.outcome()
         over = await settled(desk, talk, "The default applies, as announced:")
@@ -129,7 +133,10 @@ async def test_a_form_shows_its_defaults_and_drafts_do_not_count(
 async def test_a_halt_is_announced_and_said(desk: Desk, ten_minutes_pass: Callable[[], None]) -> None:
     talk = await desk.thread(ADA, "Let us deploy.")
     async with program_asks(desk, talk, where(), timeout=SECONDS, on_timeout="halt") as asked:
-        assert quiet_line(await card(desk, talk, "Where do we deploy?")).endswith(", then the work stops")
+        shown = await card(desk, talk, "Where do we deploy?")
+        assert quiet_line(shown).endswith(", then the work stops")
+        if desk.platform == "slack":
+            assert shown.notification.endswith("\nIf nobody answers in time, the work stops.")
         ten_minutes_pass()
         outcome = await asked.outcome()
         assert (outcome.status, outcome.halted, outcome.fallback) == ("timed_out", True, ())

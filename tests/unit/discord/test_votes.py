@@ -82,14 +82,16 @@ def test_the_no_is_red_and_what_agrees_is_green() -> None:
     assert [one.get("style") for one in elements(made)] == [3, 4, 2, 2]
 
 
-def test_what_the_question_quotes_of_its_details_stands_there_as_code_also_when_it_is_settled() -> None:
+def test_what_the_question_quotes_of_its_details_stands_there_as_code_until_it_is_settled() -> None:
     details = '{\n  "version": "1.4.2"\n}'
     quoting = asked(prompt=f"Run deploy?\n{details[:9]}\n… and more.", details=details)
-    for at in (quoting, voted(quoting, TWO, (BEN, 1, "No"))):
-        (display, *_) = [text for text in displays(shown(at)) if "Run deploy?" in text]
-        assert display.startswith("## Run deploy?\n-# Asked: ")
-        assert ">\n```\n" in display
-        assert display.endswith("\n```\n… and more.")
+    (display, *_) = [text for text in displays(shown(quoting)) if "Run deploy?" in text]
+    assert display.startswith("## Run deploy?\n-# Asked: ")
+    assert ">\n```\n" in display
+    assert display.endswith("\n```\n… and more.")
+    over = shown(voted(quoting, TWO, (BEN, 1, "No")))
+    assert "version" not in said(over)
+    assert labels(over) == ["Show question"]
     assert "```" not in "".join(displays(shown(asked(prompt="Run deploy?\nIt takes a while.", details=details))))
 
 
@@ -105,7 +107,7 @@ def test_votes_without_a_reason_are_one_line_of_names() -> None:
     text = said(shown(voted(asked(), three, (BEN, 0, None), (CY, 0, None)), three))
     assert f"2 of 3 agree  ·  ✓ <@{BEN.id}>, <@{CY.id}>  ·  Not yet: <@{ADA.id}>, <@&{RELEASE}>" in text
     over = said(shown(voted(asked(), TWO, (BEN, 0, None), (CY, 0, None))))
-    assert f"✓  <@{BEN.id}>  Yes\n✓  <@{CY.id}>  Yes" in over, "the record names the option"
+    assert f"✅ Approved  ·  2 of 2: <@{BEN.id}>, <@{CY.id}>\nDeploy 1.4.2?  ·  Requested by" in over
     assert f"✗  <@{BEN.id}>  No" in said(shown(voted(asked(), two, (BEN, 1, None)), two))
     crowd = tuple((BEN.evolve(id=str(200_000_000_000_000_000 + n)), 0, None) for n in range(11))
     everybody = WHO.evolve(people=tuple(who for who, _, _ in crowd))
@@ -137,10 +139,11 @@ def test_approved_and_refused_are_told_apart_with_every_vote() -> None:
     colours = [body[0]["components"][0]["accent_color"] for body in (approved, refused)]
     assert colours == [render.ANSWERED, render.REFUSED]
     yes, no = said(approved), said(refused)
-    at = f"  ·  <t:{int(NOW.timestamp())}:f>"
-    assert f"✅ Approved{at}" in yes
+    now = int(NOW.timestamp())
+    at = f"Deploy 1.4.2?  ·  Requested by <@{DOT.id}>  ·  <t:{now}:d> <t:{now}:t>"
+    assert f"✅ Approved\n{at}" in yes
     assert f"✓  <@{BEN.id}>  Yes\n✓  <@{CY.id}>  Yes\nGo" in yes
-    assert f"⛔ Refused{at}" in no
+    assert f"⛔ Refused\n{at}" in no
     assert f"✓  <@{BEN.id}>  Yes\n✗  <@{CY.id}>  No\nNot on a Friday" in no
     assert no.count("Not on a Friday") == 1
     assert yes.endswith("Not chosen: No")
@@ -309,7 +312,7 @@ def test_a_reminder_names_and_notifies_those_who_are_missing() -> None:
     until = int((NOW + timedelta(hours=2)).timestamp())
     words = bot_sentences.to_markdown(say)
     assert words.startswith(f"<@{BEN.id}> <@&{RELEASE}> Reminder: “\\*Deploy\\* \\<@9> \\@everyone?”")
-    assert words.endswith(f"  ·  until <t:{until}:f>, <t:{until}:R>")
+    assert words.endswith(f"  ·  until <t:{until}:d> <t:{until}:t>, <t:{until}:R>")
     assert bot_sentences.build_allowed_mentions(say.mention) == {"parse": [], "users": [BEN.id], "roles": [RELEASE]}
 
 

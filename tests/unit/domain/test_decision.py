@@ -21,6 +21,7 @@ from askback.domain.actions import (
     SubmitText,
 )
 from askback.domain.apply_action import apply_action
+from askback.domain.approval import build_form
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.click_response import AskText, Details, FieldErrors, Notice, Redraw, Response
@@ -28,6 +29,7 @@ from askback.domain.decision import NOT_TO_CANCEL, UNKNOWN
 from askback.domain.form import TextRules
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import settle, start_interview
+from askback.domain.outcome import Answer, Choice, Outcome, Vote
 from askback.domain.text_field import build_reason_field, build_text_field, build_vote_field
 from askback.domain.who import Who
 from askback.translations.catalogue import use_language
@@ -268,12 +270,38 @@ def test_a_settled_question_is_shown_to_people_who_may_talk_to_the_bot_and_to_no
         assert response.denied is not None
 
 
-def test_a_settled_decision_is_not_opened_to_people_who_had_no_vote() -> None:
+@pytest.mark.parametrize("admitted", [True, False])
+def test_a_settled_decision_is_shown_without_its_details_to_people_who_had_no_vote(admitted: bool) -> None:
     ask = asked(VOTE.evolve(details="The plan."), who=(ANN,), approval=APPROVAL)
     ask = ask.evolve(interview=settle(ask.interview, ended("cancelled", by=CID)))
-    _, response = decision.decide(ask, done(ShowDetails(), BEN), is_admitted=lambda actor, place: True)
-    assert isinstance(response, Notice)
-    assert response.denied is not None
+    _, response = decision.decide(ask, done(ShowDetails(), BEN), is_admitted=lambda actor, place: admitted)
+    if admitted:
+        assert isinstance(response, Details)
+        assert "1. Yes" in response.text
+        assert "The plan." not in response.text
+    else:
+        assert isinstance(response, Notice)
+        assert response.denied is not None
+
+
+def test_of_a_settled_call_those_who_decided_see_all_arguments_and_others_the_table() -> None:
+    plan = "".join(f"step {number}\n" for number in range(400))
+    call = build_form("deploy", {"version": "1.4.2", "plan": plan}, always=True)
+    ask = asked(*call.questions, who=(ANN,), approval=Approval(refusing=("deny",), subject="d" * 64))
+    choice = Choice(index=0, value="approve", label="Approve")
+    vote = Vote(by=ANN, choice=choice, reason=None, at=NOON)
+    answer = Answer(question_id="deploy", choices=(choice,))
+    over = Outcome(status="answered", at=NOON, by=ANN, answers=(answer,), votes=(vote,))
+    ask = ask.evolve(interview=settle(ask.interview, over))
+    for who, whole in ((ANN, True), (BEN, False)):
+        _, response = decision.decide(ask, done(ShowDetails(), who), is_admitted=lambda actor, place: True)
+        assert isinstance(response, Details)
+        assert response.is_document, "it is in monospace"
+        assert response.text.startswith("Approval\nRun deploy?\n")
+        assert response.text.endswith("1. Approve\n\n2. Deny\n\n3. Always in this conversation")
+        assert ("step 399" in response.text) == whole
+        assert ("… and " in response.text) == (not whole)
+        assert response.text.count("1.4.2") == 1
 
 
 @pytest.mark.parametrize(
