@@ -125,8 +125,7 @@ def mention_role(role_id: str) -> str | None:
 
 def format_time(at: datetime) -> str:
     """Return a date and a time in the reader's own time zone, with digits alone, so that they fit a narrow line."""
-    seconds = int(at.timestamp())
-    return f"<t:{seconds}:d> <t:{seconds}:t>"
+    return " ".join(f"<t:{int(at.timestamp())}:{style}>" for style in "dt")
 
 
 def format_distance(at: datetime) -> str:
