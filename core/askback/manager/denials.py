@@ -11,7 +11,7 @@ from askback.domain.click_response import Notice, Response
 from askback.internal.throttle import Throttle
 from askback.ports.membership import Resolved
 from askback.store.errors import StoreError
-from askback.translations.catalogue import N_, _
+from askback.translations.catalogue import N_, _, translate_reason
 
 NOTICE_SECONDS = 30.0
 """Seconds between two notices to a person who may not act on a question, however often they click."""
@@ -41,7 +41,7 @@ def describe_failure(error: Exception) -> str:
 def describe_unread(sender: Resolved) -> str | None:
     """Return the notice to a person who may be a member of a group that could not be read. None if all were read."""
     if sender.unreadable:
-        return " ".join((_(UNREADABLE_GROUPS), *sender.unreadable))
+        return " ".join((_(UNREADABLE_GROUPS), *map(translate_reason, sender.unreadable)))
     return _(UNREAD_GROUPS) if sender.unread else None
 
 
