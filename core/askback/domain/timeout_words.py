@@ -61,7 +61,9 @@ def build_notice(interview: Interview, action: TimeoutAction) -> TimeoutNotice |
     shown = fallback if interview.phase == "reviewing" else _select(fallback, interview.question.id)
     lines = tuple(_format_line(form, one) for one in shown)
     sentence = _announce(lines) if lines else _("If nobody answers in time, the defaults apply.")
-    return TimeoutNotice(words=_("then the defaults apply"), sentence=sentence, defaults=lines)
+    # The card marks the defaults of its question as chosen already.
+    is_marked = interview.phase == "asking" and all(_is_marked(interview, one) for one in shown)
+    return TimeoutNotice(words=_("then the defaults apply"), sentence=sentence, defaults=() if is_marked else lines)
 
 
 def _announce(defaults: tuple[str, ...]) -> str:
@@ -92,6 +94,12 @@ def _quote_short(fallback: tuple[Answer, ...]) -> str | None:
 
 def _select(fallback: tuple[Answer, ...], question_id: str) -> tuple[Answer, ...]:
     return tuple(one for one in fallback if one.question_id == question_id)
+
+
+def _is_marked(interview: Interview, default: Answer) -> bool:
+    """Return True if what is chosen on the card is the default."""
+    draft = interview.draft
+    return draft.text is None and draft.chosen == tuple(choice.index for choice in default.choices)
 
 
 def _format_line(form: Form, answer: Answer) -> str:

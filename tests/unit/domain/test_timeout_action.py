@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from askback.domain.actions import Choose, Operation, Select, SubmitText
+from askback.domain.actions import Back, Choose, Operation, Select, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Condition, Form, Option, Question
@@ -198,7 +198,9 @@ def test_a_long_or_several_defaults_are_shown_in_full_below():
 def test_a_form_shows_the_default_of_its_question_and_the_review_shows_all():
     asked = form(WHERE.evolve(header="Where"), PAIR[1])
     shown = opened(asked)
-    assert (shown.words, shown.defaults) == ("then the defaults apply", ("Where: Staging",))
+    assert (shown.words, shown.defaults) == ("then the defaults apply", ()), "the card marks it as chosen"
+    changed = opened(asked, "default", Choose(index=1), Back())
+    assert (changed.words, changed.defaults) == ("then the defaults apply", ("Where: Staging",))
     review = opened(asked, "default", Choose(index=1), Choose(index=0))
     assert review.defaults == ("Where: Staging", "Q2: Friday"), "whatever people have chosen meanwhile"
 
