@@ -5,6 +5,7 @@ import * as discord from "./discord.js";
 import * as slack from "./api.js";
 import { h, newId, reconcile } from "./dom.js";
 import { drawViews } from "./modal.js";
+import { drawPanels, learn, told } from "./panels.js";
 import { drawStart } from "./start.js";
 import { date, names } from "./text.js";
 
@@ -79,7 +80,7 @@ function avatar(name, id, bot) {
   return h("span", { class: `avatar hue-${hue}${bot ? " bot" : ""}`, "aria-hidden": "true" }, initials);
 }
 
-function drawMessage({ m, replies }, old, at) {
+function drawMessage({ m, replies, told }, old, at) {
   const name = m.username || (names.users.get(m.user) ?? m.user ?? "app");
   const id = newId();
   const node = old ?? h("article", { class: "message", tabindex: -1 },
@@ -99,7 +100,7 @@ function drawMessage({ m, replies }, old, at) {
     replies && dot(replies.unread));
   const [heading, body, under] = node.lastChild.children;
   heading.replaceChildren(head);
-  under.replaceChildren(...[foot, m.bot && drawPosted(node, m.posted ?? m.blocks)].filter(Boolean));
+  under.replaceChildren(...[foot, ...(m.bot ? drawPanels(node, m.posted ?? m.blocks, told && { ...told, name: m.posted_as }, draw) : [])].filter(Boolean));
   node.setAttribute("aria-labelledby", id);
   node.classList.toggle("ephemeral", Boolean(m.ephemeral_to));
   node.classList.toggle("streaming", m.streaming);
@@ -114,24 +115,6 @@ function drawMessage({ m, replies }, old, at) {
   node.api ??= acting({ person: at.person.id, ...site.api.where(m) }, () => node.blocks);
   drawBlocks(body, blocks, node.api);
   return node;
-}
-
-/**
- * The JSON of a message of the bot as it was posted, behind a word that appears with the pointer or the focus. The Tab
- * key passes it by, so that people go from control to control; Alt+J opens it where the focus is.
- */
-function drawPosted(node, posted) {
-  if (!posted?.length) return null;
-  if (!node.posted) {
-    const code = h("pre", { tabindex: 0, role: "region", "aria-label": "The JSON that was posted" });
-    const word = h("summary", { tabindex: -1, title: "What was posted (Alt+J)" }, "JSON");
-    const details = h("details", { class: "posted", ontoggle: () => node.posted.show() }, word, code);
-    node.addEventListener("keydown", (event) => event.altKey && event.code === "KeyJ" && (event.preventDefault(), (details.open = !details.open)));
-    node.posted = { details, show: () => (code.textContent = details.open ? JSON.stringify(node.posted.value, null, 2) : "") };
-  }
-  node.posted.value = posted;
-  node.posted.show();
-  return node.posted.details;
 }
 
 // --- Doing
@@ -246,6 +229,15 @@ function pane(at, thread) {
     if (near || log.scrollTop < made.at) made.stuck = near;
     made.at = log.scrollTop;
   });
+  // From message to message, as in Slack and Discord: a settled card has no control to go to.
+  log.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    const messages = [...list.children];
+    if (!step || !messages.length || event.altKey || event.ctrlKey || event.metaKey || !event.target.matches(".log, .message")) return;
+    event.preventDefault();
+    const here = messages.indexOf(event.target);
+    messages[here < 0 ? messages.length - 1 : Math.max(0, Math.min(here + step, messages.length - 1))].focus();
+  });
   const stick = new ResizeObserver(() => made.stuck && made.to(log.scrollHeight));
   [list, log].forEach((node) => stick.observe(node));
   site.panes.set(key, made);
@@ -259,7 +251,7 @@ function drawPane(home, at, thread) {
   if (mine.length) site.seen.set(scope(at.person, at.channel, thread), mine.reduce((last, m) => (m.ts > last ? m.ts : last), "0"));
   const items = mine.map((m) => {
     const replies = thread ? [] : messages.filter((reply) => root(reply) === m.ts);
-    return { m, replies: replies.length > 0 && {
+    return { m, told: told(m.posted_as), replies: replies.length > 0 && {
       count: replies.length, last: replies.at(-1).ts, unread: m.ts !== at.thread && replies.some((reply) => unread(reply, at.person, at.channel)) } };
   });
   const begun = thread && messages.find((m) => m.ts === thread)?.thread;
@@ -380,8 +372,10 @@ async function refresh(mine = site) {
     mine.world = fresh;
     const wait = mine.api.stale(fresh);
     if (wait) setTimeout(refresh, wait, mine);
+    const news = learn(fresh.messages);
     if (mine !== site) continue;
     draw();
+    if ((await news) && mine === site) draw();
     if (first) site.panes.get(scope(place().person, place().channel, place().thread))?.writing.field.focus();
   }
   mine.fetching = false;

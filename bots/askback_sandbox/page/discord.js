@@ -104,7 +104,7 @@ function message(m, state, channels) {
   return { ts: ts(m.id), thread_ts: place.kind === "thread" ? ts(place.id) : null, channel: place.parent ?? place.id,
     user: m.author, username: m.name, bot: m.bot, edited: m.edited, ephemeral_to: m.ephemeral_to, streaming: false, text: "",
     blocks: said.length ? said : [{ type: "discord_text", block_id: "content", content: "" }],
-    posted: m.components, at: { channel: m.channel, message: m.id }, thread: thread ? about(thread) : null };
+    posted: m.components, posted_as: m.posted_as, at: { channel: m.channel, message: m.id }, thread: thread ? about(thread) : null };
 }
 
 const about = ({ id, name, archived, locked }) => ({ id, name, archived, locked });
