@@ -42,7 +42,7 @@ PAGE_POLICY = (
     "default-src 'self'; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"
 )
-BUILT_IN = ("tour.toml", "forms.toml", "german.toml", "pipeline.toml")
+BUILT_IN = ("tour.toml", "forms.toml", "german.toml", "pipeline.toml", "pictures.toml")
 """The scenarios to play if no file is given."""
 _SCENARIOS = Path(str(files("askback_sandbox") / "scenarios"))
 _PAGE = Path(str(files("askback_sandbox") / "page"))

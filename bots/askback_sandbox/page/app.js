@@ -57,7 +57,7 @@ function drawSide(at) {
       h("div", { class: "sites", role: "group", "aria-label": "Site" }, Object.values(sites).map(({ api }) =>
         h("a", { "data-site": api.name, "aria-current": api === site.api ? "true" : null }, api.title))),
       h("p", { class: "title" }, "Workspace", h("small", {}, "on this machine")),
-      h("label", { class: "who" }, "You are", h("select", { onchange: (event) => go(event.target.value, place().channel.id) },
+      h("label", { class: "who" }, "You are", h("select", { onchange: (event) => view(event.target.value) },
         site.world.people.map((person) => h("option", { value: person.id, selected: person.id === at.person.id }, person.name)))),
       ...[["Channels", "channel"], ["Direct messages", "dm"]].map(([heading, kind]) => h("section", {}, h("h2", {}, heading),
         h("ul", {}, at.channels.filter((channel) => channel.kind === kind).map((channel) => h("li", {},
@@ -89,9 +89,9 @@ function drawMessage({ m, replies, told }, old, at) {
     h("b", { class: "name", dir: "auto", id }, name),
     m.bot && h("span", { class: "app-mark" }, "APP"),
     date(+m.ts, at.today(m) ? "{time}" : "{date_short}, {time}"),
-    m.edited && h("span", {}, "(edited)"),
-    m.ephemeral_to && h("span", { class: "private" }, site.api.privately),
-    m.ephemeral_to && site.api.dismiss && h("button", { type: "button", class: "dismiss", onclick: () => node.dismiss() }, "Dismiss message"));
+    m.edited && h("span", {}, "(edited)"));
+  const notice = m.ephemeral_to && h("div", { class: "private" }, site.api.privately, " · ",
+    h("button", { type: "button", class: "dismiss", onclick: () => node.dismiss() }, "Dismiss message"));
   const foot = (replies || (m.thread && !at.thread)) && h("a", { class: "replies", href: address(at.person.id, m.channel, m.ts) },
     m.thread && h("bdi", {}, m.thread.name),
     replies && h("span", {}, replies.count === 1 ? "1 reply" : `${replies.count} replies`),
@@ -99,8 +99,8 @@ function drawMessage({ m, replies, told }, old, at) {
     m.thread?.archived && h("span", { class: "app-mark" }, m.thread.locked ? "LOCKED" : "ARCHIVED"),
     replies && dot(replies.unread));
   const [heading, body, under] = node.lastChild.children;
-  heading.replaceChildren(head);
-  under.replaceChildren(...[foot, ...(m.bot ? drawPanels(node, m.posted ?? m.blocks, told && { ...told, name: m.posted_as }, draw) : [])].filter(Boolean));
+  heading.replaceChildren(...[site.api.noticeAbove && notice, head].filter(Boolean));
+  under.replaceChildren(...[!site.api.noticeAbove && notice, foot, ...(m.bot ? drawPanels(node, m.posted ?? m.blocks, told && { ...told, name: m.posted_as }, draw) : [])].filter(Boolean));
   node.setAttribute("aria-labelledby", id);
   node.classList.toggle("ephemeral", Boolean(m.ephemeral_to));
   node.classList.toggle("streaming", m.streaming);
@@ -111,7 +111,7 @@ function drawMessage({ m, replies, told }, old, at) {
   if (!blocks.length && (m.text || !shared.length)) blocks.push({ type: "section", text: { type: "mrkdwn", text: m.text ?? "" }, block_id: "!text" });
   blocks.push(...shared.map(({ author_name, text }, i) => ({ type: "shared", block_id: `!shared ${i}`, author: author_name, text })));
   node.blocks = m.blocks;
-  node.dismiss ??= site.api.dismiss?.bind(null, at.person.id, m);
+  node.dismiss ??= site.api.dismiss.bind(null, at.person.id, m);
   node.api ??= acting({ person: at.person.id, ...site.api.where(m) }, () => node.blocks);
   drawBlocks(body, blocks, node.api);
   return node;
@@ -188,7 +188,7 @@ function composer(at, thread) {
           field.setRangeText(`${gap}${mention} `, field.selectionStart, field.selectionEnd, "end");
           field.focus();
         } }, mention),
-        h("button", { type: "button", class: "icon", "aria-label": "Attach files", title: "Attach files: only their names and sizes are sent", onclick: () => picker.click() }, "📎"),
+        h("button", { type: "button", class: "icon", "aria-label": "Attach files", title: "Attach files: only their names and sizes are sent", onclick: () => picker.click() }, "+"),
         h("span", { class: "hint" }, "Shift+Enter for a new line"),
         h("button", { type: "button", class: "button primary", onclick: () => (send(), field.focus()) }, "Send"))),
     problem);
@@ -260,7 +260,8 @@ function drawPane(home, at, thread) {
   const empty = Boolean(offer) && !thread && !mine.length;
   if (shown.start.hidden === empty) shown.stuck = !empty;
   shown.start.hidden = !empty;
-  if (empty) drawStart(shown.start, offer, { site: site.api, other: (site === sites.slack ? sites.discord : sites.slack).api, channel: at.channel, ask: shown.writing.ask });
+  if (empty) drawStart(shown.start, offer, { site: site.api, other: site === sites.slack ? sites.discord : sites.slack, channel: at.channel, ask: shown.writing.ask,
+    others: site.world.people.filter(({ id }) => id !== at.person.id).map(({ id, name }) => ({ name, href: address(id, at.channel.id) })) });
   const top = shown.log.scrollTop;
   reconcile(shown.list, items, ({ m }) => m.ts, (item, old) => drawMessage(item, old, at));
   // A card that is drawn anew is shorter for a moment, which may have moved everything.
@@ -355,8 +356,10 @@ function openFollowed() {
   return true;
 }
 
-function go(...parts) {
-  location.hash = address(...parts);
+/** Shows the same place as somebody else sees it; a direct message is of one person only. */
+function view(person) {
+  const { channel, thread } = place();
+  location.hash = address(...(channel.kind === "dm" ? [person] : [person, channel.id, thread]));
 }
 
 async function refresh(mine = site) {
