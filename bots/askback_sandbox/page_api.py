@@ -84,6 +84,7 @@ def _message(message: Message) -> JsonObject:
         "streaming": message.streaming,
         "ephemeral_to": message.ephemeral_to,
         "markdown": message.markdown,
+        "posted_as": as_object((message.metadata or {}).get("event_payload")).get("nonce"),
     }
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from email.utils import formatdate
 from importlib.resources import files
@@ -32,6 +33,7 @@ from .guard import Handler, is_loopback, same_origin_only
 from .ledger import Ledger
 from .model import api as model_api
 from .page_api import PageApi
+from .results import FindCalls, Results
 from .start_page import StartPage
 
 PORT = 8800
@@ -40,7 +42,7 @@ PAGE_POLICY = (
     "default-src 'self'; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"
 )
-BUILT_IN = ("tour.toml", "forms.toml", "german.toml", "pipeline.toml")
+BUILT_IN = ("tour.toml", "forms.toml", "german.toml", "pipeline.toml", "pictures.toml")
 """The scenarios to play if no file is given."""
 _SCENARIOS = Path(str(files("askback_sandbox") / "scenarios"))
 _PAGE = Path(str(files("askback_sandbox") / "page"))
@@ -86,6 +88,7 @@ class Services:
         self.discord = Discord(guild or Guild(clock=clock), openapi=discord_openapi)
         self._page_api = PageApi(self.workspace, self.socket, self.people, self.clicks, self.modals)
         self._start_page = StartPage(self.workspace, self.discord.guild, self.model, lambda: self.environment)
+        self._results = Results(self.model)
         self.ledger = Ledger()
         self._runner: web.AppRunner | None = None
         self.date_ahead: float | None = None
@@ -140,6 +143,19 @@ class Services:
         the name of a real model; None means that the scripted one answers.
         """
         self._start_page.describe_run(environment, model)
+
+    @contextmanager
+    def find_calls_with(self, find_calls: FindCalls) -> Generator[None]:
+        """Let the page show the result that the model got for a card, until the block ends.
+
+        `find_calls` takes names of messages, and returns those that are ids of asks, each with the id of the model's
+        call that asked, or None if a program asked.
+        """
+        self._results.find_calls = find_calls
+        try:
+            yield
+        finally:
+            self._results.find_calls = None
 
     async def __aenter__(self) -> "Services":
         await self.start()
@@ -245,6 +261,7 @@ class Services:
         application.add_routes(self._responses.routes())
         application.add_routes(self._page_api.routes())
         application.add_routes(self._start_page.routes())
+        application.add_routes(self._results.routes())
         application.add_routes(self.discord.routes())
         application.add_routes(self.ledger.routes())
         application.add_routes(model_api.routes(self.model))

@@ -1,8 +1,10 @@
 """The start of the page: messages to send with a click, and the command that asks from a script."""
 
 import shlex
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from aiohttp import web
 
@@ -84,5 +86,11 @@ class StartPage:
             for name, value in {**self._environment(), **self._more}.items()
             if _PLATFORMS[platform] not in name and not name.startswith(("ANTHROPIC_", "DEMO_"))
         ]
-        asks = f'askback ask "Deploy 1.4.2?" --to {shlex.quote(place)} --option Yes --option No \\'
+        asks = f'{_find_command()} ask "Deploy 1.4.2?" --to {shlex.quote(place)} --option Yes --option No \\'
         return "\n".join([*lines, asks, "  --approvers @ada --approvers @ben --quorum 2"])
+
+
+def _find_command() -> str:
+    """Return the askback of this process, which another shell may not have on its path."""
+    installed = Path(sys.executable).with_name("askback")
+    return shlex.quote(str(installed)) if sys.prefix != sys.base_prefix and installed.is_file() else "askback"

@@ -59,4 +59,4 @@ async def browsing(*, without_pictures: bool = False) -> AsyncIterator[Opener]:
 
         yield open_one
         await browser.close()
-    assert complaints == []
+    assert complaints == [], complaints

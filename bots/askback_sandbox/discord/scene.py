@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -15,7 +15,7 @@ from askback_sandbox.play.scene import Channel, Dialog, Interaction, Key, Messag
 from .controls import controls
 from .drawing import body, drawn
 from .markdown import Names, read
-from .values import Flag, PostType
+from .values import Flag, Kind, PostType
 
 __all__ = ["Discord", "scene"]
 
@@ -35,6 +35,9 @@ class Discord:
 
     def scene(self, state: JsonObject) -> Scene:
         return scene(state)
+
+    def address(self, channel: Channel) -> str:
+        return f"discord:#{channel.name}" if channel.kind == "channel" else f"discord:{channel.person}"
 
     def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:
         # A thread has the id of the message from which it was started.
@@ -177,10 +180,18 @@ def _message(message: JsonObject, threads: dict[str, str], names: Names, offered
         lines=(*words, *drawn(components, names, offered)),
         text="\n".join([*words, body(components, names)]),
         controls=found,
+        pictures=tuple(_pictures(components)),
         stop=stop,
         retry=again[0] if again and isinstance(aside, str) else None,
         source={"content": content, "components": message.get("components"), "embeds": message.get("embeds")},
     )
+
+
+def _pictures(components: Sequence[JsonObject]) -> Iterator[str]:
+    for component in components:
+        if component.get("type") == Kind.MEDIA_GALLERY:
+            yield from (as_text(as_object(item.get("media")).get("url")) for item in objects(component.get("items")))
+        yield from _pictures(objects(component.get("components")))
 
 
 def _dialog(shown: JsonObject, names: Names, offered: Offered) -> Dialog:

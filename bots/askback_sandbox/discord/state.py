@@ -7,6 +7,8 @@ from .objects import timestamp
 from .values import Done, OpenModal, Place, Post
 
 SHOWN_DONE = 500
+POSTED_AS = 22
+"""The characters at the start of a nonce that name a message. The rest numbers its parts."""
 
 
 def state_object(guild: Guild) -> JsonObject:
@@ -61,6 +63,7 @@ def _post(guild: Guild, post: Post) -> JsonObject:
         "edited": post.edited is not None,
         "ephemeral_to": post.ephemeral_to,
         "reference": post.reference,
+        "posted_as": None if post.nonce is None else post.nonce[:POSTED_AS],
         "pings": pings,
     }
 

@@ -4,6 +4,7 @@ export const name = "slack";
 export const title = "Slack";
 export const root = [];
 export const privately = "Only visible to you";
+export const noticeAbove = true; // Slack says so above a private message, Discord below it
 
 export async function call(path, body) {
   try {

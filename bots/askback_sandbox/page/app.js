@@ -5,6 +5,7 @@ import * as discord from "./discord.js";
 import * as slack from "./api.js";
 import { h, newId, reconcile } from "./dom.js";
 import { drawViews } from "./modal.js";
+import { drawPanels, learn, told } from "./panels.js";
 import { drawStart } from "./start.js";
 import { date, names } from "./text.js";
 
@@ -56,7 +57,7 @@ function drawSide(at) {
       h("div", { class: "sites", role: "group", "aria-label": "Site" }, Object.values(sites).map(({ api }) =>
         h("a", { "data-site": api.name, "aria-current": api === site.api ? "true" : null }, api.title))),
       h("p", { class: "title" }, "Workspace", h("small", {}, "on this machine")),
-      h("label", { class: "who" }, "You are", h("select", { onchange: (event) => go(event.target.value, place().channel.id) },
+      h("label", { class: "who" }, "You are", h("select", { onchange: (event) => view(event.target.value) },
         site.world.people.map((person) => h("option", { value: person.id, selected: person.id === at.person.id }, person.name)))),
       ...[["Channels", "channel"], ["Direct messages", "dm"]].map(([heading, kind]) => h("section", {}, h("h2", {}, heading),
         h("ul", {}, at.channels.filter((channel) => channel.kind === kind).map((channel) => h("li", {},
@@ -79,7 +80,7 @@ function avatar(name, id, bot) {
   return h("span", { class: `avatar hue-${hue}${bot ? " bot" : ""}`, "aria-hidden": "true" }, initials);
 }
 
-function drawMessage({ m, replies }, old, at) {
+function drawMessage({ m, replies, told }, old, at) {
   const name = m.username || (names.users.get(m.user) ?? m.user ?? "app");
   const id = newId();
   const node = old ?? h("article", { class: "message", tabindex: -1 },
@@ -88,9 +89,9 @@ function drawMessage({ m, replies }, old, at) {
     h("b", { class: "name", dir: "auto", id }, name),
     m.bot && h("span", { class: "app-mark" }, "APP"),
     date(+m.ts, at.today(m) ? "{time}" : "{date_short}, {time}"),
-    m.edited && h("span", {}, "(edited)"),
-    m.ephemeral_to && h("span", { class: "private" }, site.api.privately),
-    m.ephemeral_to && site.api.dismiss && h("button", { type: "button", class: "dismiss", onclick: () => node.dismiss() }, "Dismiss message"));
+    m.edited && h("span", {}, "(edited)"));
+  const notice = m.ephemeral_to && h("div", { class: "private" }, site.api.privately, " · ",
+    h("button", { type: "button", class: "dismiss", onclick: () => node.dismiss() }, "Dismiss message"));
   const foot = (replies || (m.thread && !at.thread)) && h("a", { class: "replies", href: address(at.person.id, m.channel, m.ts) },
     m.thread && h("bdi", {}, m.thread.name),
     replies && h("span", {}, replies.count === 1 ? "1 reply" : `${replies.count} replies`),
@@ -98,8 +99,8 @@ function drawMessage({ m, replies }, old, at) {
     m.thread?.archived && h("span", { class: "app-mark" }, m.thread.locked ? "LOCKED" : "ARCHIVED"),
     replies && dot(replies.unread));
   const [heading, body, under] = node.lastChild.children;
-  heading.replaceChildren(head);
-  under.replaceChildren(...[foot, m.bot && drawPosted(node, m.posted ?? m.blocks)].filter(Boolean));
+  heading.replaceChildren(...[site.api.noticeAbove && notice, head].filter(Boolean));
+  under.replaceChildren(...[!site.api.noticeAbove && notice, foot, ...(m.bot ? drawPanels(node, m.posted ?? m.blocks, told && { ...told, name: m.posted_as }, draw) : [])].filter(Boolean));
   node.setAttribute("aria-labelledby", id);
   node.classList.toggle("ephemeral", Boolean(m.ephemeral_to));
   node.classList.toggle("streaming", m.streaming);
@@ -110,28 +111,10 @@ function drawMessage({ m, replies }, old, at) {
   if (!blocks.length && (m.text || !shared.length)) blocks.push({ type: "section", text: { type: "mrkdwn", text: m.text ?? "" }, block_id: "!text" });
   blocks.push(...shared.map(({ author_name, text }, i) => ({ type: "shared", block_id: `!shared ${i}`, author: author_name, text })));
   node.blocks = m.blocks;
-  node.dismiss ??= site.api.dismiss?.bind(null, at.person.id, m);
+  node.dismiss ??= site.api.dismiss.bind(null, at.person.id, m);
   node.api ??= acting({ person: at.person.id, ...site.api.where(m) }, () => node.blocks);
   drawBlocks(body, blocks, node.api);
   return node;
-}
-
-/**
- * The JSON of a message of the bot as it was posted, behind a word that appears with the pointer or the focus. The Tab
- * key passes it by, so that people go from control to control; Alt+J opens it where the focus is.
- */
-function drawPosted(node, posted) {
-  if (!posted?.length) return null;
-  if (!node.posted) {
-    const code = h("pre", { tabindex: 0, role: "region", "aria-label": "The JSON that was posted" });
-    const word = h("summary", { tabindex: -1, title: "What was posted (Alt+J)" }, "JSON");
-    const details = h("details", { class: "posted", ontoggle: () => node.posted.show() }, word, code);
-    node.addEventListener("keydown", (event) => event.altKey && event.code === "KeyJ" && (event.preventDefault(), (details.open = !details.open)));
-    node.posted = { details, show: () => (code.textContent = details.open ? JSON.stringify(node.posted.value, null, 2) : "") };
-  }
-  node.posted.value = posted;
-  node.posted.show();
-  return node.posted.details;
 }
 
 // --- Doing
@@ -205,7 +188,7 @@ function composer(at, thread) {
           field.setRangeText(`${gap}${mention} `, field.selectionStart, field.selectionEnd, "end");
           field.focus();
         } }, mention),
-        h("button", { type: "button", class: "icon", "aria-label": "Attach files", title: "Attach files: only their names and sizes are sent", onclick: () => picker.click() }, "📎"),
+        h("button", { type: "button", class: "icon", "aria-label": "Attach files", title: "Attach files: only their names and sizes are sent", onclick: () => picker.click() }, "+"),
         h("span", { class: "hint" }, "Shift+Enter for a new line"),
         h("button", { type: "button", class: "button primary", onclick: () => (send(), field.focus()) }, "Send"))),
     problem);
@@ -246,6 +229,15 @@ function pane(at, thread) {
     if (near || log.scrollTop < made.at) made.stuck = near;
     made.at = log.scrollTop;
   });
+  // From message to message, as in Slack and Discord: a settled card has no control to go to.
+  log.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    const messages = [...list.children];
+    if (!step || !messages.length || event.altKey || event.ctrlKey || event.metaKey || !event.target.matches(".log, .message")) return;
+    event.preventDefault();
+    const here = messages.indexOf(event.target);
+    messages[here < 0 ? messages.length - 1 : Math.max(0, Math.min(here + step, messages.length - 1))].focus();
+  });
   const stick = new ResizeObserver(() => made.stuck && made.to(log.scrollHeight));
   [list, log].forEach((node) => stick.observe(node));
   site.panes.set(key, made);
@@ -259,7 +251,7 @@ function drawPane(home, at, thread) {
   if (mine.length) site.seen.set(scope(at.person, at.channel, thread), mine.reduce((last, m) => (m.ts > last ? m.ts : last), "0"));
   const items = mine.map((m) => {
     const replies = thread ? [] : messages.filter((reply) => root(reply) === m.ts);
-    return { m, replies: replies.length > 0 && {
+    return { m, told: told(m.posted_as), replies: replies.length > 0 && {
       count: replies.length, last: replies.at(-1).ts, unread: m.ts !== at.thread && replies.some((reply) => unread(reply, at.person, at.channel)) } };
   });
   const begun = thread && messages.find((m) => m.ts === thread)?.thread;
@@ -268,7 +260,8 @@ function drawPane(home, at, thread) {
   const empty = Boolean(offer) && !thread && !mine.length;
   if (shown.start.hidden === empty) shown.stuck = !empty;
   shown.start.hidden = !empty;
-  if (empty) drawStart(shown.start, offer, { site: site.api, other: (site === sites.slack ? sites.discord : sites.slack).api, channel: at.channel, ask: shown.writing.ask });
+  if (empty) drawStart(shown.start, offer, { site: site.api, other: site === sites.slack ? sites.discord : sites.slack, channel: at.channel, ask: shown.writing.ask,
+    others: site.world.people.filter(({ id }) => id !== at.person.id).map(({ id, name }) => ({ name, href: address(id, at.channel.id) })) });
   const top = shown.log.scrollTop;
   reconcile(shown.list, items, ({ m }) => m.ts, (item, old) => drawMessage(item, old, at));
   // A card that is drawn anew is shorter for a moment, which may have moved everything.
@@ -363,8 +356,10 @@ function openFollowed() {
   return true;
 }
 
-function go(...parts) {
-  location.hash = address(...parts);
+/** Shows the same place as somebody else sees it; a direct message is of one person only. */
+function view(person) {
+  const { channel, thread } = place();
+  location.hash = address(...(channel.kind === "dm" ? [person] : [person, channel.id, thread]));
 }
 
 async function refresh(mine = site) {
@@ -380,8 +375,10 @@ async function refresh(mine = site) {
     mine.world = fresh;
     const wait = mine.api.stale(fresh);
     if (wait) setTimeout(refresh, wait, mine);
+    const news = learn(fresh.messages);
     if (mine !== site) continue;
     draw();
+    if ((await news) && mine === site) draw();
     if (first) site.panes.get(scope(place().person, place().channel, place().thread))?.writing.field.focus();
   }
   mine.fetching = false;

@@ -65,6 +65,7 @@ const KINDS = {
   discord_forwarded: (block) => h("blockquote", {}, h("div", { class: "hint" }, "↱ Forwarded"), discordText(block.content)),
   discord_text: (block) => h("div", {}, discordText(block.content)),
   discord_reply: (block) => h("div", { dir: "auto" }, h("span", { "aria-hidden": "true" }, "↪ "), h("b", {}, block.name), " ", discordLine(block.content)),
+  discord_gallery: (block) => h("div", {}, block.pictures.map((one) => picture(one, "wide"))),
   discord_gap: () => h("div"),
   discord_section: (block, ctx) => h("div", {},
     h("div", { class: "words" }, block.texts.map((text) => discordText(text))),

@@ -5,10 +5,11 @@ export const name = "discord";
 export const title = "Discord";
 export const root = ["discord"];
 export const privately = "Only you can see this";
+export const noticeAbove = false;
 
 const EPOCH = 1420070400000n;
 const FLAG = { loading: 128, v2: 32768 };
-const [ROW, BUTTON, STRING, INPUT, USERS, ROLES, MENTIONABLES, CHANNELS, SECTION, TEXT, , , , SEPARATOR] = Array.from({ length: 14 }, (_, i) => i + 1);
+const [ROW, BUTTON, STRING, INPUT, USERS, ROLES, MENTIONABLES, CHANNELS, SECTION, TEXT, , GALLERY, , SEPARATOR] = Array.from({ length: 14 }, (_, i) => i + 1);
 const [CONTAINER, LABEL, RADIO, BOXES, BOX] = [17, 18, 21, 22, 23];
 const STYLES = { 1: "primary", 3: "success", 4: "danger" };
 
@@ -72,6 +73,7 @@ function blocks(components, state) {
     if (one.type === SEPARATOR) return { type: one.divider === false ? "discord_gap" : "divider", block_id };
     if (one.type === SECTION) return { type: "discord_section", block_id, texts: one.components.map(({ content }) => content),
       accessory: one.accessory.type === BUTTON ? button(one.accessory) : { type: "image", image_url: one.accessory.media.url, alt_text: one.accessory.description ?? "" } };
+    if (one.type === GALLERY) return { type: "discord_gallery", block_id, pictures: one.items.map(({ media, description }) => ({ image_url: media.url, alt_text: description ?? "" })) };
     if (one.type === CONTAINER) return { type: "discord_container", block_id, accent: one.accent_color ?? null, blocks: blocks(one.components, state) };
     return { type: `discord component ${one.type}`, block_id };
   });
@@ -104,7 +106,7 @@ function message(m, state, channels) {
   return { ts: ts(m.id), thread_ts: place.kind === "thread" ? ts(place.id) : null, channel: place.parent ?? place.id,
     user: m.author, username: m.name, bot: m.bot, edited: m.edited, ephemeral_to: m.ephemeral_to, streaming: false, text: "",
     blocks: said.length ? said : [{ type: "discord_text", block_id: "content", content: "" }],
-    posted: m.components, at: { channel: m.channel, message: m.id }, thread: thread ? about(thread) : null };
+    posted: m.components, posted_as: m.posted_as, at: { channel: m.channel, message: m.id }, thread: thread ? about(thread) : null };
 }
 
 const about = ({ id, name, archived, locked }) => ({ id, name, archived, locked });

@@ -301,9 +301,10 @@ function lineInput(el, block, ctx) {
 
 const image = (el) => picture(el, "thumb");
 
-/** An image, or its words where it cannot be shown. */
+/** An image. Where it cannot be loaded, its words stand in a frame; a large one names its address, too. */
 export function picture({ image_url: src, slack_file: file, alt_text: alt }, kind) {
-  const words = () => h("span", { class: "alt", dir: "auto" }, alt || "image");
+  const words = () => h("span", { class: `alt ${kind}`, role: "img", "aria-label": alt || "image" }, h("bdi", {}, alt || "image"),
+    kind === "wide" && h("small", {}, "This picture did not load: ", h("bdi", {}, src ?? file?.url ?? "")));
   const node = h("img", { src: src ?? file?.url ?? "data:,", alt, class: kind, referrerpolicy: "no-referrer",
     onerror: () => node.replaceWith(words()) });
   return node;

@@ -2,7 +2,7 @@
 import { h } from "./dom.js";
 
 /** Fills `node` once. `ask` sends a message to the bot. */
-export function drawStart(node, { model, suggestions, commands, deaf }, { site, other, channel, ask }) {
+export function drawStart(node, { model, suggestions, commands, deaf }, { site, other, channel, ask, others }) {
   if (node.drawn) return;
   node.drawn = true;
   if (deaf.includes(channel.id)) {
@@ -16,10 +16,12 @@ export function drawStart(node, { model, suggestions, commands, deaf }, { site, 
     h("p", {}, tries.length ? `${model ? `The agent's model is ${model}.` : "A scripted model plays the agent."} Choose its question:` : "Write to the bot, and it answers."),
     tries.length > 0 && h("ul", { class: "tries" }, tries),
     h("h3", {}, "Answer as somebody else"),
-    h("p", {}, "Choose another account under “You are”. In a second window, you can be two people at once. ",
-      `The same works in ${other.title}: choose it above the channels.`),
+    h("p", {}, "View this as ", others.map(({ name, href }, i) => [i ? " or " : "", h("a", { href }, name)]), ", here or in a second window. You can change under “You are” later. The same bot is in ",
+      h("a", { href: other.hash }, other.api.title), ", too."),
+    h("h3", {}, "Look behind a card"),
+    h("p", {}, "At the right of each card are ", h("b", {}, "JSON"), ", the message that the bot posted, and ", h("b", {}, "Result"), ", what the model was told. By keyboard: arrow keys go from message to message, Alt+J and Alt+R open the two."),
     h("h3", {}, "Ask from a script"),
-    h("p", {}, "Two people approve. Run this in a shell, then answer as ada and as ben:"),
+    h("p", {}, "Two people approve. Run this in another shell, then answer here as ada and as ben. Your own program needs the same variables."),
     script(commands[site.name]));
 }
 

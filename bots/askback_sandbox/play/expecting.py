@@ -57,7 +57,7 @@ def said(seen: Seen) -> list[Message]:
 def missing(expect: Expect, seen: Seen) -> list[Missing]:
     """Return the expectations that are not met (yet)."""
     found: list[Missing] = []
-    if expect.card or expect.controls or expect.without or expect.settled:
+    if expect.card or expect.controls or expect.pictures or expect.without or expect.settled:
         found += _card(expect, seen)
     if expect.says is not None:
         found += _says(expect.says, seen)
@@ -89,6 +89,11 @@ def _card(expect: Expect, seen: Seen) -> list[Missing]:
         if all(same(label, wanted) is None for label in labels):
             there = ", ".join(f"“{label}”" for label in labels if label) or "no control at all"
             found.append(Missing(f"the control “{wanted}”; on the card is {there}"))
+    found += [
+        Missing(f"the picture {wanted} on the card; there is {', '.join(card.pictures) or 'none'}")
+        for wanted in expect.pictures or ()
+        if wanted not in card.pictures
+    ]
     if expect.settled and card.acting:
         there = ", ".join(f"“{control.label}”" for control in card.acting)
         found.append(Missing(f"that the card is settled; it still has {there}"))

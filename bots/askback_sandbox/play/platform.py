@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from askback_sandbox.json_values import JsonObject
 
 from .controls import Control
-from .scene import Dialog, Key, Message, Place, Scene, Work
+from .scene import Channel, Dialog, Key, Message, Place, Scene, Work
 
 __all__ = ["Platform", "Request"]
 
@@ -44,6 +44,10 @@ class Platform(Protocol):
 
     def scene(self, state: JsonObject) -> Scene:
         """Return the scene that people see in this state."""
+        ...
+
+    def address(self, channel: Channel) -> str:
+        """Return the name of a channel, or of a direct message, that a program gives as the place to ask."""
         ...
 
     def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:

@@ -20,12 +20,14 @@ from .api_client import ApiClient, TooLate
 from .controls import NotFound
 from .expecting import Missing, missing, said
 from .platform import Platform
+from .program import Programs
 from .scenario import (
     Close,
     Expect,
     Pick,
     PlatformName,
     Press,
+    Program,
     Ran,
     Scenario,
     Step,
@@ -69,20 +71,22 @@ async def play(
 
 async def _play(scenario: Scenario, base_url: str, platform: Platform, out: Callable[[str], None]) -> list[str]:
     try:
-        async with ApiClient(base_url, platform) as door:
-            return await _Player(scenario, door, Transcript(out)).play()
+        transcript = Transcript(out)
+        async with ApiClient(base_url, platform) as door, Programs(transcript) as programs:
+            return await _Player(scenario, door, transcript, programs).play()
     except (aiohttp.ClientError, TooLate) as error:
         return [f"{base_url} does not answer as the services do: {error}"]
 
 
 class _Player:
-    def __init__(self, scenario: Scenario, door: ApiClient, transcript: Transcript) -> None:
+    def __init__(self, scenario: Scenario, door: ApiClient, transcript: Transcript, programs: Programs) -> None:
         self._scenario = scenario
         self._door = door
         self._transcript = transcript
+        self._programs = programs
         self._stage = Stage(scenario, door)
         self._acting = Acting(self._stage, transcript)
-        self._talking = Talking(self._stage, transcript)
+        self._talking = Talking(self._stage, transcript, programs)
         self._ran_before = 0
         self._ran: list[JsonObject] | None = None
         """The exact tool runs that the last such step expects; None if no step expects any."""
@@ -103,6 +107,8 @@ class _Player:
         calls = [call for call in await door.api_log() if _at(call) > begun]
         if not problems and (wrong := await self._ran_wrong()):
             problems.append(f"{scenario.source}: at the end, {wrong}")
+        if not problems:
+            problems += [f"{scenario.source}: at the end, {unread}" for unread in self._programs.find_unread()]
         problems += self._verdict(finished=not problems, known=known, calls=calls)
         if not problems:
             self._transcript.end(self._summary(known))
@@ -131,6 +137,8 @@ class _Player:
         match step:
             case Write():
                 await self._talking.write(step, person, within)
+            case Program():
+                await self._talking.ask(step, person, within)
             case Press():
                 await self._acting.press(step, person, within)
             case Pick() | Tick():
@@ -161,6 +169,8 @@ class _Player:
             raise Wrong("; ".join(one.text for one in lacking))
         if step.ran is not None:
             await self._expect_ran(step.ran, within)
+        if step.outcome is not None:
+            await self._programs.expect_outcome(step.outcome, within)
         self._stage.told += step.told is not None
         if step.says is not None:
             self._stage.since = self._said_at(step.says, person)
@@ -222,11 +232,17 @@ class _Player:
         slowest = max((ms for ms in took if ms is not None), default=0.0)
         told = sum(len(call.results) for call in self._stage.heard())
         clicks = "1 click or dialog" if len(took) == 1 else f"{len(took)} clicks and dialogs"
-        questions = "1 question" if told == 1 else f"{told} questions"
+        programs = self._programs.count
+        questions = [f"{_count(told, 'question')} of the model"] if told or not programs else []
+        questions += [f"{_count(programs, 'question')} of a program"] if programs else []
         return (
             f"{clicks}, acknowledged within {slowest:.0f} ms at most; "
-            f"{questions} of the model, each answered exactly once."
+            f"{' and '.join(questions)}, each answered exactly once."
         )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _at(call: JsonObject) -> float:

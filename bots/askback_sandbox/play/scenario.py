@@ -23,6 +23,7 @@ __all__ = [
     "Pick",
     "PlatformName",
     "Press",
+    "Program",
     "Ran",
     "Scenario",
     "ScenarioError",
@@ -82,6 +83,15 @@ class Write(_Step):
         if not self.write and not self.attach:
             raise ValueError("write something, or attach a file")
         return self
+
+
+class Program(_Step):
+    """A program beside the bot asks a form with `askback ask`."""
+
+    program: dict[str, JsonValue]
+    """The form, as `askback ask --form` takes it."""
+    approvers: Texts = Field(default=("anyone",), min_length=1)
+    place: str | None = Field(default=None, alias="in")
 
 
 class _Click(_Step):
@@ -170,6 +180,7 @@ class Expect(_Step):
 
     card: Texts | None = None
     controls: Texts | None = None
+    pictures: Texts | None = None
     without: Texts | None = None
     settled: bool = False
     says: Texts | None = None
@@ -180,6 +191,8 @@ class Expect(_Step):
     field_error: str | Literal[True] | None = None
     told: Annotated[Told | None, BeforeValidator(_told)] = None
     ran: tuple[Ran, ...] | None = None
+    outcome: dict[str, JsonValue] | None = None
+    """Fields of the JSON that the next program prints."""
 
 
 class ModelTurn(_Value):
@@ -212,10 +225,11 @@ class _ModelStep(_Value):
     model: ModelTurn
 
 
-Step = Write | Press | Pick | Tick | Stop | Type | Submit | Close | Expect
+Step = Write | Program | Press | Pick | Tick | Stop | Type | Submit | Close | Expect
 
 _STEPS: dict[str, type[_Value]] = {
     "write": Write,
+    "program": Program,
     "press": Press,
     "pick": Pick,
     "tick": Tick,
@@ -325,8 +339,8 @@ def parse(text: str, *, source: str = "scenario") -> Scenario:
                 places[place] = here
             here = places[place]
         played.append((number, step))
-    if not any(isinstance(step, Write) for _, step in played):
-        raise ScenarioError(f'{source}: nobody writes anything. Begin with a step write = "hello".')
+    if not any(isinstance(step, Write | Program) for _, step in played):
+        raise ScenarioError(f'{source}: nobody writes or asks anything. Begin with a step write = "hello".')
     scripts = tuple(
         Script(turns=tuple(said), when=when, name=f"{head.title}, conversation {number}")
         for number, (when, said) in enumerate(openings, start=1)

@@ -103,6 +103,8 @@ class Message:
     text: str = ""
     """The readable text, without the controls."""
     controls: tuple[Control, ...] = ()
+    pictures: tuple[str, ...] = ()
+    """The addresses of its pictures."""
     stop: Control | None = None
     """A Stop that is alone under the bot's text: it asks nothing, so it does not make a card."""
     retry: Control | None = None

@@ -6,7 +6,8 @@ from askback_sandbox.json_values import JsonObject, as_text
 
 from .api_client import ApiClient, TooLate
 from .platform import Request
-from .scenario import Write, conversation_key
+from .program import Programs
+from .scenario import Program, Write, conversation_key
 from .scene import Message, Place, Scene
 from .stage import Stage, Wrong
 from .transcript import Transcript
@@ -19,11 +20,12 @@ _DONE = ("element_not_found", "component_not_found", "nothing_to_stop")
 class Talking:
     """Writes, and presses Stop, for the people in a scenario."""
 
-    def __init__(self, stage: Stage, transcript: Transcript) -> None:
+    def __init__(self, stage: Stage, transcript: Transcript, programs: Programs) -> None:
         self._stage = stage
         self._door = stage.door
         self._platform = stage.door.platform
         self._transcript = transcript
+        self._programs = programs
 
     async def write(self, step: Write, person: str, within: float) -> None:
         scenario = self._stage.scenario
@@ -49,6 +51,26 @@ class Talking:
         message = posted(self._door.scene)
         place = known or Place(channel.id, None if direct else identifier)
         self._stage.go(key, place, message.at if message is not None else "")
+
+    async def ask(self, step: Program, person: str, within: float) -> None:
+        """Let a program ask, and make the card that it posts the current conversation."""
+        channel = self._stage.channel(step.place or self._stage.scenario.place, person)
+        known = {message.key for message in self._door.scene.messages}
+
+        def posted(scene: Scene) -> Message | None:
+            self._programs.check_running()
+            new = (one for one in scene.live if one.channel == channel.id and one.key not in known)
+            return next(new, None)
+
+        await self._programs.start(step.program, self._platform.address(channel), step.approvers)
+        try:
+            await self._door.until(lambda scene: posted(scene) is not None, within)
+        except TooLate as late:
+            raise Wrong(f"the program has posted no card ({late})") from None
+        card = posted(self._door.scene)
+        assert card is not None, "it was there, in this very scene"
+        root = None if channel.kind == "dm" else card.root
+        self._stage.go(f"program {self._programs.count}", Place(channel.id, root), card.at)
 
     async def _thread(self, root: str, within: float) -> None:
         """Wait for the thread, on platforms where the bot opens it."""

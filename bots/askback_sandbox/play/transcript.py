@@ -36,6 +36,10 @@ class Transcript:
         """Print an act of a person, because the state shows only its consequences."""
         self._out(f"    » {text}")
 
+    def printed(self, text: str) -> None:
+        """Print the outcome that a program printed."""
+        self._out(f"    → the program printed: {text}")
+
     def skip(self, scene: Scene) -> None:
         """Mark existing messages as shown, because they are not part of this conversation."""
         for message in scene.messages:

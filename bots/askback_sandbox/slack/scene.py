@@ -27,6 +27,9 @@ class Slack:
     def scene(self, state: JsonObject) -> Scene:
         return scene(state)
 
+    def address(self, channel: Channel) -> str:
+        return f"slack:#{channel.name}" if channel.kind == "channel" else f"slack:{channel.person}"
+
     def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:
         root = place.root if place is not None else None
         said: JsonObject = {"person": person, "channel": channel, "text": text, "thread_ts": root}
@@ -163,6 +166,7 @@ def _message(message: JsonObject, names: Names, offered: Offered) -> Message:
         lines=tuple(drawn(blocks, names, offered) if card else text.split("\n")),
         text=text,
         controls=found,
+        pictures=tuple(as_text(block.get("image_url")) for block in blocks if block.get("type") == "image"),
         stop=stop,
         source={"text": message.get("text"), "blocks": message.get("blocks")},
     )

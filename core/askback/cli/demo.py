@@ -8,11 +8,11 @@ import asyncio
 import errno
 import os
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol, TypeAlias, cast
 
 from rich.console import Console
 
@@ -33,6 +33,9 @@ ASKING = "AskUserQuestion,question"
 """The question tools of the scripted model: one that models know from training, and one that accepts long lists."""
 
 
+FindCalls: TypeAlias = Callable[[Sequence[str]], Awaitable[Mapping[str, str | None]]]
+
+
 class Services(Protocol):
     """The services that the package behind the entry point `askback.sandbox` provides."""
 
@@ -42,6 +45,14 @@ class Services(Protocol):
     def environment(self) -> Mapping[str, str]: ...
     def describe_run(self, environment: Mapping[str, str], model: str | None = None) -> None:
         """Tell the page the variables for a program that asks beside the demo, and the real model, if one answers."""
+        ...
+
+    def find_calls_with(self, find_calls: FindCalls) -> AbstractContextManager[None]:
+        """Let the page find the model's call for a card, to show the result that the model got, until the block ends.
+
+        `find_calls` takes names of messages, and returns those that are ids of asks, each with the id of the model's
+        call that asked, or None if a program asked.
+        """
         ...
 
     def trouble(self, scenario: Path) -> str | None:
@@ -110,12 +121,13 @@ async def run_demo(
             configure_logging(level, settings.log_format)
             # A scenario answers faster than people do, so the pause between questions would only slow it down.
             limits = Limits(seconds_between_asks=0) if play else None
-            async with open_host(list(chosen.values()), settings, limits=limits):
-                if play:
-                    return await _play(services, file, chosen, console)
-                names = [name.title() for name in chosen]
-                _print_welcome(console, services.url, names, settings.model if real_model else None)
-                await asyncio.Event().wait()
+            host = await stack.enter_async_context(open_host(list(chosen.values()), settings, limits=limits))
+            stack.enter_context(services.find_calls_with(host.store.list_askers))
+            if play:
+                return await _play(services, file, chosen, console)
+            names = [name.title() for name in chosen]
+            _print_welcome(console, services.url, names, settings.model if real_model else None)
+            await asyncio.Event().wait()
     return 0
 
 

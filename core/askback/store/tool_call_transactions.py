@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["NOT_APPROVED", "ToolCallTransactions"]
 
 import logging
+from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
@@ -63,6 +64,13 @@ class ToolCallTransactions(Transactions):
             )
 
         return await self._database.read(work)
+
+    async def list_askers(self, names: Sequence[str]) -> dict[str, str | None]:
+        """Return those of these names that are ids of asks, each with the id of the model's call that asked.
+
+        None stands for an ask of a program.
+        """
+        return await self._database.read(lambda connection: tool_calls.list_askers(connection, names))
 
     async def has_open_asks(self, conversation_id: str) -> bool:
         """Return True if this conversation has an open ask."""

@@ -40,9 +40,10 @@ async def services(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIter
 @pytest.fixture
 async def bot(services: Services) -> AsyncIterator[None]:
     """The real bot and agent, except for the pause between two asks."""
-    async with open_host([get_bot("slack")], limits=Limits(seconds_between_asks=0)):
-        await services.socket.connected()
-        yield
+    async with open_host([get_bot("slack")], limits=Limits(seconds_between_asks=0)) as host:
+        with services.find_calls_with(host.store.list_askers):
+            await services.socket.connected()
+            yield
 
 
 @pytest.fixture

@@ -36,9 +36,10 @@ NEXT = "What next?"
 @asynccontextmanager
 async def living(services: Services, platform: PlatformName) -> AsyncIterator[None]:
     """Run the real bot and agent, except for the pause between two asks."""
-    async with open_host([get_bot(platform)], limits=Limits(seconds_between_asks=0)):
-        await (services.socket if platform == "slack" else services.discord.gateway).connected()
-        yield
+    async with open_host([get_bot(platform)], limits=Limits(seconds_between_asks=0)) as host:
+        with services.find_calls_with(host.store.list_askers):
+            await (services.socket if platform == "slack" else services.discord.gateway).connected()
+            yield
 
 
 async def opened(open_page: Opener, services: Services, platform: PlatformName) -> Any:

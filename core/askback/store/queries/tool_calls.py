@@ -7,18 +7,20 @@ __all__ = [
     "end",
     "find_first_of_ask",
     "list_all",
+    "list_askers",
     "list_of_message",
     "start",
 ]
 
 import json
+from collections.abc import Sequence
 
 from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, insert, select, update
 
 from askback.domain.turn import Blocks, Call
 from askback.internal.clock import now
-from askback.store.schema import calls
+from askback.store.schema import asks, calls
 from askback.store.statement import Statement
 from askback.store.unreadable_rows import mark_unreadable
 
@@ -90,6 +92,24 @@ def find_first_of_ask(connection: Connection, conversation_id: str, ask_id: str)
     )
     row = connection.execute(query).first()
     return None if row is None else (row.seq, row.tool_use_id)
+
+
+def list_askers(connection: Connection, names: Sequence[str]) -> dict[str, str | None]:
+    """Return those of these names that are ids of asks, each with the id of the call about which people were asked.
+
+    None stands for an ask of a program. Later calls that the same ask allows to run do not count.
+    """
+    of_ask = and_(calls.c.conversation_id == asks.c.conversation_id, calls.c.ask_id == asks.c.id)
+    query = (
+        select(asks.c.id, calls.c.tool_use_id)
+        .select_from(asks.outerjoin(calls, of_ask))
+        .where(asks.c.id.in_(names))
+        .order_by(calls.c.seq, calls.c.position)
+    )
+    found: dict[str, str | None] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.id, row.tool_use_id)
+    return found
 
 
 def start(connection: Connection, conversation_id: str, seq: int, tool_use_id: str, *, again: bool = False) -> bool:
