@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from askback_discord.control_ids import TEXT
+from askback_discord import control_ids as discord_ids
 from askback_discord.not_now_modal import WAY
 from askback_sandbox.discord.clicks import Delivery, Target
-from askback_sandbox.discord.drawing import body
 from askback_sandbox.discord.values import Done, Member, Post
-from askback_sandbox.json_values import objects
 from askback_sandbox.play.controls import Control, find
 from askback_sandbox.slack.clicks import Target as SlackTarget
-from askback_sandbox.slack.drawing import message_text
 from askback_sandbox.slack.values import Interaction, Message, Person
+from askback_slack import control_ids as slack_ids
+from askback_slack import text_modal
 
 from .network_faults import Weather
 from .on_discord import DiscordRig
@@ -97,8 +96,8 @@ class Seat(ABC):
     async def pick(self, message: Any, control: Control, values: Sequence[str]) -> Click: ...
 
     @abstractmethod
-    def field_reads(self) -> str:
-        """Return the text around the open text field; empty if none is open."""
+    def has_field(self, control: Control) -> bool:
+        """Return True if a text field is open that belongs to the same question as this control."""
 
     @abstractmethod
     def close_field(self) -> None: ...
@@ -189,9 +188,11 @@ class SlackSeat(Seat):
         assert isinstance(other, SlackSeat)
         self._root = other._root
 
-    def field_reads(self) -> str:
+    def has_field(self, control: Control) -> bool:
         stack = self._rig.workspace.stack(self.id)
-        return message_text(stack[-1].view) if stack else ""
+        field = text_modal.parse_ref(stack[-1].view) if stack else None
+        pressed = slack_ids.parse(control.handle["action_id"])
+        return field is not None and pressed is not None and field.ask_id == pressed.ask_id
 
     def close_field(self) -> None:
         self._rig.workspace.close_views(self._rig.workspace.stack(self.id))
@@ -287,9 +288,11 @@ class DiscordSeat(Seat):
         assert isinstance(other, DiscordSeat)
         self._root = other._root
 
-    def field_reads(self) -> str:
+    def has_field(self, control: Control) -> bool:
         modal = self._rig.guild.modals.get(self.id)
-        return "" if modal is None else body(objects(modal.modal.get("components")), {})
+        field = None if modal is None else discord_ids.parse(modal.custom_id)
+        pressed = discord_ids.parse(control.handle["custom_id"])
+        return field is not None and pressed is not None and field.ask_id == pressed.ask_id
 
     def close_field(self) -> None:
         self._rig.guild.modals.pop(self.id, None)
@@ -297,7 +300,7 @@ class DiscordSeat(Seat):
     async def send_field(self, text: str, way: str | None = None) -> Click:
         modal = self._rig.guild.modals[self.id]
         clicks = self._rig.services.discord.clicks
-        values: Any = {TEXT: text} | ({} if way is None else {WAY: way})
+        values: Any = {discord_ids.TEXT: text} | ({} if way is None else {WAY: way})
         return _done(await clicks.submit(self.person, modal.custom_id, values, self._delivery()))
 
 

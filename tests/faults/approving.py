@@ -10,6 +10,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from askback_sandbox.play.controls import NotFound
@@ -183,13 +184,14 @@ class Panel:
         async with seat.hands:
             seat.close_field()
             try:
-                await seat.press(card, seat.find(card, DENY))
+                control = seat.find(card, DENY)
+                await seat.press(card, control)
             except (PersonError, NotFound):
                 return False
-            if not await self._person.within(lambda: token in seat.field_reads(), FIELD_SECONDS):
+            if not await self._person.within(partial(seat.has_field, control), FIELD_SECONDS):
                 return False
             await self._person.think()
-            if token not in seat.field_reads():
+            if not seat.has_field(control):
                 return False
             with self._person.pressing(token, DENY, by=seat.id, saw=seat.reads(card)) as press:
                 press.click = await seat.send_field(f"Not {token} by {seat.person}")

@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from askback.domain.card import EXPANDING, NOT_NOW
@@ -292,10 +293,11 @@ class Person:
             async with self.seat.hands:
                 self.seat.close_field()
                 try:
-                    await self.button(card, button)
+                    control = self.seat.find(card, button)
+                    await self.seat.press(card, control)
                 except (PersonError, NotFound):
                     continue
-                if not await self.within(lambda: token in self.seat.field_reads(), 1.0):
+                if not await self.within(partial(self.seat.has_field, control), 1.0):
                     continue
                 await self.think()
                 tries = len([one for one in self.story.presses if one.token == token])

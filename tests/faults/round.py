@@ -32,6 +32,8 @@ from .scenarios import KINDS, TO_APPROVE, WEIGHTS, Deletion, Story, says, story_
 
 REACHED_WITHIN = 5.0
 """Seconds after which a point that was not reached is given up and scheduled again."""
+NEEDED_WITHIN = 30.0
+"""The same for a point to which a story leads: meanwhile, one such story after the other begins."""
 STARTS = 8.0
 """Seconds of starts above which a machine counts as slow and gets more time."""
 RANDOM_SECONDS = 0.9
@@ -106,7 +108,11 @@ class Round:
         self._noticed_deaths = 0
         """Deaths that the platform has noticed; until then it may still deliver to the dead process."""
         self._people: dict[str, Person] = {}
-        self._wanted: list[str] = []
+        self._ways: dict[Launched, Way] = {}
+        """The processes that have not reached their point yet."""
+        self._wanted: list[schedule.Need] = []
+        self._begun_for: list[tuple[schedule.Need, Story]] = []
+        """The stories that have begun, each with what it began for."""
         self._points = deque(order.points)
         """The points that are left."""
         self._begun = asyncio.Event()
@@ -159,9 +165,11 @@ class Round:
         await self._begun.wait()
         await asyncio.sleep(dice.uniform(0.0, 0.5))
         while not self._stopping or len(self.record.stories) < self._order.least:
-            story = Story(f"s{len(self.record.stories):04d}", self._kind(number, dice))
+            need = self._need(number, dice)
+            story = Story(f"s{len(self.record.stories):04d}", need.kind)
             self.record.stories.append(story)
-            approvers = self._approvers(number) if story.kind in TO_APPROVE else None
+            self._begun_for.append((need, story))
+            approvers = self._approvers(number, need.plans) if story.kind in TO_APPROVE else None
             seat = self._seated(number)
             person = Person(
                 story, seat, dice, self._is_up, lambda: self._noticed_deaths, self._order.contrary, approvers
@@ -169,19 +177,24 @@ class Round:
             self._people[story.tag] = person
             await person.play()
 
-    def _kind(self, number: int, dice: random.Random) -> str:
-        """Return the kind of the person's next story."""
+    def _need(self, number: int, dice: random.Random) -> schedule.Need:
+        """Return the person's next story: one that is needed, or any."""
         if number < schedule.waiting(self._points, self._order.talks):
-            return "waiting"
+            return schedule.Need("waiting")
         if self._wanted:
             return self._wanted.pop()
+        going_on = [need for need, story in self._begun_for if not story.is_over]
+        for need in schedule.stories_for(way.point for way in self._ways.values()):
+            # An earlier one may have ended otherwise: on a slow machine, a question times out between two processes.
+            if need not in going_on:
+                return need
         weights = [weight for kind, weight in zip(KINDS, WEIGHTS, strict=True) if kind in self._order.kinds]
-        return dice.choices(self._order.kinds, weights)[0]
+        return schedule.Need(dice.choices(self._order.kinds, weights)[0])
 
-    def _approvers(self, number: int) -> Approvers:
+    def _approvers(self, number: int, plans: tuple[str, ...]) -> Approvers:
         """Return the approvers for that person's calls."""
         seats = tuple(self._seated(one) for one in range(APPROVERS) if one != number)
-        return Approvers(seats, self._seated(lead_of(self._order)), self._order.deadline, self._order.plans)
+        return Approvers(seats, self._seated(lead_of(self._order)), self._order.deadline, plans or self._order.plans)
 
     def _seated(self, number: int) -> Seat:
         seat = seated(self._rig, number, self._weather)
@@ -203,7 +216,7 @@ class Round:
 
     async def _kill_and_kill(self) -> None:
         """Keep the wanted number of processes, each waiting for its point, and kill the first one to get there."""
-        ways: dict[Launched, Way] = {}
+        ways = self._ways
         points = self._points
         while points or ways:
             while points and len(ways) < self._order.replicas:
@@ -244,6 +257,8 @@ class Round:
         began = time.monotonic()
         in_time = schedule.comes_within(point, self._order.deadline)
         within = max(REACHED_WITHIN, STARTS * (began - launched), in_time)
+        if schedule.stories_for([point]):
+            within = max(within, NEEDED_WITHIN)
         patience = self._dice.uniform(0.05, RANDOM_SECONDS) if is_random else within
         return Way(bot, point, began, began + patience)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 WORKS = (
     "receive", "begin_turn", "set_text_messages", "end_turn", "delete_text", "lease", "mark_rendered", "delete_item",
@@ -34,7 +35,18 @@ NEEDS = {
     "edit": "edit", **dict.fromkeys(APPROVAL, "approval"),
 }  # fmt: skip
 """The story that someone has to begin so that a point is reached soon."""
+RUNS = frozenset({"woken", "unstarted", "started", "ran", "ended"})
+"""The steps of an approval that only an approved call reaches."""
 RARE = frozenset({"end_all_leases", *NEEDS, *WHEN})
+
+
+@dataclass(frozen=True)
+class Need:
+    """A story that has to begin so that a point is reached soon."""
+
+    kind: str
+    plans: tuple[str, ...] = ()
+    """The plans of its approvers that lead to the point; all plans if empty."""
 
 
 def dealt(kills: int, dice: random.Random, named: Sequence[str], share: float = SHARE) -> list[str]:
@@ -60,9 +72,16 @@ def number(point: str, dice: random.Random) -> int:
     return 1 if point.rpartition(":")[2] in RARE else dice.choice((1, 1, 2, 3))
 
 
-def stories_for(points: Iterable[str]) -> list[str]:
-    """Return the kinds of stories that have to begin for these points."""
-    return [NEEDS[work] for point in points if (work := point.rpartition(":")[2]) in NEEDS]
+def stories_for(points: Iterable[str]) -> list[Need]:
+    """Return the stories that have to begin for these points."""
+    works = [point.rpartition(":")[2] for point in points]
+    return [Need(NEEDS[work], _get_plans(work)) for work in works if work in NEEDS]
+
+
+def _get_plans(work: str) -> tuple[str, ...]:
+    if work in RUNS:
+        return ("agree",)
+    return ("agree", "deny") if work == "decided" else ()
 
 
 def waiting(points: Sequence[str], talks: int) -> int:

@@ -49,6 +49,15 @@ async def test_without_a_kill_nothing_is_wrong_either(platform: str, launcher: L
     assert tally.repeated == 0
 
 
+async def test_people_who_deny_a_call_end_it_with_their_reason(platform: str, launcher: Launcher) -> None:
+    order = Order(
+        platform, "sqlite", 5, (), kinds=("approval",), talks=2, least=2, contrary=0.0, calm=True, plans=("deny",)
+    )
+    tally = await played(launcher, order)
+    assert not wrong(tally)
+    assert tally.approvals["denied"] == tally.approvals["asked"] >= 2
+
+
 async def test_a_click_that_is_acked_before_its_commit_is_missed(platform: str, launcher: Launcher) -> None:
     order = Order(
         platform, "sqlite", 7, ("before:decide",), spoil="ack", kinds=("buttons",), talks=2, contrary=0.0, calm=True
