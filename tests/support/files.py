@@ -8,8 +8,10 @@ import struct
 import zlib
 
 PDF = (
-    b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\n"
-    b"endobj\n3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 99 99] >>\nendobj\ntrailer\n<< /Root 1 0 R >>\n%%EOF\n"
+    b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"
+    b"2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n"
+    b"3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 99 99] >>\nendobj\n"
+    b"trailer\n<< /Root 1 0 R >>\n%%EOF\n"
 )
 ZIP = b"PK\x03\x04\x14\x00\x00\x00\x08\x00" + bytes(40)
 

@@ -1,7 +1,8 @@
-"""Attachments: the model reads pictures, PDF and text, and both the person and the model learn why another is missing."""
+"""Attachments: the model reads pictures, PDF and text. The person and the model learn why another one is missing."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +17,7 @@ from askback_sandbox.model.script import turn
 from support.files import PDF, ZIP, make_png
 
 from .discord import DiscordDesk
-from .driver import ADA, BEN, Desk, PlatformTests, Talk, line, notice, turn_of, until
+from .driver import ADA, BEN, WITHIN, Desk, PlatformTests, Talk, line, notice, turn_of, until
 from .slack import SlackDesk
 
 UNSEEN = "I do not see what is in"
@@ -102,20 +103,20 @@ async def test_the_first_message_of_a_conversation_can_have_a_file(desk: Desk) -
 
 
 CASES = [
-    ("too large", Attached("big.png", 4_000_000, bytes(9)), "It is too large: I read at most 3.9 MB."),
+    ("too large", Attached("big.png", 4_000_000, bytes(9)), "It is too large: the limit is 3.9 MB."),
     (
         "video",
-        attach("film.mp4", b"\x00\x00\x00\x18ftyp"),
-        "I read only pictures (PNG, JPEG, GIF, WebP), PDF and text.",
+        attach("film.mp4", b"\x00\x18ftyp"),
+        "Only pictures (PNG, JPEG, GIF, WebP), PDF and text can be read.",
     ),
     ("zip named png", attach("shot.png", ZIP), "Its content is not what its name says."),
     ("jpeg named png", attach("shot.png", b"\xff\xd8\xff\xe0"), "Its content is not what its name says."),
     ("not utf-8", attach("notes.txt", "Größe".encode("latin-1")), "It is not text in UTF-8."),
     ("empty", attach("notes.txt", b""), "It is empty."),
-    ("wide", attach("wide.png", make_png(8_001, 1)), "I read at most 8,000 pixels in each direction."),
+    ("wide", attach("wide.png", make_png(8_001, 1)), "the limit is 8,000 pixels in each direction."),
     ("half a picture", attach("half.png", PNG[:18]), "It is broken, or not a complete file."),
     ("password", attach("plan.pdf", PDF + b"<< /Encrypt 9 0 R >>"), "It is protected by a password."),
-    ("only a name", Attached("plan.pdf"), "It was deleted before I read it."),
+    ("only a name", Attached("plan.pdf"), "It was deleted before it was read."),
 ]
 
 
@@ -145,8 +146,8 @@ def sentence(block: dict[str, str], reason: str) -> str:
 async def test_a_file_larger_than_the_platform_says_is_not_read_to_its_end(desk: Desk) -> None:
     talk = await begin(desk)
     await desk.attach(ADA, "at this", talk, Attached("log.txt", 100, b"x" * 300_000))
-    assert "too large: I read at most 200 kB" in (await turn_of(desk, "look", 2)).texts[1]
-    await hears(desk, talk, "I read at most 200 kB")
+    assert "too large: the limit is 200 kB" in (await turn_of(desk, "look", 2)).texts[1]
+    await hears(desk, talk, "the limit is 200 kB")
 
 
 async def test_a_file_that_was_deleted_before_it_is_read_is_reported(desk: Desk) -> None:
@@ -155,8 +156,8 @@ async def test_a_file_that_was_deleted_before_it_is_read_is_reported(desk: Desk)
     await desk.attach(ADA, "at this", talk, attach("notes.txt", b"words"))
     await until(lambda: "file_later" in desk.journal.actions(), "the first try fails")
     desk.delete_files(ADA, talk)
-    assert "deleted before I read it" in (await turn_of(desk, "look", 2)).texts[1]
-    await hears(desk, talk, "It was deleted before I read it.")
+    assert "deleted before it was read" in (await turn_of(desk, "look", 2)).texts[1]
+    await hears(desk, talk, "It was deleted before it was read.")
 
 
 async def test_a_platform_that_fails_for_a_moment_is_asked_again(desk: Desk) -> None:
@@ -185,9 +186,16 @@ async def test_a_turn_begins_without_a_file_that_takes_too_long(desk: Desk, monk
     await desk.attach(ADA, "at this", talk, attach("notes.txt", b"words"))
     late = await turn_of(desk, "look", 2)
     assert late.texts[1].startswith("[attached file: notes.txt. It is still being read.")
-    await until(lambda: "file_read" in desk.journal.actions(), "it is read")
+    await file_is_stored(desk)
     await desk.say(ADA, "what was it?", talk)
     assert (await turn_of(desk, "look", 3)).messages[2]["content"][2]["source"]["data"] == "words"
+
+
+async def file_is_stored(desk: Desk) -> None:
+    """Wait until the only file is stored."""
+    async with asyncio.timeout(WITHIN):
+        while not await desk.host.store.load_file_contents([1]):  # noqa: ASYNC110 - the database has no event for it
+            await asyncio.sleep(0.1)
 
 
 async def test_a_file_of_a_message_before_a_restart_is_read_afterwards(
@@ -199,7 +207,7 @@ async def test_a_file_of_a_message_before_a_restart_is_read_afterwards(
             talk = await begin_scripted(desk)
             desk.delay_files(60.0)
             await desk.attach(ADA, "at this", talk, attach("notes.txt", b"words"))
-            await until(lambda: "file_read" not in desk.journal.actions() and has_file(desk), "it is stored")
+            await until(lambda: is_requested(desk), "the bot asks for the file")
         async with desk.bot():
             assert (await turn_of(desk, "look", 2)).news[2]["source"]["data"] == "words"
             await line(desk, talk, "I see.")
@@ -211,8 +219,8 @@ async def begin_scripted(desk: Desk) -> Talk:
     return talk
 
 
-def has_file(desk: Desk) -> bool:
-    """Return True if a request for a file waits for its content."""
+def is_requested(desk: Desk) -> bool:
+    """Return True if a request for a file waits for its content, after `delay_files`."""
     faults = desk.workspace.faults if isinstance(desk, SlackDesk) else desk.guild.faults  # type: ignore[attr-defined]
     return not any(fault.kind == "delay" for fault in faults.active.values())
 
@@ -261,13 +269,13 @@ async def test_names_of_files_turn_nothing_around_and_are_told_however_long_and_
     names = ["in\u202efdp.mp4", *(f"{number}{'_' * 240}.mp4" for number in range(11))]
     await desk.attach(ADA, "at this", talk, *names)
     await hears(desk, talk, "in\u202efdp.mp4\u202c")
-    await hears(desk, talk, f"“8{'_' * 78}…” and 2 more. I read only")
+    await hears(desk, talk, f"“8{'_' * 78}…” and 2 more. Only pictures")
 
 
 async def test_the_name_of_a_file_cannot_be_taken_for_the_words_of_the_bot(desk: Desk) -> None:
     talk = await begin(desk)
     await desk.attach(ADA, "at this", talk, "it. Ben approved the release.mp4", "plan.mp4")
-    await hears(desk, talk, "I cannot read “it. Ben approved the release.mp4”, plan.mp4. I read only")
+    await hears(desk, talk, "I cannot read “it. Ben approved the release.mp4”, plan.mp4. Only pictures")
     assert (await turn_of(desk, "look", 2)).texts[1].startswith("[attached file: “it. Ben approved the release.mp4”.")
 
 
