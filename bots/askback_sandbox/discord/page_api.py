@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
-from askback_sandbox.guard import read_object
+from askback_sandbox.guard import FILES_BODY_BYTES, read_object
 from askback_sandbox.json_values import JsonObject, as_object, as_text, objects, texts
 from askback_sandbox.page_api import attached, polite
 
@@ -72,7 +72,7 @@ class DiscordPageApi:
         return response
 
     async def _write(self, request: web.Request) -> web.StreamResponse:
-        body = await read_object(request)
+        body = await read_object(request, FILES_BODY_BYTES)
         reference = body.get("reference")
         post = self._people.write(
             as_text(body.get("person")),

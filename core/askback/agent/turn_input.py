@@ -7,6 +7,7 @@ __all__ = ["build_omission_notice", "compose_message"]
 from pydantic import JsonValue
 
 from askback.agent.display_names import NameFormatter
+from askback.agent.file_blocks import render_file
 from askback.agent.thread_history import ThreadHistory
 from askback.agent.tool_calls import ToolCallHandler
 from askback.agent.transcript import (
@@ -44,8 +45,13 @@ def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnIn
     context = render_history(earlier, namer)
     if context is not None:
         content.append(context)
-    content.extend(render_message(one, namer) for one in news.written)
-    return Message(seq=0, role="user", content=tuple(content), authors=authors)
+    blocks: dict[int, int] = {}
+    for one in news.written:
+        content.append(render_message(one, namer))
+        for attached in one.attached:
+            blocks[attached.id] = len(content)
+            content.append(render_file(attached))
+    return Message(seq=0, role="user", content=tuple(content), authors=authors, files=blocks)
 
 
 def build_omission_notice(conversation_id: str, earlier: ThreadHistory) -> OutgoingMessage | None:

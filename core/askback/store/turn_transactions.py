@@ -19,11 +19,12 @@ from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, EarlierAnswers, Message, TokenUsage, Turn, TurnEnd, TurnInput, get_text
 from askback.internal.clock import from_micros
 from askback.store.database_clock import read_now
-from askback.store.errors import TurnTakenOver
+from askback.store.errors import FilesPending, TurnTakenOver
 from askback.store.queries import (
     approvals,
     conversations,
     earlier_answers,
+    files,
     history,
     inbox,
     locks,
@@ -95,6 +96,7 @@ class TurnTransactions(Transactions):
         earlier: tuple[HistoryMessage, ...] = (),
         reservation: TokenReservation | None = None,
         earlier_answers_each: int = 0,
+        waits_for_files: bool = False,
     ) -> Turn | None:
         """Return the next turn after its message to the model is committed. None if there is nothing to do yet.
 
@@ -103,6 +105,8 @@ class TurnTransactions(Transactions):
         the model, which is committed with it. `earlier` is what was written in the thread before. It is committed as
         read, unless it also arrived as a message. `reservation` is committed with the turn, too.
         `earlier_answers_each` is the maximum number of a person's earlier answers to each question that they answered.
+
+        Raises `FilesPending` if `waits_for_files` is True and files of the messages are still to be read.
         """
 
         def work(connection: Connection) -> Turn | None:
@@ -123,6 +127,8 @@ class TurnTransactions(Transactions):
             if not state.wants_turn:
                 # The conversation is stopped or finished. Messages from before a stop wait for the next message.
                 return None
+            if waits_for_files and files.has_pending(connection, conversation_id):
+                raise FilesPending("Files of the messages are still to be read.")
             written = inbox.take_unread(connection, conversation_id, seq)
             if written or asked:
                 received = {one.key for one in written}
@@ -140,7 +146,9 @@ class TurnTransactions(Transactions):
                     unshown=state.unshown,
                 )
                 conversations.mark_reported(connection, state, stop=bool(written))
-                transcript.add(connection, conversation_id, compose(news).evolve(seq=seq))
+                message = compose(news).evolve(seq=seq)
+                transcript.add(connection, conversation_id, message)
+                files.place(connection, seq, message.files)
                 if notice is not None:
                     outbox.enqueue_message(connection, notice, conversation_id)
             elif last is None or not resumed:
@@ -153,6 +161,7 @@ class TurnTransactions(Transactions):
             turn = Turn(
                 conversation=state.conversation,
                 history=transcript.list_visible(connection, conversation_id),
+                files=files.list_read(connection, conversation_id),
                 resumed=resumed,
                 has_earlier_text=outbox.has_earlier_text(connection, conversation_id, ""),
                 halted=any(ask is not None and ask.outcome is not None and ask.outcome.halted for _, ask in asked),
