@@ -18,6 +18,7 @@ from askback.domain.text_rules import TextRules
 from askback.text.literal import count_utf16_units, replace_controls, to_single_line
 from askback.translations.catalogue import N_, _, use_language
 from askback_discord import control_ids, limits
+from askback_discord.absence import build_absence
 from askback_discord.components import Component, display, option
 from askback_discord.escaping import fit_line, truncate
 from askback_discord.payloads import parse_indexes
@@ -65,6 +66,8 @@ def _build_modal(fields: FormFields) -> Component:
     parts = [part for field in fields.fields for part in _build_field(field, with_texts=with_texts)]
     if not with_texts and any(map(_takes_either, form.questions)):
         parts.append(display(f"-# {_(NO_TEXTS)}"))
+    # The card behind the window says it, too, if the window is full.
+    parts = [*build_absence(fields.absence), *parts] if len(parts) < limits.MODAL_COMPONENTS else parts
     control = control_ids.Control(kind="fields", ask_id=fields.ask_id, step=fields.step, revision=fields.revision)
     made: Component = {"custom_id": control_ids.to_custom_id(control), "title": _(TITLE), "components": [*parts]}
     limits.check_modal(made)

@@ -6,6 +6,7 @@ __all__ = ["FieldProblem", "FormField", "FormFields", "build_form_fields", "find
 
 from pydantic import Field
 
+from askback.domain.caller_absence import Absence
 from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Question
 from askback.domain.interview import Interview
 from askback.internal.values import Value
@@ -44,6 +45,8 @@ class FormFields(Value):
     revision: int
     """The revision of the interview that the fields show."""
     fields: tuple[FormField, ...]
+    absence: Absence | None = None
+    """The reason why nobody waits for the answers."""
     language: Language = Field(default_factory=get_language)
     """The language of the person. A platform builds the modal under `use_language`."""
 
