@@ -12,8 +12,8 @@ from pydantic import JsonValue
 from askback.domain.card import Card
 from askback.translations.catalogue import N_, _, use_language
 from askback_slack import limits
-from askback_slack.blocks import Block, context
 from askback_slack.absence import build_absence
+from askback_slack.blocks import Block, context
 from askback_slack.card_content import build_content
 from askback_slack.controls import build_controls, list_suggestions
 from askback_slack.layout import split_pages
