@@ -18,6 +18,7 @@ from askback.domain.text_rules import TextRules
 from askback.text.literal import count_utf16_units, replace_controls, to_single_line
 from askback.translations.catalogue import N_, _, use_language
 from askback_discord import control_ids, limits
+from askback_discord.absence import build_absence
 from askback_discord.components import Component, display, option
 from askback_discord.escaping import fit_line, truncate
 from askback_discord.payloads import parse_indexes
@@ -70,6 +71,8 @@ def _build_modal(fields: FormFields) -> Component:
     notes += [] if fields.is_whole else [_(MORE)]
     if notes:
         parts.append(display("\n".join(f"-# {note}" for note in notes)))
+    # The card behind the window says it, too, if the window is full.
+    parts = [*build_absence(fields.absence), *parts] if len(parts) < limits.MODAL_COMPONENTS else parts
     control = control_ids.Control(kind="fields", ask_id=fields.ask_id, step=fields.step, revision=fields.revision)
     made: Component = {"custom_id": control_ids.to_custom_id(control), "title": _(TITLE), "components": [*parts]}
     limits.check_modal(made)

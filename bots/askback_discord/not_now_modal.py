@@ -13,6 +13,7 @@ from askback.domain.text_field import TextField
 from askback.text.literal import fit_line
 from askback.translations.catalogue import N_, _, use_language
 from askback_discord import control_ids, limits
+from askback_discord.absence import build_absence
 from askback_discord.components import Component, option
 from askback_discord.text_modal import PARAGRAPH, build_prompt, find_value
 
@@ -43,7 +44,7 @@ def _build_modal(field: TextField, now: datetime) -> Component | None:
     made: Component = {
         "custom_id": control_ids.to_custom_id(control),
         "title": _("Cancel this question") if field.only_cancels else _("Not now"),
-        "components": [build_prompt(field.prompt), *choice, _build_note(field)],
+        "components": [*build_absence(field.absence), build_prompt(field.prompt), *choice, _build_note(field)],
     }
     limits.check_modal(made)
     return made
@@ -68,7 +69,11 @@ def _build_reminder_modal(field: TextField, times: Sequence[WayName]) -> Compone
             control_ids.Control(kind="decline", ask_id=field.ask_id, step=field.step)
         ),
         "title": _("Remind me"),
-        "components": [build_prompt(field.prompt), _build_ways(times, N_("When?"), STAYS_OPEN)],
+        "components": [
+            *build_absence(field.absence),
+            build_prompt(field.prompt),
+            _build_ways(times, N_("When?"), STAYS_OPEN),
+        ],
     }
     limits.check_modal(made)
     return made

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from askback.domain.card import Card
 from askback.translations.catalogue import _, use_language
 from askback_discord import limits
+from askback_discord.absence import build_absence
 from askback_discord.card_content import build_content
 from askback_discord.components import (
     Component,
@@ -77,7 +78,8 @@ def _get_colour(card: Card) -> int:
 def _build_below(card: Card, page: int | None) -> list[Component]:
     rows = build_controls(card, page)
     # A settled card stays small: its only button follows at once.
-    return [separator(), *rows] if rows and card.view != "ended" else rows
+    line = [separator()] if rows and card.view != "ended" else []
+    return [*build_absence(card.absence), *line, *rows]
 
 
 def _get_reserved_space(card: Card) -> Space:
@@ -88,12 +90,16 @@ def _get_reserved_space(card: Card) -> Space:
     busiest = card if card.is_compact else _get_largest(card)
     pages = 1 if card.is_compact else max(split_menu(busiest), 1)
     rooms = [Space.measure(_build_below(busiest, page)) for page in range(pages)]
-    return Space(0, max(room.octets for room in rooms), max(room.components for room in rooms))
+    return Space(
+        max(room.characters for room in rooms),
+        max(room.octets for room in rooms),
+        max(room.components for room in rooms),
+    )
 
 
 def _get_largest(card: Card) -> Card:
     """Return the open card with the most controls that it can have."""
-    return card.evolve(written=card.written or "-", can_submit=True)
+    return card.evolve(written=card.written or "-", can_submit=True, absence="away")
 
 
 def _build_mentions(card: Card, components: Sequence[Component]) -> Component:

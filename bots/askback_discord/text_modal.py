@@ -11,6 +11,7 @@ from askback.domain.text_field import TextField
 from askback.text.literal import count_utf16_units, replace_controls
 from askback.translations.catalogue import _, use_language
 from askback_discord import control_ids, limits
+from askback_discord.absence import build_absence
 from askback_discord.card_parts import MAX_BOLD
 from askback_discord.components import Component
 from askback_discord.escaping import bold, fit_line, plain, truncate
@@ -54,7 +55,7 @@ def _build_modal(field: TextField) -> Component:
     made: Component = {
         "custom_id": control_ids.to_custom_id(control),
         "title": _get_title(field.header if field.choice is None else field.placeholder),
-        "components": [build_prompt(field.prompt), labelled],
+        "components": [*build_absence(field.absence), build_prompt(field.prompt), labelled],
     }
     limits.check_modal(made)
     return made

@@ -17,6 +17,7 @@ from askback.domain.text_kinds import is_checked
 from askback.domain.text_rules import TextRules
 from askback.translations.catalogue import N_, _, use_language
 from askback_slack import limits
+from askback_slack.absence import build_absence
 from askback_slack.blocks import Block, context, divider, plain
 from askback_slack.click_payloads import parse_indexes, read_picked
 from askback_slack.escaping import fit_line, to_single_line
@@ -70,7 +71,7 @@ def _build_view(fields: FormFields, ref: FieldRef) -> Block:
         "submit": plain(_("Submit") if fields.is_whole else _("Next")),
         "close": plain(_("Back to the card")),
         "notify_on_close": True,
-        "blocks": [*blocks],
+        "blocks": [*build_absence(fields.absence), *blocks],
     }
     limits.check_view(made)
     return made

@@ -15,6 +15,7 @@ from askback.domain.text_field import TextField
 from askback.internal.values import Value
 from askback.translations.catalogue import _, use_language
 from askback_slack import limits
+from askback_slack.absence import build_absence
 from askback_slack.blocks import Block, plain
 from askback_slack.json_access import get_text, get_value
 from askback_slack.text_entry import build_paragraphs, parse_time
@@ -57,7 +58,7 @@ def _build_view(field: TextField, ref: FieldRef, now: datetime) -> Block:
         "hint": plain(_(STAYS_OPEN) if field.only_reminds else _(HINT)),
         "element": {"type": "radio_buttons", "action_id": WAY, "options": [*options], "initial_option": options[0]},
     }
-    blocks: list[JsonValue] = [*build_paragraphs(field.prompt)]
+    blocks: list[JsonValue] = [*build_absence(field.absence), *build_paragraphs(field.prompt)]
     blocks += [choice] if field.only_reminds else [choice, _build_note(field)]
     if "time" in ways:
         blocks.append(

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from askback.domain.card import Card
 from askback.translations.catalogue import N_, _, use_language
 from askback_slack import limits
+from askback_slack.absence import build_absence
 from askback_slack.blocks import Block, context
 from askback_slack.card_content import build_content
 from askback_slack.controls import build_controls, list_suggestions
@@ -42,10 +43,13 @@ def render_messages(card: Card, *, images: bool = True, mentions: bool = True) -
 
 def _render_messages(card: Card, *, images: bool, mentions: bool) -> tuple[SlackMessage, ...]:
     remark = [context(_(GOES_ON))]
-    room = [*remark, *build_controls(_get_largest(card))]
+    # Room for the sentence is kept, so that it moves no text to another message.
+    room = [*remark, *build_absence("away"), *build_controls(_get_largest(card))]
     first, *others = split_pages(build_content(card, images=images, mentions=mentions), room, remark)
     note = [context(_(GOES_ON))] if others else []
-    made = [SlackMessage(text=summarize(card), blocks=(*first, *note, *build_controls(card)))]
+    made = [
+        SlackMessage(text=summarize(card), blocks=(*first, *note, *build_absence(card.absence), *build_controls(card)))
+    ]
     for number, blocks in enumerate(others, 1):
         note = [context(_(GOES_ON))] if number < len(others) else []
         made.append(SlackMessage(text=format_continuation([*_iter_texts([*blocks])]), blocks=(*blocks, *note)))

@@ -23,6 +23,7 @@ from askback.errors import InvalidValue
 from askback.internal.values import Value
 from askback.translations.catalogue import _, use_language
 from askback_slack import limits
+from askback_slack.absence import build_absence
 from askback_slack.blocks import Block, context, plain
 from askback_slack.escaping import fit_line
 from askback_slack.json_access import get_object, get_text, get_value
@@ -99,7 +100,7 @@ def _build_view(field: TextField, ref: FieldRef) -> Block:
         "submit": plain(_("Send")),
         "close": plain(_("Back to the options")),
         "notify_on_close": True,
-        "blocks": [*blocks],
+        "blocks": [*build_absence(field.absence), *blocks],
     }
     limits.check_view(made)
     return made

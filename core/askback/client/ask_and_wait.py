@@ -17,6 +17,7 @@ from askback.client.key_check import (
     has_other_wait,
 )
 from askback.client.parameter_names import PYTHON, Terms
+from askback.client.presence import Loss, Presence
 from askback.client.request import AskRequest, Prepared, prepare
 from askback.client.result import AskOutcome, get_outcome
 from askback.client.session import AskSession, open_session
@@ -88,14 +89,16 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
             return outcome
         if request is not None and has_other_wait(known, request.wait):
             progress.note(format_other_wait(progress.terms))
-        return await _follow(settings, where, known, progress)
+        return await _follow(settings, where, known, progress, None)
     if request is None:
         raise UnknownKey(
             f"This database has no question with the key {key!r}: check the key, or give the question and "
             f"{progress.terms.name('to')}."
         )
     prepared = await _prepare_request(request, key or secrets.token_hex(8))
-    return await _follow(settings, where, prepared, progress)
+    # Nobody learns a random key that is not reported.
+    loss: Loss | None = "with wait" if key is None and type(progress) is Progress else None
+    return await _follow(settings, where, prepared, progress, loss)
 
 
 async def _check_names(known: Ask, request: AskRequest, progress: Progress) -> None:
@@ -145,7 +148,7 @@ def _find_by_key(where: DatabaseLocation, key: str, *, alone: bool) -> Ask | Non
 
 
 async def _follow(
-    settings: Settings, where: DatabaseLocation, subject: Prepared | Ask, progress: Progress
+    settings: Settings, where: DatabaseLocation, subject: Prepared | Ask, progress: Progress, loss: Loss | None
 ) -> AskOutcome:
     """Ask, unless `subject` was asked before, and wait for the outcome."""
     place = subject.found.place if isinstance(subject, Prepared) else subject.place
@@ -155,7 +158,11 @@ async def _follow(
         else:
             ask = subject
             progress.on_begin(ask, None, again=True)
-        settled = await session.wait(ask.id, progress.on_change)
+        presence = Presence(session.record_waits)
+        async with presence.running():
+            with presence.wait(ask.id, loss):
+                settled = await session.wait(ask.id, progress.on_change)
+            presence.forget(ask.id)
         await session.wait_until_drawn(settled)
     outcome = get_outcome(settled)
     assert outcome is not None

@@ -15,13 +15,13 @@ from askback.store.store import Store
 T = TypeVar("T")
 
 
-async def write(where: DatabaseLocation, work: Callable[[Store], Awaitable[T]]) -> T:
-    """Run `work` on the store, and wake the worker of the process that serves the database, if there is one.
+async def write(where: DatabaseLocation, work: Callable[[Store], Awaitable[T]], *, wakes: bool = True) -> T:
+    """Run `work` on the store. If `wakes`, wake the worker of the process that serves the database, if there is one.
 
     On PostgreSQL, the commit itself wakes it. Raises `OperatorError`.
     """
-    async with open_for_writing(where) as database:
+    async with open_for_writing(where, signals=wakes) as database:
         done = await work(Store(database))
-    if not isinstance(where, PostgresAddress):
+    if wakes and not isinstance(where, PostgresAddress):
         wake_worker(where)
     return done

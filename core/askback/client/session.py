@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 
 from askback.client.external_writes import write
 from askback.domain.ask import Ask
+from askback.domain.wait_report import WaitReport
 from askback.errors import OperatorError
 from askback.manager import QuestionManager
 from askback.manager.callers import Callers
@@ -38,6 +39,7 @@ from askback.store.notifications import LISTENING_BESIDE, Signal
 from askback.store.postgres.address import PostgresAddress
 from askback.store.queries import asks
 from askback.store.sqlite.lockfile import ASKING, DatabaseInUse
+from askback.store.store import Store
 from askback.store.transaction_events import AskSettled, Event
 from askback.translations.catalogue import use_language
 
@@ -80,6 +82,8 @@ class _Mode(Protocol):
     async def get(self, ask_id: str) -> Ask | None: ...
 
     async def cancel(self, ask_id: str, reason: str | None) -> bool: ...
+
+    async def record_waits(self, report: WaitReport) -> None: ...
 
 
 class AskSession:
@@ -126,6 +130,10 @@ class AskSession:
     async def cancel(self, ask_id: str, reason: str | None = None) -> bool:
         """End an ask without an answer. Return False if it has ended already or does not exist."""
         return await self._use(lambda mode: mode.cancel(ask_id, reason))
+
+    async def record_waits(self, report: WaitReport) -> None:
+        """Record the asks for which this process waits."""
+        await self._use(lambda mode: mode.record_waits(report))
 
     async def wait(self, ask_id: str, on_change: Callable[[Ask], None] | None = None) -> Ask:
         """Return the ask once it is settled. `on_change` receives every state that someone may have changed."""
@@ -277,7 +285,7 @@ class AskSession:
         try:
             async with open_host(serving, self._settings, agent=False, holder=ASKING) as host:
                 host.store.subscribe(self._on_event)
-                async with self._offer(_OwnBot(host.manager)):
+                async with self._offer(_OwnBot(host.manager, host.store)):
                     if await self._stay_until(self._has_company):
                         self._note("A bot has started on this database, and takes over the question.")
         except DatabaseInUse:
@@ -340,8 +348,9 @@ class AskSession:
 class _OwnBot:
     """The asks that a bot of this process serves."""
 
-    def __init__(self, manager: QuestionManager) -> None:
+    def __init__(self, manager: QuestionManager, store: Store) -> None:
         self._manager = manager
+        self._store = store
 
     async def submit(self, build: Callable[[], Ask]) -> Ask:
         return await self._manager.submit(build())
@@ -351,6 +360,9 @@ class _OwnBot:
 
     async def cancel(self, ask_id: str, reason: str | None) -> bool:
         return await self._manager.cancel(ask_id, reason=reason)
+
+    async def record_waits(self, report: WaitReport) -> None:
+        await self._store.record_waits(report)
 
 
 class _OtherProcess:
@@ -368,6 +380,10 @@ class _OtherProcess:
 
     async def cancel(self, ask_id: str, reason: str | None) -> bool:
         return await self._write(lambda manager: manager.cancel(ask_id, reason=reason))
+
+    async def record_waits(self, report: WaitReport) -> None:
+        # Nobody has to look at once.
+        await write(self._where, lambda store: store.record_waits(report), wakes=False)
 
     async def _write(self, work: Callable[[QuestionManager], Awaitable[T]]) -> T:
         return await write(self._where, lambda store: work(QuestionManager(store, self._settings.limits)))

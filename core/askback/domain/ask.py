@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from askback.domain.ask_policy import Denied, Policy
+from askback.domain.caller_absence import Absence
 from askback.domain.card import Card, build_card
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import Interview
@@ -60,6 +61,9 @@ class Ask(Value):
     """The messages of its card: the live message first, then the messages that continue it."""
     drawn_revision: int = -1
     """The newest revision that a platform confirmed; -1 if it was never rendered."""
+    absence: Absence | None = None
+    """The reason why its card says that nobody waits for the answer. None while the program that asked waits, or if it
+    never does."""
     trace: str | None = None
     """The W3C traceparent of the work that it belongs to."""
     participants: tuple[Actor, ...] = ()
@@ -136,4 +140,4 @@ class Ask(Value):
 
     def to_card(self) -> Card:
         """Return its card in the current state."""
-        return build_card(self.id, self.interview, self.policy)
+        return build_card(self.id, self.interview, self.policy, self.absence)

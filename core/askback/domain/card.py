@@ -31,6 +31,7 @@ from pydantic import AwareDatetime
 
 from askback.domain.arguments import Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy
+from askback.domain.caller_absence import Absence
 from askback.domain.card_ending import Ending, build_ending
 from askback.domain.choice_words import SOMETHING_ELSE, Picks
 from askback.domain.form import Question
@@ -154,6 +155,8 @@ class Card(Value):
     details: str | None
     """The full text that the card shows only in part, for people who ask to see it."""
     ending: Ending | None
+    absence: Absence | None = None
+    """The reason why nobody waits for the answer. None if the program that asked waits, and once it has ended."""
     language: Language = ENGLISH
     """The language of the words that askback adds. A platform draws the card under `use_language`."""
 
@@ -277,13 +280,13 @@ class Card(Value):
         return self.prompt if self.arguments is None else f"{self.parts[0]}\n{self.arguments.describe()}"
 
 
-def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
+def build_card(ask_id: str, interview: Interview, policy: Policy, absence: Absence | None = None) -> Card:
     """Return the card for the current state of an interview, in the language of its policy."""
     with use_language(policy.language):
-        return _build_card(ask_id, interview, policy)
+        return _build_card(ask_id, interview, policy, absence)
 
 
-def _build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
+def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Absence | None) -> Card:
     asking = interview.phase == "asking"
     shown = asking or interview.form.is_single
     question, draft = interview.question, interview.draft
@@ -336,6 +339,7 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         reminders=tuple(sorted(policy.personal_reminders, key=lambda reminder: reminder.at)) if outcome is None else (),
         details=question.details if shown and is_partial else None,
         ending=None if outcome is None else build_ending(interview, outcome),
+        absence=absence if outcome is None else None,
         language=policy.language,
     )
 

@@ -20,6 +20,7 @@ from askback.domain.actions import (
 from askback.domain.apply_action import Closed, apply_action
 from askback.domain.approval import is_approval
 from askback.domain.ask import AdmissionCheck, Ask
+from askback.domain.caller_absence import Absence
 from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Redraw, Response
 from askback.domain.form_fields import build_form_fields, find_field_problems, find_field_questions
 from askback.domain.identity import Actor, MessageRef, is_person_among
@@ -51,7 +52,21 @@ def decide(
     The response is in the language of the person.
     """
     with use_language(choose_language(ask, action.actor)):
-        return _decide(ask, action, is_admitted, ends_any=ends_any)
+        changed, response = _decide(ask, action, is_admitted, ends_any=ends_any)
+        return changed, response if ask is None else _add_absence(response, ask.absence)
+
+
+def _add_absence(response: Response, absence: Absence | None) -> Response:
+    """Return the response with the reason why nobody waits for what a person is about to write."""
+    match response:
+        case _ if absence is None:
+            return response
+        case AskText(field=field) | FieldErrors(field=field):
+            return response.evolve(field=field.evolve(absence=absence))
+        case AskForm(fields=fields) | FormErrors(fields=fields):
+            return response.evolve(fields=fields.evolve(absence=absence))
+        case _:
+            return response
 
 
 def choose_language(ask: Ask | None, reader: Actor) -> Language | None:

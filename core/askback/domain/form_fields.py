@@ -20,6 +20,7 @@ from typing import Final
 from pydantic import Field
 
 from askback.domain.actions import FieldAnswer, SubmitForm
+from askback.domain.caller_absence import Absence
 from askback.domain.choice_words import NOT_PICKED, SOMETHING_ELSE, describe_number, describe_too_many
 from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Question
 from askback.domain.form_limits import MAX_PICKED
@@ -90,6 +91,8 @@ class FormFields(Value):
     fields: tuple[FormField, ...]
     is_whole: bool = True
     """True if these are all questions of the form. Otherwise, others may follow."""
+    absence: Absence | None = None
+    """The reason why nobody waits for the answers."""
     language: Language = Field(default_factory=get_language)
     """The language of the person. A platform builds the modal under `use_language`."""
 

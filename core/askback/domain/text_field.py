@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from askback.domain.apply_action import REASON_RULES
 from askback.domain.ask import Ask
+from askback.domain.caller_absence import Absence
 from askback.domain.card import LONGEST_NAMED, get_excerpt
 from askback.domain.form import DEFAULT_PLACEHOLDER, Question
 from askback.domain.interview import Interview
@@ -40,6 +41,8 @@ class TextField(Value):
     """True if the person may cancel the question and not answer it."""
     only_reminds: bool = False
     """True if the person may only ask for a reminder, because several people decide. It then has no text."""
+    absence: Absence | None = None
+    """The reason why nobody waits for the answer."""
     choice: int | None = None
     """The index of the option that sending it chooses, with the text as the reason."""
     language: Language = Field(default_factory=get_language)

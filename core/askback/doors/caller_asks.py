@@ -13,7 +13,8 @@ import hashlib
 import json
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, get_args
@@ -21,12 +22,14 @@ from typing import Final, get_args
 from cachetools import FIFOCache
 from pydantic import JsonValue
 
+from askback.client.presence import Loss, Presence
 from askback.client.session import AskSession
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Policy
 from askback.domain.form import Form
 from askback.domain.identity import Place
 from askback.domain.open_ask_limits import AGENT_PACE
+from askback.domain.wait_report import WaitReport
 from askback.doors.results import CallKind
 from askback.doors.shared_session import SharedSession
 from askback.errors import AskbackError, OperatorError
@@ -77,8 +80,11 @@ class NewAsk:
 class CallerAsks:
     """Asks for callers, and waits for them. Owns the sessions that serve the asks."""
 
-    def __init__(self, settings: Settings, where: DatabaseLocation, door: str) -> None:
-        """`door` begins the key of each ask, so that no door reaches the asks of another."""
+    def __init__(self, settings: Settings, where: DatabaseLocation, door: str, *, shows_presence: bool = True) -> None:
+        """`door` begins the key of each ask, so that no door reaches the asks of another.
+
+        `shows_presence` is False if a later process takes the outcomes, so that no card says that nobody waits.
+        """
         self._door = door
         # The callers are agents, so the pace of agents applies.
         pace = AGENT_PACE if settings.question_pace is None else settings.question_pace
@@ -94,6 +100,9 @@ class CallerAsks:
         self._receivers: FIFOCache[str, str] = FIFOCache(KEPT)
         """The first call that received the outcome of each ask."""
         self._asking = asyncio.Lock()
+        self._presence = Presence(self._record_waits) if shows_presence else None
+        self._platform = ""
+        """The platform whose session reports the waits: that of the newest."""
 
     async def resume(self, principals: Sequence[str]) -> None:
         """Serve the open asks of these principals, which an earlier process of this door asked.
@@ -144,14 +153,52 @@ class CallerAsks:
         found = await session.read(lambda connection: asks.list_open_with_key(connection, beginning))
         return found[-1] if found else None
 
-    async def wait(self, ask: Ask, seconds: float, every: float, report: Callable[[], Awaitable[None]]) -> Ask:
+    async def wait(
+        self,
+        ask: Ask,
+        seconds: float,
+        every: float,
+        report: Callable[[], Awaitable[None]],
+        loss: Loss | None = None,
+    ) -> Ask:
         """Return the ask once it is settled, or as it is after this time. A cancelled wait settles nothing.
 
-        `report` is called again after each interval of `every` seconds.
+        `report` is called again after each interval of `every` seconds. With a `loss`, no later call can receive the
+        outcome.
         """
         if ask.outcome is not None:
             return ask
         self._follow(ask)
+        # A caller that does not wait comes back in its own time.
+        with nullcontext() if seconds <= 0 else self._show_presence(ask, loss):
+            newest = await self._wait(ask, seconds, every, report)
+        if newest.outcome is not None and self._presence is not None:
+            self._presence.forget(ask.id)
+        return newest
+
+    def note_poll(self, ask: Ask) -> None:
+        """Count the caller as waiting, since its protocol lets it ask again every few seconds."""
+        if self._presence is not None and ask.outcome is None:
+            self._platform = ask.place.platform
+            self._presence.start()
+            self._presence.poll(ask.id)
+
+    @contextmanager
+    def _show_presence(self, ask: Ask, loss: Loss | None) -> Generator[None]:
+        if self._presence is None:
+            yield
+            return
+        self._platform = ask.place.platform
+        self._presence.start()
+        with self._presence.wait(ask.id, loss):
+            yield
+
+    async def _record_waits(self, report: WaitReport) -> None:
+        # One session reports all of them: they are in one database.
+        async with self._get_session(self._platform).use() as session:
+            await session.record_waits(report)
+
+    async def _wait(self, ask: Ask, seconds: float, every: float, report: Callable[[], Awaitable[None]]) -> Ask:
         settled = self._settled[ask.id]
         until = monotonic() + seconds
         self._waiting[ask.id] = self._waiting.get(ask.id, 0) + 1
@@ -209,6 +256,8 @@ class CallerAsks:
 
     async def close(self) -> None:
         """Stop serving. Open asks stay open."""
+        if self._presence is not None:
+            await self._presence.close()
         for task in self._followed.values():
             task.cancel()
         if self._followed:

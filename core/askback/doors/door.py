@@ -11,6 +11,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from askback.client.presence import Loss
 from askback.client.result import get_outcome
 from askback.domain import approval
 from askback.domain.ask import Ask
@@ -93,6 +94,10 @@ class Door:
         """Wait for an ask of this caller, and return the result."""
         return self._build_result(call, await self._wait(call, ask, ASKED), ASKED)
 
+    def note_poll(self, ask: Ask) -> None:
+        """Count the caller as waiting for an ask, since its protocol lets it ask again every few seconds."""
+        self._asks.note_poll(ask)
+
     async def cancel(self, call: Call, ask: Ask, reason: str | None) -> dict[str, JsonValue]:
         """Withdraw an ask of this caller, if it is open, and return the result. Raises `CallerError`."""
         reason = _repair_reason(reason)
@@ -144,7 +149,8 @@ class Door:
         form = approval.build_form(given.tool_name, given.input)
         subject = approval.compute_digest(given.tool_name, given.input)
         ask = await self._submit(call, "permit", people, form, None, subject=subject)
-        newest = await self._wait(call, ask, "approvers")
+        # Without an id of the call, only this process knows which call is the same.
+        newest = await self._wait(call, ask, "approvers", "with process" if call.id is None else None)
         if newest.outcome is None:
             return deny_undecided(given.tool_name, newest)
         if not self._asks.claim(newest, call.id):
@@ -177,13 +183,13 @@ class Door:
         new = NewAsk(kind, form, people.found.place, build_policy, identify_rules(policy), call.id)
         return await self._asks.ask(call.principal, new)
 
-    async def _wait(self, call: Call, ask: Ask, asked: str) -> Ask:
+    async def _wait(self, call: Call, ask: Ask, asked: str, loss: Loss | None = None) -> Ask:
         """Return the ask once it is settled, or as it is when this call must end. Report meanwhile."""
 
         async def report() -> None:
             await call.report(f"Waiting for {asked} in {self._name_place(ask)}.")
 
-        return await self._asks.wait(ask, call.seconds, REPORT_SECONDS, report)
+        return await self._asks.wait(ask, call.seconds, REPORT_SECONDS, report, loss)
 
     def _build_result(self, call: Call, ask: Ask, asked: str) -> dict[str, JsonValue]:
         where = self._name_place(ask)

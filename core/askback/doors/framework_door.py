@@ -93,7 +93,7 @@ class FrameworkDoor:
         """The language in which questions are built, as their cards."""
         self.hand_overs = HandOvers(where)
         self._rules = rules
-        self._asks = CallerAsks(settings, where, "framework")
+        self._asks = CallerAsks(settings, where, "framework", shows_presence=False)
         self._book = AddressBook(rules)
 
     async def ask(self, call: CallId, question: CallQuestion) -> Ask:

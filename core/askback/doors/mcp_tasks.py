@@ -67,6 +67,7 @@ class McpTasks:
     async def create(self, call: Call, ask_id: str) -> HandlerResult:
         """Return an open ask as a new task."""
         ask = await self._find(call, ask_id)
+        self._door.note_poll(ask)
         return {"resultType": "task", **_describe(ask, "working", ask.created_at.isoformat())}
 
     async def get(self, context: Context, params: TaskParams) -> HandlerResult:
@@ -74,6 +75,7 @@ class McpTasks:
         _check_capability(context)
         call = self._read_call(context)
         ask = await self._find(call, params.task_id)
+        self._door.note_poll(ask)
         result = await self._door.wait_for(call, ask)
         if result["status"] == "open":
             return _describe(ask, "working", ask.created_at.isoformat())

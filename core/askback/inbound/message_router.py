@@ -50,6 +50,8 @@ NOT_HERE = StopDenial(
     known=False,
 )
 NEW = N_("This is a new conversation, without what was said before.")
+REPLACED = N_("A new conversation began here.")
+"""The reason on the cards of the earlier conversation's questions."""
 NOT_YOURS_TO_STOP = N_("Only {name}, who began this, or an administrator may stop it.")
 NOT_YOURS_TO_END = N_("Only {name}, who began this, or an administrator may start a new conversation here.")
 UNSEEN = N_("I do not see what is in {names}. If it matters, please paste the text here.")
@@ -125,8 +127,8 @@ class MessageRouter:
                 notice=_format_denial(before, NOT_YOURS_TO_END),
             )
         with use_language(self._language or incoming.author.language):
-            welcome = _(NEW)
-        received = await self._store.start_over(incoming, welcome, begin=begin)
+            welcome, reason = _(NEW), _(REPLACED)
+        received = await self._store.start_over(incoming, welcome, reason, begin=begin)
         if received is None or received.duplicate:
             return MessageResult(new=False)
         span.end(received.conversation.trace)

@@ -27,6 +27,12 @@ UNSERVED_SECONDS = 30.0
 """Seconds between two checks for work that no process serves, and the minimum time that it must have waited."""
 
 
+LOOK_SECONDS = 10.0
+"""Seconds between two checks for callers that have left, or have come back."""
+RENEWAL_SECONDS = 30.0
+"""Seconds in which callers renew their waits after this process, the database or the machine was away."""
+
+
 class Maintenance:
     """The periodic checks. `run` owns their tasks."""
 
@@ -42,6 +48,7 @@ class Maintenance:
             tasks.create_task(self._watch_clock(), name="askback watch")
             tasks.create_task(self._repair_due_times(), name="askback clock")
             tasks.create_task(self._report_unserved(), name="askback unserved")
+            tasks.create_task(self._show_callers(), name="askback callers")
             if self._retention is not None:
                 tasks.create_task(self._prune(self._retention), name="askback retention")
 
@@ -94,6 +101,33 @@ class Maintenance:
                     extra={"action": "unserved", "platform": platform},
                 )
             reported = unserved
+
+    async def _show_callers(self) -> None:
+        """Let the cards of programs' questions show if nobody waits for their answers.
+
+        Callers could not renew their waits while the database was away or the machine slept, so they get the time to
+        do so first.
+        """
+        pause = RENEWAL_SECONDS
+        while True:
+            began = utc_now()
+            await asyncio.sleep(pause)
+            if (utc_now() - began).total_seconds() - pause > RENEWAL_SECONDS:
+                pause = RENEWAL_SECONDS
+                continue
+            pause = LOOK_SECONDS
+            try:
+                while changed := await self._store.list_changed_waits():
+                    for ask_id in changed:
+                        await self._store.apply_wait(ask_id)
+                await self._store.forget_ended_waits()
+            except StoreError as error:
+                log.error(
+                    "Could not check for callers that have left; trying again: %s",
+                    error,
+                    extra={"action": "store_failed"},
+                )
+                pause = RENEWAL_SECONDS
 
     async def _prune(self, retention: timedelta) -> None:
         while True:

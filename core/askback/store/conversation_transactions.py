@@ -188,8 +188,10 @@ class ConversationTransactions(Transactions):
 
         await self._run(work)
 
-    async def start_over(self, incoming: IncomingMessage, welcome: str, *, begin: bool) -> StartedOver | None:
-        """Stop and close the conversation of a place, and begin another one.
+    async def start_over(
+        self, incoming: IncomingMessage, welcome: str, reason: str, *, begin: bool
+    ) -> StartedOver | None:
+        """Stop and close the conversation of a place, and begin another one. Its open questions end with the reason.
 
         None if the place has none and `begin` does not start one.
         """
@@ -203,7 +205,7 @@ class ConversationTransactions(Transactions):
                 return StartedOver(conversation=before, duplicate=True)
             asks_ended: tuple[Ask, ...] = ()
             if before is not None:
-                asks_ended = end_all(connection, before, incoming.author, utc_now())
+                asks_ended = end_all(connection, before, incoming.author, utc_now(), reason)
                 conversations.close(connection, before)
             conversation = conversations.start(connection, incoming.place, incoming.author, trace=incoming.trace)
             inbox.add(connection, conversation.id, incoming, taken=True)

@@ -103,17 +103,22 @@ def read_snapshot(where: DatabaseLocation, work: Callable[[Connection], T]) -> T
 
 
 @asynccontextmanager
-async def open_for_writing(where: DatabaseLocation) -> AsyncGenerator[Database]:
+async def open_for_writing(where: DatabaseLocation, *, signals: bool = True) -> AsyncGenerator[Database]:
     """Open the database for a few commits. Raises `OperatorError`.
 
     An SQLite file gets its own writer next to the running one, and SQLite lets one of them write at a time. On
-    PostgreSQL, each commit signals the worker processes.
+    PostgreSQL, each commit signals the worker processes, unless `signals` is False.
     """
     database: Database
     if isinstance(where, PostgresAddress):
         with import_extra("postgres", "PostgreSQL"):
+            from askback.store.postgres.database import PostgresDatabase
             from askback.store.postgres.external_access import SignallingDatabase
-        database = SignallingDatabase(where, prepare=check_version)
+        database = (
+            SignallingDatabase(where, prepare=check_version)
+            if signals
+            else PostgresDatabase(where, connections=1, prepare=check_version)
+        )
     else:
         database = SqliteDatabase(where, prepare=check_version)
     try:

@@ -23,6 +23,7 @@ __all__ = [
     "reservations",
     "transcript",
     "usage",
+    "waits",
 ]
 
 from sqlalchemy import (
@@ -169,6 +170,8 @@ asks = Table(
     Column("trace", Text),
     # Time at which its card was first posted. NULL before that, and in rows of releases before 0005.
     Column("posted_at", BigInteger),
+    # The reason why the card says that nobody waits for the answer.
+    Column("absence", Text),
     CheckConstraint("length(id) <= 22", name="id"),
     CheckConstraint(
         "status IN ('open', 'answered', 'cancelled', 'declined', 'timed_out', 'undeliverable')", name="status"
@@ -334,6 +337,23 @@ files = Table(
     Index(None, "conversation_id", "seq"),
     Index(None, "state", "due_at"),
     sqlite_autoincrement=True,
+)
+
+# The programs' asks for which some process waits, or waited. A foreign key is missing on purpose, since a process of an
+# earlier release deletes asks without knowing this table.
+waits = Table(
+    "waits",
+    metadata,
+    Column("ask_id", Text, primary_key=True),
+    # Time until which somebody counts as waiting. Each process renews it for the asks for which it waits.
+    Column("waits_until", BigInteger, nullable=False),
+    # Microseconds after that time until the card says that nobody waits. They grow with each absence.
+    Column("patience", BigInteger, nullable=False, server_default=text("0")),
+    # True while the card says that nobody waits.
+    Column("told", Boolean, nullable=False, server_default=false()),
+    # True if no later call can receive the answer.
+    Column("lost", Boolean, nullable=False, server_default=false()),
+    Index(None, "told", "waits_until"),
 )
 
 meta = Table(

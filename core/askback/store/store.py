@@ -18,6 +18,7 @@ from askback.store.stop_transactions import StopTransactions
 from askback.store.tool_call_transactions import ToolCallTransactions
 from askback.store.turn_transactions import TurnTransactions
 from askback.store.usage_transactions import UsageTransactions
+from askback.store.wait_transactions import WaitTransactions
 
 
 class Store(
@@ -31,6 +32,7 @@ class Store(
     UsageTransactions,
     ToolCallTransactions,
     HandOverTransactions,
+    WaitTransactions,
 ):
     """All transactions on data that must survive a restart."""
 

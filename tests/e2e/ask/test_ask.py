@@ -33,6 +33,8 @@ _ADDED = "".join(
         "0008_confirmed_messages.py",
         "0009_hand_overs.py",
         "0010_languages.py",
+        "0011_files.py",
+        "0012_waits.py",
     )
 )
 BEFORE += "".join(

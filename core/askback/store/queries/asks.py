@@ -319,6 +319,8 @@ def _list_changes(ask: Ask, before: Ask | None = None) -> dict[str, object]:
         columns["posted_at"] = None if ask.posted_at is None else to_micros(ask.posted_at)
     if before is None or ask.post_after != before.post_after:
         columns["post_after"] = to_micros(ask.post_after)
+    if ask.absence != (None if before is None else before.absence):
+        columns["absence"] = ask.absence
     return columns
 
 
@@ -362,5 +364,6 @@ def _read(row: Row | RowMapping) -> Ask:
         created_at=from_micros(row["created_at"]),
         post_after=from_micros(row["post_after"]),
         posted_at=None if row["posted_at"] is None else from_micros(row["posted_at"]),
+        absence=row["absence"],
         trace=row["trace"],
     )

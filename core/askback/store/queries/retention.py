@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, Table, delete, select
 
 from askback.internal.clock import to_micros
 from askback.internal.values import Value
-from askback.store.queries import card_messages, files, hand_overs, locks
+from askback.store.queries import card_messages, files, hand_overs, locks, waits
 from askback.store.queries.usage import get_day
 from askback.store.schema import actions, asks, calls, conversations, inbox, offers, outbox, transcript, usage
 
@@ -80,5 +80,6 @@ def _delete_asks(connection: Connection, ids: tuple[str, ...]) -> None:
     connection.execute(delete(actions).where(actions.c.ask_id.in_(ids)))
     card_messages.delete(connection, ids)
     hand_overs.delete(connection, ids)
+    waits.delete(connection, ids)
     connection.execute(delete(asks).where(asks.c.id.in_(ids)))
     files.delete_of_asks(connection, ids)

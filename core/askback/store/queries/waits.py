@@ -1,0 +1,173 @@
+"""Queries on the programs that wait for answers. Each function runs inside a caller's transaction.
+
+A process renews its waits, so that others notice if it was killed. Times use the database's clock.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "GRACE_SECONDS",
+    "WAIT_SECONDS",
+    "delete",
+    "delete_ended",
+    "end",
+    "find_absence",
+    "has_ended",
+    "list_changed",
+    "mark_told",
+    "renew",
+]
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Final, Literal
+
+from pydantic_core import to_json
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    Connection,
+    Insert,
+    Select,
+    Text,
+    Update,
+    and_,
+    bindparam,
+    case,
+    cast,
+    exists,
+    func,
+    literal_column,
+    not_,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy import delete as delete_from
+from sqlalchemy.dialects.postgresql import JSONB, insert
+
+from askback.domain.caller_absence import Absence
+from askback.internal.clock import SECOND
+from askback.store.database_clock import NOW, get_now_parameter
+from askback.store.queries.platform_claims import ServedPlatforms, is_served
+from askback.store.schema import asks, waits
+
+WAIT_SECONDS: Final = 90.0
+"""Seconds for which a renewal counts. A process may miss two renewals, for example during a failover."""
+GRACE_SECONDS: Final = 45.0
+"""Seconds after the end of a wait until the card says that nobody waits. A program that polls waits again sooner."""
+LONGEST_PATIENCE: Final = 3600.0
+"""Maximum number of seconds that are added to these. They double with each absence, so that a card seldom changes."""
+
+_IS_OPEN = exists().where(asks.c.id == waits.c.ask_id, asks.c.status == "open")
+_IS_PAST = waits.c.waits_until <= NOW
+_IS_AWAY = waits.c.waits_until + waits.c.patience <= NOW
+_IS_BACK = waits.c.waits_until > NOW
+_UNTIL = NOW + bindparam("held", type_=BigInteger())
+_LONGER = case(
+    (waits.c.patience == 0, int(WAIT_SECONDS * SECOND)),
+    (waits.c.patience * 2 > int(LONGEST_PATIENCE * SECOND), int(LONGEST_PATIENCE * SECOND)),
+    else_=waits.c.patience * 2,
+)
+_ENDED = select(waits.c.ask_id).where(_IS_PAST, ~_IS_OPEN)
+_DELETE_ENDED = delete_from(waits).where(_IS_PAST, ~_IS_OPEN)
+_STATE = select(waits.c.told, waits.c.lost, _IS_AWAY.label("away"), _IS_BACK.label("back"))
+
+
+def renew(connection: Connection, ask_ids: Iterable[str], *, lost: bool) -> None:
+    """Record that somebody waits for these asks. Settled ones are left out.
+
+    `lost` means that no later call can receive their answers if this process is killed.
+    """
+    given = {"ids": _encode(ask_ids), "held": int(WAIT_SECONDS * SECOND), "lost": lost}
+    connection.execute(_renew(connection.dialect.name), {**given, "now": get_now_parameter(connection)})
+
+
+def end(connection: Connection, ask_ids: Iterable[str], *, lost: bool) -> None:
+    """Record that a process has stopped waiting for these asks. Another one that waits renews its waits in time."""
+    given = {"ids": _encode(ask_ids), "held": int(GRACE_SECONDS * SECOND), "lost": lost}
+    connection.execute(_end(connection.dialect.name), {**given, "now": get_now_parameter(connection)})
+
+
+def list_changed(connection: Connection, at_most: int, served: ServedPlatforms) -> tuple[str, ...]:
+    """Return the ids of open asks on these platforms whose cards do not say yet that nobody waits, or still do."""
+    given = {"now": get_now_parameter(connection), "at_most": at_most}
+    return tuple(connection.execute(_select_changed(served), given).scalars())
+
+
+def find_absence(connection: Connection, ask_id: str) -> Absence | Literal["back", "unchanged"]:
+    """Return the change that the card of an ask has to show."""
+    state = connection.execute(
+        _STATE.where(waits.c.ask_id == ask_id), {"now": get_now_parameter(connection)}
+    ).one_or_none()
+    if state is None:
+        return "unchanged"
+    if state.told:
+        return "back" if state.back else "unchanged"
+    if not state.away:
+        return "unchanged"
+    return "gone" if state.lost else "away"
+
+
+def mark_told(connection: Connection, ask_id: str, *, told: bool) -> None:
+    """Record that the card says that nobody waits, or that it no longer does. The next time, this takes longer."""
+    values = {"told": True} if told else {"told": False, "patience": _LONGER}
+    connection.execute(update(waits).where(waits.c.ask_id == ask_id).values(**values))
+
+
+def has_ended(connection: Connection) -> bool:
+    """Return True if there are waits of settled or deleted asks."""
+    return connection.execute(_ENDED.limit(1), {"now": get_now_parameter(connection)}).first() is not None
+
+
+def delete_ended(connection: Connection) -> None:
+    """Delete the waits of settled or deleted asks."""
+    connection.execute(_DELETE_ENDED, {"now": get_now_parameter(connection)})
+
+
+def delete(connection: Connection, ask_ids: Iterable[str]) -> None:
+    """Delete the waits of these asks."""
+    connection.execute(delete_from(waits).where(waits.c.ask_id.in_(tuple(ask_ids))))
+
+
+# A process may wait for thousands of asks. One parameter holds all their ids.
+@cache
+def _renew(dialect: str) -> Insert:
+    lost = bindparam("lost", type_=Boolean())
+    found = select(asks.c.id, _UNTIL, lost).where(asks.c.status == "open", asks.c.id.in_(_select_ids(dialect)))
+    # In one order, since two processes may wait for the same asks.
+    added = insert(waits).from_select(["ask_id", "waits_until", "lost"], found.order_by(asks.c.id))
+    return added.on_conflict_do_update(
+        index_elements=[waits.c.ask_id],
+        set_={"waits_until": added.excluded.waits_until, "lost": added.excluded.lost},
+    )
+
+
+@cache
+def _end(dialect: str) -> Update:
+    ended = update(waits).where(waits.c.ask_id.in_(_select_ids(dialect)))
+    return ended.values(waits_until=_UNTIL, lost=bindparam("lost", type_=Boolean()))
+
+
+def _select_ids(dialect: str) -> Select[str]:
+    given = bindparam("ids", type_=Text())
+    if dialect == "postgresql":
+        return select(func.jsonb_array_elements_text(cast(given, JSONB), type_=Text()).column_valued("one"))
+    return select(literal_column("value", type_=Text())).select_from(func.json_each(given))
+
+
+@cache
+def _select_changed(served: ServedPlatforms) -> Select[str]:
+    changed: ColumnElement[bool] = or_(and_(not_(waits.c.told), _IS_AWAY, _IS_PAST), and_(waits.c.told, _IS_BACK))
+    return (
+        select(waits.c.ask_id)
+        .join(asks, asks.c.id == waits.c.ask_id)
+        .where(changed, asks.c.status == "open", is_served(asks.c.place_key, served))
+        .order_by(waits.c.waits_until)
+        .limit(bindparam("at_most"))
+    )
+
+
+def _encode(ask_ids: Iterable[str]) -> str:
+    return to_json(tuple(ask_ids)).decode()

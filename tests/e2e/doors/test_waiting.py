@@ -1,0 +1,150 @@
+"""The card says that nobody waits for the answer: once the process is killed, or the call is dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing, suppress
+from typing import Any
+
+import psycopg
+from mcp import MCPError
+
+from e2e.ask.office import Office
+
+from .client import agent
+from .http_caller import QUESTION, caller
+
+AWAY = "The program that asked is not waiting at the moment. Your answer is kept for it."
+GONE = "The program that asked no longer waits, so nobody will receive your answer."
+LIBRARY = """
+import askback
+print(askback.ask("Deploy 1.4.2?", to="{platform}:#deploys", options=("Yes", "No"), approvers=("anyone",)).status)
+"""
+
+
+def run(office: Office, statement: str) -> list[Any]:
+    """Run a statement on the database of the office."""
+    url = office.settings.get("ASKBACK_DATABASE_URL")
+    if url is None:
+        with closing(sqlite3.connect(office.database, timeout=20.0)) as connection, connection:
+            return connection.execute(statement).fetchall()
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(statement)  # pyright: ignore[reportArgumentType]
+        return cursor.fetchall() if cursor.description else []
+
+
+async def waited_for(office: Office, count: int = 1) -> None:
+    """Wait until the database knows so many questions for which somebody waits."""
+    await office.until(lambda: len(run(office, "SELECT ask_id FROM waits")) == count)
+
+
+def pass_time(office: Office, seconds: int = 100) -> None:
+    """Move what is known of all waits into the past."""
+    run(office, f"UPDATE waits SET waits_until = waits_until - {seconds * 1_000_000}")
+
+
+async def reads(office: Office, *words: str, without: str = "") -> str:
+    """Wait until a card that can be answered has these words, and not others."""
+
+    def found() -> list[str]:
+        texts = [office.reads(one) for one in office.shown() if office.list_acting(one)]
+        return [text for text in texts if all(word in text for word in words) and not (without and without in text)]
+
+    await office.until(found)
+    return found()[0]
+
+
+async def test_a_killed_command_is_missed_and_the_same_command_is_back(stored_office: Office) -> None:
+    office = stored_office
+    await office.bot()
+    first = await office.ask("--key", "1.4.2")
+    await office.card()
+    await waited_for(office)
+    posts = len(office.shown())
+    await first.kill()
+    pass_time(office)
+    assert "Deploy 1.4.2?" in await reads(office, AWAY)
+
+    second = await office.ask("--key", "1.4.2")
+    await reads(office, "Deploy 1.4.2?", without=AWAY)
+    assert len(office.shown()) == posts, "the card was edited, and nobody was notified"
+    await office.click("ada", "Yes")
+    assert (await second.outcome())["answer"] == "Yes"
+    assert AWAY not in await office.settled("Deploy 1.4.2?")
+
+
+async def test_an_answer_that_is_given_while_nobody_waits_is_kept(office: Office) -> None:
+    await office.bot()
+    first = await office.ask("--key", "1.4.2")
+    await office.card()
+    await waited_for(office)
+    await first.kill()
+    pass_time(office)
+    await reads(office, AWAY)
+    await office.click("ada", "No")
+    assert AWAY not in await office.settled("Deploy 1.4.2?")
+    second = await office.ask("--key", "1.4.2")
+    assert (await second.outcome(3))["answer"] == "No"
+
+
+async def test_nobody_receives_an_answer_to_a_program_that_gave_no_key(office: Office) -> None:
+    await office.bot()
+    file = office.folder / "program.py"
+    file.write_text(LIBRARY.format(platform=office.platform))
+    process = await office.start(program=file)
+    await office.card()
+    await waited_for(office)
+    await process.kill()
+    pass_time(office)
+    await reads(office, GONE)
+
+
+async def test_dropped_calls_over_http_are_missed_and_those_that_never_waited_are_not(stored_office: Office) -> None:
+    office = stored_office
+    await office.bot()
+    async with caller(office) as http:
+        asked = [
+            await http.ask(**(QUESTION | {"question": f"Question {name}?"})) for name in ("poll", "stream", "alone")
+        ]
+        polling = asyncio.create_task(http.get(asked[0]["id"], 60))
+        stream = await http.open("GET", f"/v1/asks/{asked[1]['id']}/events")
+        await waited_for(office, 2)
+        before = dict(run(office, "SELECT ask_id, waits_until FROM waits"))
+        polling.cancel()
+        with suppress(asyncio.CancelledError):
+            await polling
+        stream.close()
+
+        def have_ended() -> bool:
+            now = dict(run(office, "SELECT ask_id, waits_until FROM waits"))
+            return all(now[ask] < until for ask, until in before.items())
+
+        await office.until(have_ended)
+        pass_time(office)
+        await reads(office, "Question poll?", AWAY)
+        await reads(office, "Question stream?", AWAY)
+        await reads(office, "Question alone?", without=AWAY)
+
+        polling = asyncio.create_task(http.get(asked[0]["id"], 60))
+        await reads(office, "Question poll?", without=AWAY)
+        await office.click("ada", "Yes", "Question poll?")
+        assert (await polling)["answer"] == "Yes"
+        assert [one[0] for one in run(office, "SELECT ask_id FROM waits WHERE told")] == [asked[1]["id"]]
+
+
+async def test_an_mcp_client_that_has_gone_is_missed(office: Office) -> None:
+    await office.bot()
+    with suppress(MCPError, BaseExceptionGroup):
+        async with agent(office, "--call-wait", "10m") as one:
+            asking = asyncio.create_task(one.deploy())
+            await office.card()
+            await waited_for(office)
+            asking.cancel()
+    pass_time(office)
+    await reads(office, "Deploy 1.4.2?", AWAY)
+    async with agent(office, "--call-wait", "10m") as one:
+        asking = asyncio.create_task(one.deploy())
+        await reads(office, "Deploy 1.4.2?", without=AWAY)
+        await office.click("ada", "Yes")
+        assert (await asking)["answer"] == "Yes"

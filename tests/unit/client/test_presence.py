@@ -1,0 +1,64 @@
+"""A process reports the asks for which it waits: at once, then now and then, and at the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from askback.client import presence
+from askback.client.presence import Presence
+from askback.domain.wait_report import WaitReport
+from askback.errors import OperatorError
+
+
+async def until(holds: Callable[[], object]) -> None:
+    async with asyncio.timeout(30.0):
+        while not holds():  # noqa: ASYNC110 - reports come at times of their own
+            await asyncio.sleep(0.005)
+
+
+async def test_a_caller_that_polls_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "END_SECONDS", 0.3)
+    monkeypatch.setattr(presence, "PAUSE_SECONDS", 0.0)
+    reports: list[WaitReport] = []
+
+    async def record(report: WaitReport) -> None:
+        reports.append(report)
+
+    waiting = Presence(record)
+    async with waiting.running():
+        for _ in range(10):
+            with waiting.wait("ask"):
+                await asyncio.sleep(0.02)
+        assert reports == [WaitReport(waiting=("ask",))]
+        await until(lambda: len(reports) > 1)
+        assert reports[1:] == [WaitReport(ended=("ask",))]
+        with waiting.wait("ask"):
+            await until(lambda: len(reports) > 2)
+        assert reports[2:] == [WaitReport(waiting=("ask",))]
+    assert reports[3:] == [WaitReport(ended=("ask",))], "at once, since the process ends"
+
+
+async def test_waits_are_renewed_and_a_report_that_failed_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in (("RENEWAL_SECONDS", 0.2), ("RETRY_SECONDS", 0.05), ("PAUSE_SECONDS", 0.0)):
+        monkeypatch.setattr(presence, name, seconds)
+    reports: list[WaitReport] = []
+
+    async def record(report: WaitReport) -> None:
+        reports.append(report)
+        if len(reports) in {1, 3}:
+            raise OperatorError("The database is away.")
+
+    waiting = Presence(record)
+    async with waiting.running():
+        with waiting.wait("one", "with wait"), waiting.wait("two", "with process"):
+            await until(lambda: len(reports) >= 6)
+        both = WaitReport(waiting=("one", "two"), lost=frozenset({"one", "two"}))
+        assert reports[:6] == [both] * 6
+        waiting.poll("three")
+        waiting.forget("one")
+        del reports[:]
+        await asyncio.sleep(0.1)
+    assert WaitReport(ended=("three", "two"), lost=frozenset({"two"})) == reports[-1]
