@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
@@ -216,11 +217,23 @@ class _Count:
         for request in self._requests[story.tag]:
             if before is not None and before.turn == request.turn:
                 stopped = any(before.at <= stop <= request.at for stop in story.stops)
-                killed = any(before.number <= barrier < request.number for barrier in self._record.barriers)
+                killed = self._is_of_killed(before, request) or any(
+                    before.number <= barrier < request.number for barrier in self._record.barriers
+                )
                 self._tally.repeated += not stopped
                 if not killed and not stopped:
                     self._wrong("calls", f"{story.tag}.{request.turn} was asked for again, and nothing was killed")
             before = request
+
+    def _is_of_killed(self, before: Request, request: Request) -> bool:
+        """Return True if one of these requests is of a process that was killed, and the other of one that took over.
+
+        They may arrive in any order: on a busy machine, the last request of a process is read after its end.
+        """
+        killed = self._record.killed
+        return before.process != request.process and any(
+            killed.get(dead.process, math.inf) <= other.at for dead, other in ((before, request), (request, before))
+        )
 
     def _results(self, story: Story) -> dict[str, Heard]:
         """Return the outcome of each question as the model received it."""

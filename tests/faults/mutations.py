@@ -18,6 +18,7 @@ forgotten a deleted card is not posted again
 twofold   a deleted card is posted again twice
 unedited  edits are ignored
 beside    an edit of an unread message is added to it instead of replacing it
+again     each turn is requested twice
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import sys
 from contextlib import nullcontext
 from typing import Any
 
+from askback.agent import messages_api
 from askback.domain import approval
 from askback.domain import decision as deciding
 from askback.domain.ask import Ask
@@ -212,5 +214,13 @@ def spoil(what: str) -> None:
         case "beside":
             StoredMessage.is_unread = property(lambda _: False)  # type: ignore[assignment]
             StoredMessage.is_read = property(lambda _: True)  # type: ignore[assignment]
+        case "again":
+            open_stream = messages_api._open_stream
+
+            async def opening(*args: Any) -> Any:
+                await (await open_stream(*args)).close()
+                return await open_stream(*args)
+
+            messages_api._open_stream = opening
         case _:
             sys.exit(f"There is nothing to spoil in {what!r}.")

@@ -88,6 +88,8 @@ class Request:
     tag: str
     turn: int
     at: float
+    process: str
+    """The name of the process that sent it."""
 
 
 @dataclass
@@ -100,8 +102,10 @@ class Record:
     """The Unix times at which each process began to listen and ended, in seconds."""
     outages: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     """The Unix times at which each outage of the platform began and ended, in seconds."""
+    killed: dict[str, float] = field(default_factory=dict[str, float])
+    """The Unix time from which each process that was killed did nothing any more, by its name."""
     barriers: list[int] = field(default_factory=list[int])
-    """The number of the model's newest request at the start of each process."""
+    """The number of the model's newest request at each failover of the database."""
     stories: list[Story] = field(default_factory=list[Story])
     requests: list[Request] = field(default_factory=list[Request])
     log: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])

@@ -70,7 +70,9 @@ class Watched(Model):
         return self._numbers
 
     def answer(self, asked: ReceivedRequest) -> Answer:
-        request = Request(self._numbers, story_of(asked)[0], len(asked.turns), time.time())
+        # Each process asks for a model of its own name.
+        process = str(asked.body["model"])
+        request = Request(self._numbers, story_of(asked)[0], len(asked.turns), time.time(), process)
         self.open[request.number] = request
         self.requests.append(request)
         self.on_request(request)
@@ -103,6 +105,7 @@ class Round:
         self._clock = clock
         self._dice = random.Random(order.seed)
         self._bots: list[Launched] = []
+        self._names: dict[Launched, str] = {}
         self._listening: dict[Launched, float] = {}
         """The Unix time at which each running process began to listen."""
         self._noticed_deaths = 0
@@ -242,7 +245,8 @@ class Round:
             before = self._rig.link.connections
             os.kill(bot.pid, signal.SIGKILL)
             await bot.wait()
-            self.record.barriers.append(self._model.newest)
+            # From then on it did nothing, and another process may have taken its turns over.
+            self.record.killed[self._names[bot]] = bot.halted_at or time.time()
             self.on_kill()
             await self._noticed(before)
             self._noticed_deaths += 1
@@ -285,12 +289,11 @@ class Round:
             return await self._started(point, number)
 
     async def _started(self, point: str | None, number: int) -> Launched:
-        await asyncio.sleep(0)
-        self.record.barriers.append(self._model.newest)
+        name = f"process-{len(self._names)}"
         others = self._rig.link.connections
+        self._rig.settings["ASKBACK_MODEL"] = name
         bot = await self._rig.launch(point, number, halt=True, spoil=self._order.spoil, pace=0.05)
-        # On a slow machine, a request that the killed process had sent may arrive only now.
-        self.record.barriers.append(self._model.newest)
+        self._names[bot] = name
         # The wait is limited, because a socket of another process may close and reconnect meanwhile.
         with suppress(TimeoutError):
             async with asyncio.timeout(BEGIN_SECONDS):

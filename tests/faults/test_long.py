@@ -5,10 +5,13 @@ The tests also check the count itself: it notices the errors that it is made for
 
 from __future__ import annotations
 
+import pytest
+
 from support.processes import Launcher
 
 from .count import Tally, counted
-from .record import Order
+from .record import Order, Record, Request
+from .scenarios import Story
 from .stage import play
 
 POINTS = (
@@ -47,6 +50,35 @@ async def test_without_a_kill_nothing_is_wrong_either(platform: str, launcher: L
     assert not wrong(tally)
     assert tally.conversations >= 4
     assert tally.repeated == 0
+
+
+async def test_a_turn_that_is_requested_twice_is_noticed_even_if_a_process_was_killed(
+    platform: str, launcher: Launcher
+) -> None:
+    order = Order(
+        platform, "sqlite", 5, ("commit:end_turn",), spoil="again", kinds=("buttons",), talks=2, least=2, calm=True
+    )
+    tally = await played(launcher, order)
+    assert "calls" in wrong(tally)
+    assert tally.points["commit:end_turn"] == 1
+
+
+@pytest.mark.parametrize(
+    ("processes", "repeated"),
+    [
+        (("killed", "next"), False),
+        # The last request of the killed process is read late, after those of the next one.
+        (("next", "killed"), False),
+        (("next", "next"), True),
+        (("killed", "next", "next"), True),
+        (("next", "third"), True),
+    ],
+)
+def test_a_request_is_repeated_only_if_its_process_was_killed(processes: tuple[str, ...], repeated: bool) -> None:
+    record = Record(Order("slack", "sqlite", 5, ()), stories=[Story("s0000", "buttons")], killed={"killed": 1.0})
+    record.requests = [Request(number, "s0000", 0, 2.0, process) for number, process in enumerate(processes)]
+    record.log = [{"number": number, "request": {"messages": []}} for number in range(len(processes))]
+    assert ("calls" in wrong(counted(record))) is repeated
 
 
 async def test_people_who_deny_a_call_end_it_with_their_reason(platform: str, launcher: Launcher) -> None:

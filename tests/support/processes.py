@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import count
@@ -43,6 +44,8 @@ class Launched:
         self.begun = asyncio.Event()
         self.halted = asyncio.Event()
         """Set when the process has stopped itself permanently, and waits to be killed."""
+        self.halted_at: float | None = None
+        """The Unix time of that."""
         self._still = asyncio.Event()
         self._ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -57,6 +60,7 @@ class Launched:
             self.pid = value
             self.begun.set()
         elif word == "halted":
+            self.halted_at = time.time()
             self.halted.set()
             self._still.set()
         else:

@@ -126,11 +126,9 @@ def _is_past(offered: StoredOffer, ask: Ask) -> bool:
 
 
 def _remove(connection: Connection, offered: StoredOffer) -> None:
-    """Delete the offer's message, or withdraw it from the outbox if it was not posted yet."""
-    if offered.message is None:
-        outbox.withdraw_message(connection, f"{OFFER}{offered.id}")
-    else:
-        outbox.delete(connection, f"{OFFER}{offered.id}")
+    """Delete the offer's message, and withdraw it from the outbox, since a later attempt may be posting it again."""
+    outbox.withdraw_message(connection, f"{OFFER}{offered.id}")
+    if offered.message is not None:
         outgoing = OutgoingMessage(
             target=f"unoffer:{offered.id}", text="", markdown=False, messages=(offered.message,), gone=True
         )
