@@ -111,7 +111,7 @@ class DeliveryRetries:
         """Queue a direct message to the person who wrote last, unless one was queued lately."""
         reader = await self._store.get_newest_author(conversation_id)
         if reader is not None and self._told.try_allow(conversation_id):
-            with use_language(self._manager.language):
+            with use_language(reader.language or self._manager.language):
                 sentence = _(FORBIDDEN).format(reason=translate_reason(reason))
             outgoing = OutgoingMessage(
                 target=f"forbidden:{conversation_id}",
