@@ -102,11 +102,11 @@ def direct_messages(desk: Desk, person: str) -> list[str]:
     return [one.text for one in desk.lines(Talk(room.id, None)) if one.bot]
 
 
-async def test_the_reason_why_nothing_can_be_written_is_in_the_readers_language(
+async def test_the_reason_why_nothing_can_be_written_is_in_the_language_of_the_conversation(
     tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
-        desk.speaks(BEN, "de-DE" if desk.platform == "slack" else "de")
+        desk.speaks(ADA, "de-DE" if desk.platform == "slack" else "de")
         desk.server_speaks("de")
         async with desk.bot():
             desk.journal.announce("delivery_rejected")
