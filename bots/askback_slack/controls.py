@@ -239,14 +239,14 @@ def _build_navigation(card: Card) -> Iterator[Block]:
     yield from _build_submit(card)
     if card.next_missing is not None:
         yield button(_(ANSWER_REST), _to_control(card, "goto", card.next_missing), primary=True)
-    together = card.together if card.together is not None and form_modal.fits(card.together) else None
-    if together is not None:
-        yield button(together.label, _to_control(card, "form"))
     if card.can_go_back:
         yield button(_("Back"), _to_control(card, "back"))
     if card.can_go_on:
         yield button(_("Next"), _to_control(card, "next"), primary=card.is_answered or card.several)
-    if card.can_review and together is None:  # its fields show all answers, too
+    together = card.together if card.together is not None and form_modal.fits(card.together) else None
+    if together is not None:
+        yield button(together.label, _to_control(card, "form"))
+    elif card.can_review:  # fields would show all answers, too
         yield button(_("Review"), _to_control(card, "review"))
     yield from _build_details_button(card)
     if card.can_decline:

@@ -11,7 +11,7 @@ from typing import Final, Literal, cast
 from askback.domain.actions import FieldAnswer
 from askback.domain.choice_words import SOMETHING_ELSE
 from askback.domain.form import DEFAULT_PLACEHOLDER, Option, Question
-from askback.domain.form_fields import FieldProblem, FieldQuestions, FormField, FormFields
+from askback.domain.form_fields import FieldProblem, FieldQuestions, FormField, FormFields, describe_choice
 from askback.domain.outcome import Picked
 from askback.domain.text_kinds import is_checked
 from askback.domain.text_rules import TextRules
@@ -129,7 +129,7 @@ def _build_field(field: FormField) -> list[Block]:
     label, blocks = build_label(question.prompt, field.header)
     if question.asks_for_text:
         return [*blocks, *_build_text(field, label)]
-    hint = _describe_count(question)
+    hint = describe_choice(question)
     if question.picks is None:
         made = [*blocks, _build_input("choice", field, label, _build_choice(field), hint=hint)]
     else:
@@ -202,11 +202,6 @@ def _build_input(
 
 def _build_block_id(part: _Part, index: int) -> str:
     return f"askback:{part}:{index}"
-
-
-def _describe_count(question: Question) -> str | None:
-    count = question.describe_count()
-    return None if count is None else _("Please {needed}.").format(needed=count)
 
 
 def _fits_question(question: Question) -> bool:

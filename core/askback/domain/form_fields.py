@@ -10,6 +10,7 @@ __all__ = [
     "FormField",
     "FormFields",
     "build_form_fields",
+    "describe_choice",
     "find_field_problems",
     "find_field_questions",
     "find_open_questions",
@@ -192,15 +193,19 @@ def _find_problem(interview: Interview, sent: FieldAnswer) -> tuple[str, bool] |
     return _describe_missing(question), False
 
 
-def _describe_missing(question: Question) -> str:
+def describe_choice(question: Question) -> str | None:
+    """Return what to choose, in a sentence for the place next to the choice. None means any of the options."""
     count = question.describe_count()
-    if count is None and question.picks is not None:
-        count = describe_number(question.picks, several=question.multi_select)
-        if question.allow_custom:
-            return _("Please {needed}, or write an answer.").format(needed=count)
-    if count is not None:
-        return _("Please {needed}.").format(needed=count)
-    return _(NEITHER if question.allow_custom else UNANSWERED)
+    if question.picks is not None and question.allow_custom:
+        needed = count or describe_number(question.picks, several=question.multi_select)
+        return _("Please {needed}, or write an answer.").format(needed=needed)
+    return None if count is None else _("Please {needed}.").format(needed=count)
+
+
+def _describe_missing(question: Question) -> str:
+    if question.picks is not None and not question.allow_custom and question.describe_count() is None:
+        return _("Please {needed}.").format(needed=describe_number(question.picks, several=question.multi_select))
+    return describe_choice(question) or _(NEITHER if question.allow_custom else UNANSWERED)
 
 
 def _fits_field(question: Question) -> bool:

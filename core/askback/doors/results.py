@@ -73,6 +73,8 @@ def to_result(
             found["answers"] = dict(get_tool(QUESTIONS).build_result(_rebuild_input(form), outcome).data)
         else:
             found["answer"] = ", ".join(outcome.answers[0].labels)
+            if form.questions[0].picks is not None:
+                found["picked"] = [{"id": one.id, "name": one.label} for one in outcome.answers[0].picked]
     if outcome.fallback:
         found["fallback"] = (
             build_instance(form, outcome.fallback) if kind == "form" else list_fallback_values(form, outcome)
@@ -114,8 +116,13 @@ def _describe(ask: Ask, outcome: Outcome, found: dict[str, JsonValue], kind: Cal
     reasons = "".join(
         f" {vote.by.display_name} wrote: {indent_body(vote.reason)}" for vote in outcome.votes if vote.reason
     )
-    answer = indent_body(str(found["answer"]))
+    answer = indent_body(_list_picked(outcome) or str(found["answer"]))
     return f"{'Refused' if outcome.refused else 'Answered'}{stamp}: {answer}{'.' if reasons else ''}{reasons}"
+
+
+def _list_picked(outcome: Outcome) -> str:
+    """Return the people or channels of an answer, each with its id: anybody can choose a name."""
+    return ", ".join(f"{one.label} ({one.id})" for answer in outcome.answers for one in answer.picked)
 
 
 def _rebuild_input(form: Form) -> dict[str, object]:

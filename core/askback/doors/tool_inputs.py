@@ -22,12 +22,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, V
 from askback.client.request import AskRequest
 from askback.client.result import QUESTION_ID
 from askback.domain.ask_policy import Approval
-from askback.domain.form import Form, Option
+from askback.domain.choice_words import Picks
+from askback.domain.form import Form, Option, Question
 from askback.domain.form_limits import MAX_DETAILS, MAX_LABEL, MAX_OPTIONS, MAX_PROMPT
 from askback.domain.timeout_action import TimeoutAction
 from askback.doors.json_schema import read_form
 from askback.doors.results import CallKind
-from askback.errors import CallerError, ModelError, to_problems
+from askback.errors import CallerError, InvalidValue, ModelError, to_problems
 from askback.internal.values import repair_surrogates
 from askback.text.redaction import contains_known_secret
 from askback.tools.lenient_parser import LenientText, build_length_limits, decode_json, drop_blank, to_list
@@ -77,6 +78,13 @@ class AskInput(_Input):
         "flat properties: string (minLength, maxLength, format email, uri, date or date-time), number, integer, "
         "boolean, enum, oneOf of const and title, and arrays of enum.",
     )
+    picks: Picks | None = Field(
+        default=None,
+        description="Instead of options or a form: “people” or “channels”, which people choose from the chat's own "
+        "list. They come back in `picked`, with id and name. Being chosen gives nobody a right, and anybody can choose "
+        "a name: use the id.",
+    )
+    several: bool = Field(default=False, description="With `picks`: true if several may be chosen.")
     details: LenientText | None = Field(
         default=None,
         description="A long text behind “Show everything”, such as a diff.",
@@ -155,12 +163,18 @@ def build_question(given: AskInput) -> tuple[CallKind, Form, Approval | None]:
     Raises `CallerError`.
     """
     if given.form is not None:
+        if given.picks is not None:
+            raise CallerError("There are both `picks` and a `form`: ask for people or channels in a call of its own.")
         if given.options:
             raise CallerError("There are both `options` and a `form`: put the options into the form, or leave it out.")
         if drop_blank(given.default) is not None:
             raise CallerError("There are both `default` and a `form`: put the default into the form, or leave it out.")
         message, details = drop_blank(given.question), drop_blank(given.details)
         return "form", read_form(given.form, message=message, details=details), None
+    if given.picks is None and given.several:
+        raise CallerError("`several` is for `picks`: leave it out. Options of which several count are a `form`.")
+    if given.picks is not None:
+        return "ask", _build_picks(given, given.picks), None
     request = given.build_request()
     (question,) = request.build_form().questions
     options = tuple(
@@ -172,6 +186,22 @@ def build_question(given: AskInput) -> tuple[CallKind, Form, Approval | None]:
     options = options or question.options
     form = Form(questions=(question.evolve(id=QUESTION_ID, options=options, allow_custom=not decides),))
     return "ask", form, request.build_approval() if decides else None
+
+
+def _build_picks(given: AskInput, picks: Picks) -> Form:
+    if given.options or drop_blank(given.default) is not None:
+        raise CallerError("There are both `picks` and `options` or a `default`: leave out `picks`, or the others.")
+    try:
+        question = Question(
+            id=QUESTION_ID,
+            prompt=given.question,
+            picks=picks,
+            multi_select=given.several,
+            details=drop_blank(given.details),
+        )
+    except InvalidValue as error:
+        raise CallerError(f"The question cannot be asked: {'; '.join(map(str, error.problems))}.") from None
+    return Form(questions=(question,))
 
 
 def check_secrets(form: Form) -> None:

@@ -16,7 +16,7 @@ from askback.manager import QuestionManager
 from askback.store.queries.outbox_leases import MAX_PAUSE, OutboxItem
 from askback.store.store import Store
 from askback.text.literal import fit_line
-from askback.translations.catalogue import N_, _, translate_reason, use_language
+from askback.translations.catalogue import N_, Language, _, translate_reason, use_language
 
 log = logging.getLogger("askback.worker")
 
@@ -100,18 +100,20 @@ class DeliveryRetries:
             unshown = UnshownText(beginning=fit_line(text.text, MAX_BEGINNING), reason=reason)
             with use_language(self._manager.language or text.language):
                 missing = _(MISSING).format(reason=translate_reason(reason).rstrip(".。 "))
-            notice = OutgoingMessage(target=f"{UNSHOWN}{text.target}", text=missing, markdown=False)
+            notice = OutgoingMessage(
+                target=f"{UNSHOWN}{text.target}", text=missing, markdown=False, language=text.language
+            )
             await self._store.give_up_text(item, unshown, notice)
         else:
             if text is not None and text.target.startswith(UNSHOWN) and item.conversation_id is not None:
-                await self._write_directly(item.conversation_id, reason)
+                await self._write_directly(item.conversation_id, reason, text.language)
             await self._store.delete_item(item)
 
-    async def _write_directly(self, conversation_id: str, reason: str) -> None:
+    async def _write_directly(self, conversation_id: str, reason: str, language: Language | None) -> None:
         """Queue a direct message to the person who wrote last, unless one was queued lately."""
         reader = await self._store.get_newest_author(conversation_id)
         if reader is not None and self._told.try_allow(conversation_id):
-            with use_language(self._manager.language):
+            with use_language(self._manager.language or language):
                 sentence = _(FORBIDDEN).format(reason=translate_reason(reason))
             outgoing = OutgoingMessage(
                 target=f"forbidden:{conversation_id}",

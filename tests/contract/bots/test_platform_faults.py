@@ -102,6 +102,25 @@ def direct_messages(desk: Desk, person: str) -> list[str]:
     return [one.text for one in desk.lines(Talk(room.id, None)) if one.bot]
 
 
+async def test_the_reason_why_nothing_can_be_written_is_in_the_language_of_the_conversation(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with tests_of.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.speaks(ADA, "de-DE" if desk.platform == "slack" else "de")
+        desk.server_speaks("de")
+        async with desk.bot():
+            desk.journal.announce("delivery_rejected")
+            desk.model.script(turn("Hello."), turn("All is well."), when="hello")
+            talk = await desk.mention(ADA, "hello")
+            await line(desk, talk, "Hello.")
+            await desk.say(BEN, "how is it?", talk)
+            forbid_writing(desk, talk)
+            (said,) = await until(lambda: direct_messages(desk, BEN), "ben hears it")
+    assert "Ich kann dort nicht schreiben, deshalb siehst du meine Antwort nicht" in said
+    reason = {"slack": "Ich bin nicht in diesem Channel.", "discord": "Mir fehlt dort eine dieser Berechtigungen"}
+    assert reason[desk.platform] in said
+
+
 async def test_who_wrote_where_the_bot_may_not_write_hears_so_once_in_a_direct_message(desk: Desk) -> None:
     desk.journal.announce("delivery_rejected")
     desk.model.script(turn("Hello."), turn("All is well."), turn("Again: all is well."), when="hello")

@@ -226,6 +226,10 @@ class Office:
     async def press(self, person: str, message: Any, label: str) -> bool:
         raise NotImplementedError
 
+    async def choose(self, person: str, message: Any, name: str) -> str:
+        """Choose a person in the picker of a card; return that person's id."""
+        raise NotImplementedError
+
     def has_field(self, person: str) -> bool:
         """Return True if this person has a text field open."""
         raise NotImplementedError
@@ -301,6 +305,20 @@ class SlackOffice(Office):
         )
         done = await self.services.clicks.act(target, as_seen=[*message.blocks])
         return done is not None and done.acked is True
+
+    async def choose(self, person: str, message: Any, name: str) -> str:
+        picker = next(one for one in self.buttons(message) if one.kind == "menu")
+        who = self.services.workspace.person(name)
+        assert who is not None
+        target = Target(
+            person=person,
+            channel=message.channel,
+            ts=message.ts,
+            block_id=str(picker.handle["block_id"]),
+            action_id=str(picker.handle["action_id"]),
+        )
+        await self.services.clicks.act(target, [who.id], as_seen=[*message.blocks])
+        return who.id
 
     def _views(self, person: str) -> Any:
         who = self.services.workspace.person(person)
@@ -382,6 +400,20 @@ class DiscordOffice(Office):
             components=message.components,
         )
         return (await self.services.discord.clicks.click(target, Delivery())).acked is True
+
+    async def choose(self, person: str, message: Any, name: str) -> str:
+        picker = next(one for one in self.buttons(message) if one.kind == "menu")
+        who = self.services.discord.guild.person(name)
+        assert who is not None
+        target = DiscordTarget(
+            person=person,
+            channel=message.channel,
+            message=message.id,
+            custom_id=str(picker.handle["custom_id"]),
+            components=message.components,
+        )
+        await self.services.discord.clicks.select(target, [who.id], Delivery())
+        return who.id
 
     def _modal(self, person: str) -> Any:
         who = self.services.discord.guild.person(person)

@@ -152,6 +152,16 @@ async def test_a_form_comes_back_as_an_instance_of_its_schema(office: Office) ->
     assert '{"sure": true}' in answer["message"]
 
 
+async def test_an_agent_asks_for_a_person_and_gets_the_id_and_the_name(office: Office) -> None:
+    async with agent(office) as one:
+        asking = asyncio.create_task(one.call("ask", question="Who reviews it?", picks="people"))
+        ben = await office.choose("ada", await office.card("Who reviews it?"), "ben")
+        answer = await asking
+    name = {"slack": "ben", "discord": "Ben Okri"}[office.platform]
+    assert (answer["answer"], answer["picked"]) == (name, [{"id": ben, "name": name}])
+    assert answer["message"].endswith(f"UTC: {name} ({ben})")
+
+
 async def test_claudes_own_question_tool_answers_in_its_words(office: Office) -> None:
     options = [{"label": "Blue", "description": "As the sky."}, {"label": "Red", "description": "As a rose."}]
     asked = {"question": "Which colour?", "header": "Colour", "options": options, "multiSelect": False}
@@ -186,6 +196,10 @@ async def test_a_wrong_call_says_what_to_do(office: Office) -> None:
         assert "The question is empty" in await one.error("ask", question=" ")
         both = {"options": ["a"], "form": {"type": "object", "properties": {"a": {"type": "string"}}}}
         assert "both `options` and a `form`" in await one.error("ask", question="?", **both)
+        assert "both `picks` and `options`" in await one.error("ask", question="?", picks="people", options=["a"])
+        assert "both `picks` and a `form`" in await one.error("ask", question="?", picks="people", form=both["form"])
+        assert "`several` is for `picks`" in await one.error("ask", question="?", several=True)
+        assert "picks" in await one.error("ask", question="?", picks="robots")
         nested = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
         assert "a form is flat" in await one.error("ask", question="?", form=nested)
         assert "There is no tool 'no'" in await one.error("no")

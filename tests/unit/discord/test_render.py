@@ -329,7 +329,7 @@ FORM = (
 
 def test_a_form_shows_where_one_is_and_the_way_on() -> None:
     made = shown(do(interview(*FORM), Choose(index=1)))
-    assert labels(made) == ["Something else…", "Answer all…", "Back", "Next", "Not now…"]
+    assert labels(made) == ["Something else…", "Back", "Next", "Answer all…", "Not now…"]
     assert "Which extras?\nExtras  ·  2 of 3  ·  Asked:" in said(made)
 
 

@@ -133,6 +133,7 @@ def test_people_and_channels_have_slacks_own_pickers() -> None:
     assert first["element"]["max_selected_items"] == 2
     assert first["hint"]["text"] == "Please choose 1 to 2 people."
     assert second["element"]["type"] == "conversations_select"
+    assert second["hint"]["text"] == "Please choose a channel, or write an answer.", "both fields are optional"
     assert second["element"]["filter"] == {"include": ["public", "private"]}
     assert [one["optional"] for one in (first, second, text)] == [False, True, True]
 

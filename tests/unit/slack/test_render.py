@@ -305,7 +305,7 @@ def test_a_written_answer_to_one_choice_stands_beside_the_options() -> None:
     rows = [[entry["text"]["text"] for entry in block["elements"]] for block in made[0].blocks if "block_id" in block]  # pyright: ignore
     assert rows == [
         ["Option 1", "Option 2", "Option 3"],
-        ["Edit your text…", "Remove text", "Answer all…", "Next", "Not now…"],
+        ["Edit your text…", "Remove text", "Next", "Answer all…", "Not now…"],
     ]
 
 
@@ -327,7 +327,7 @@ FORM = (
 def test_a_form_shows_where_one_is_and_the_way_on() -> None:
     at = do(interview(*FORM), Choose(index=1))
     made = shown(at)
-    assert labels(made) == ["Something else…", "Answer all…", "Back", "Next", "Not now…"]
+    assert labels(made) == ["Something else…", "Back", "Next", "Answer all…", "Not now…"]
     assert {"Which extras?", "Extras", "2 of 3"} <= set(said(made))
 
 
