@@ -49,7 +49,7 @@ class Results:
         names = texts((await read_object(request)).get("names"))[:MOST_NAMES]
         if self.find_calls is None:
             return web.json_response({"asks": None})
-        found = await self.find_calls(names) if names else {}
+        found: Mapping[str, str | None] = await self.find_calls(names)
         seen = _search(self._model.log, [call for call in found.values() if call is not None])
         asks: JsonObject = {name: _describe(call, seen) for name, call in found.items()}
         return web.json_response({"asks": asks})

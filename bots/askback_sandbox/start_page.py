@@ -28,13 +28,13 @@ class Suggestion:
 
 SUGGESTIONS = (
     Suggestion("Choose one", "One question with three answers", "Ask me to choose where to deploy."),
-    Suggestion("Choose several", "Four answers, of which any may be right", "Let me choose several checks."),
+    Suggestion("Choose several", "Any of four answers", "Let me choose several checks."),
     Suggestion("Find one of thirty", "A menu with all of them", "Ask me for a city in a list of thirty."),
     Suggestion("Fill in a form", "Four questions and a review", "Ask me the four questions of a form."),
     Suggestion("Write an answer", "Your own words", "Let me answer in my own words."),
 )
 """Messages that the scripted model understands, and a real one, too."""
-APPROVAL = Suggestion("Approve a call", "The agent wants to deploy version 1.4.2", "Deploy it, with my approval.")
+APPROVAL = Suggestion("Approve a call", "The agent wants to deploy 1.4.2", "Deploy it, with my approval.")
 """A message that needs the demo's tool."""
 
 _PLATFORMS = {"slack": "DISCORD", "discord": "SLACK"}

@@ -127,6 +127,7 @@ async def test_the_state_has_the_promised_keys(services, hands) -> None:
         "streaming",
         "ephemeral_to",
         "markdown",
+        "posted_as",
     }
     (interaction,) = state["interactions"]
     assert set(interaction) == {"id", "kind", "person", "acked", "ack_ms", "error"}

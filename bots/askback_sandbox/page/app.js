@@ -260,7 +260,7 @@ function drawPane(home, at, thread) {
   const empty = Boolean(offer) && !thread && !mine.length;
   if (shown.start.hidden === empty) shown.stuck = !empty;
   shown.start.hidden = !empty;
-  if (empty) drawStart(shown.start, offer, { site: site.api, other: site === sites.slack ? sites.discord : sites.slack, channel: at.channel, ask: shown.writing.ask,
+  if (empty) drawStart(shown.start, offer, { site: site.api, other: (site === sites.slack ? sites.discord : sites.slack).api, channel: at.channel, ask: shown.writing.ask,
     others: site.world.people.filter(({ id }) => id !== at.person.id).map(({ id, name }) => ({ name, href: address(id, at.channel.id) })) });
   const top = shown.log.scrollTop;
   reconcile(shown.list, items, ({ m }) => m.ts, (item, old) => drawMessage(item, old, at));

@@ -16,13 +16,13 @@ export function drawStart(node, { model, suggestions, commands, deaf }, { site, 
     h("p", {}, tries.length ? `${model ? `The agent's model is ${model}.` : "A scripted model plays the agent."} Choose its question:` : "Write to the bot, and it answers."),
     tries.length > 0 && h("ul", { class: "tries" }, tries),
     h("h3", {}, "Answer as somebody else"),
-    h("p", {}, "View this as ", others.map(({ name, href }, i) => [i ? " or " : "", h("a", { href }, name)]), ", here or in a second window. You can change under “You are” later. The same bot is in ",
-      h("a", { href: other.hash }, other.api.title), ", too."),
-    h("h3", {}, "Look behind a card"),
-    h("p", {}, "At the right of each card are ", h("b", {}, "JSON"), ", the message that the bot posted, and ", h("b", {}, "Result"), ", what the model was told. By keyboard: arrow keys go from message to message, Alt+J and Alt+R open the two."),
+    h("p", {}, "View this as ", others.map(({ name, href }, i) => [i ? " or " : "", h("a", { href }, name)]), ", here or in a second window. You can change under “You are” later. ",
+      `The same bot is in ${other.title}, too: choose it above the channels.`),
     h("h3", {}, "Ask from a script"),
     h("p", {}, "Two people approve. Run this in another shell, then answer here as ada and as ben. Your own program needs the same variables."),
-    script(commands[site.name]));
+    script(commands[site.name]),
+    h("h3", {}, "Look behind a card"),
+    h("p", {}, "At the right of each card are ", h("b", {}, "JSON"), ", the message that the bot posted, and ", h("b", {}, "Result"), ", what the model was told. By keyboard: arrow keys go from message to message, Alt+J and Alt+R open the two."));
 }
 
 function script(command) {

@@ -229,7 +229,6 @@ Step = Write | Program | Press | Pick | Tick | Stop | Type | Submit | Close | Ex
 
 _STEPS: dict[str, type[_Value]] = {
     "write": Write,
-    "program": Program,
     "press": Press,
     "pick": Pick,
     "tick": Tick,
@@ -237,6 +236,7 @@ _STEPS: dict[str, type[_Value]] = {
     "type": Type,
     "submit": Submit,
     "close": Close,
+    "program": Program,
     "model": _ModelStep,
     "expect": Expect,
 }
@@ -340,7 +340,9 @@ def parse(text: str, *, source: str = "scenario") -> Scenario:
             here = places[place]
         played.append((number, step))
     if not any(isinstance(step, Write | Program) for _, step in played):
-        raise ScenarioError(f'{source}: nobody writes or asks anything. Begin with a step write = "hello".')
+        raise ScenarioError(
+            f'{source}: nobody writes anything, and no program asks. Begin with a step write = "hello".'
+        )
     scripts = tuple(
         Script(turns=tuple(said), when=when, name=f"{head.title}, conversation {number}")
         for number, (when, said) in enumerate(openings, start=1)

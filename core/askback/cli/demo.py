@@ -178,6 +178,8 @@ async def _play(services: Services, file: Path | None, platforms: Collection[str
 
     problems = await services.play(file, print_line, platforms)
     if not problems:
+        print_line("")
+        print_line("All results are as expected.")
         return 0
     print_line("")
     print_line(f"{len(problems)} problem{'s' if len(problems) > 1 else ''}:")

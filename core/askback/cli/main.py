@@ -99,7 +99,7 @@ def _main_options(
     cls=Command,
     epilog=_join_lines(
         "Examples:",
-        "  askback demo                            open the page, write: @askback hello",
+        "  askback demo                            open the page, and click a question",
         "  askback demo --database my.db           keep the conversations",
         "  askback demo --play                     play the built-in scenarios",
         "  askback demo --play --platform slack    play it there only",
@@ -108,14 +108,16 @@ def _main_options(
 )
 def demo(
     file: Annotated[
-        Path | None, typer.Argument(help="With --play: the scenario to play. Default: the built-in ones.")
+        Path | None,
+        typer.Argument(help="With --play: the scenario to play. Default: the built-in ones, from a tour to pictures."),
     ] = None,
     play: Annotated[
         bool,
         typer.Option(
             "--play",
-            help="Play a scenario instead of waiting for you. Exits with 0 if it succeeds, with 1 and the problems "
-            "if it fails, or with 2 if the scenario cannot be read.",
+            help="Play scenarios instead of waiting for you: people and the model follow a script, the bot and the "
+            "agent are real. Prints what people see, and checks it. Exits with 0 if all is as expected, with 1 and the "
+            "problems if not, or with 2 if the scenario cannot be read.",
         ),
     ] = False,
     port: Annotated[

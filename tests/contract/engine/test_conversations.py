@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -239,6 +240,24 @@ async def test_a_turn_that_was_stopped_commits_nothing_however_far_it_came(
         assert [item.target for item in await one.store.lease(10)] == [f"stop:{conversation.id}:0"]
         assert (await one.store.get_usage(conversation.id)).conversation == 7, "what it cost counts all the same"
         assert await one.store.list_runnable(utc_now()) == ()
+
+
+async def test_the_store_knows_which_call_of_the_model_asked_and_which_asks_are_of_programs(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(question()), turn("Thanks."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        (card,) = await one.asked()
+        form = Form(questions=(Question(id="q", prompt="Go on?", options=()),))
+        policy = build_policy(Who.from_people(ANN), None)
+        of_program = await one.manager.submit(build_ask(form, to=HERE, policy=policy))
+        (exchange,) = services.model.log
+        answer = cast("dict[str, list[dict[str, str]]]", exchange.answer)
+        (call,) = [block["id"] for block in answer["content"] if block["type"] == "tool_use"]
+        names = [card.id, of_program.id, "say:1"]
+        assert await one.store.list_askers(names) == {card.id: call, of_program.id: None}
+        assert await one.store.list_askers([]) == {}
 
 
 # Budgets and loops

@@ -301,7 +301,7 @@ def play(
 
 def test_the_tour_plays_and_prints_what_it_reads_back(tmp_path: Path) -> None:
     command = [ASKBACK, "demo", "--play", "--platform", "slack"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=200)
     assert (done.returncode, done.stderr) == (0, ""), done
     text = " ".join(done.stdout.split())
     for words in (
@@ -319,6 +319,9 @@ def test_the_tour_plays_and_prints_what_it_reads_back(tmp_path: Path) -> None:
         "Reminder for @ada",
         "To be discussed first",
         "askback ▸ Nobody has, since March. The release begins tonight, and Ada watches it.",
+        "(picture: Blue circle)",
+        '→ the program printed: {"id": ',
+        "All results are as expected.",
     ):
         assert words in text
     assert list(tmp_path.iterdir()) == []

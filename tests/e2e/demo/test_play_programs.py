@@ -46,7 +46,7 @@ PRESS = '[[step]]\npress = "Blue"\n'
 WRONG = {
     "another outcome": (
         ASKING.replace('answers = { logo = "blue" }', 'answers = { logo = "red" }'),
-        r'step 4 \(expect\): the program got another outcome:\s+answers: expected \{"logo": "red"\}, but it printed \{',
+        r'step 4 \(expect\): the program got another outcome:\s+answers: expected \{"logo": "red"\}, but it printed',
     ),
     "another picture": (
         ASKING.replace(

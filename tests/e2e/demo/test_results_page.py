@@ -24,6 +24,23 @@ expect = pytest.importorskip("playwright.async_api", reason="playwright is not i
 PLATFORMS = pytest.mark.parametrize("platform", ["slack", "discord"])
 
 
+COVERED = """main => {
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  const texts = (node) => {
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    return [...range.getClientRects()];
+  };
+  return [...main.querySelectorAll(".message")].flatMap((message) => {
+    const words = [...message.querySelectorAll("summary")].map((word) => word.getBoundingClientRect());
+    const parts = [...message.querySelectorAll(".head > *, .private, .dismiss, .blocks")];
+    const covered = (part) => texts(part).some((one) => words.some((word) => meet(one, word)));
+    return parts.filter(covered).map((part) => part.textContent);
+  });
+}"""
+"""Returns the texts of the messages in a pane that a word at their right covers."""
+
+
 def block_of(services: Services, text: str) -> JsonObject:
     """Return the tool_result with this text, from the requests that the model got."""
     for exchange in services.model.log:
@@ -132,3 +149,60 @@ async def test_no_result_is_made_up_where_the_requests_of_the_model_went_elsewhe
         await card(page).hover()
         await result(card(page)).locator("summary").click()
         await expect(result(card(page))).to_contain_text("did not pass through this page")
+
+
+@PLATFORMS
+async def test_on_a_phone_no_word_covers_the_head_or_the_dismissal_of_a_private_notice(
+    services: Services, open_page: Opener, shot: Shot, platform: PlatformName
+) -> None:
+    async with living(services, platform):
+        page = await opened(open_page, services, platform)
+        arguments = (
+            "-m",
+            "askback",
+            "ask",
+            "Go on?",
+            "--to",
+            f"{platform}:#general",
+            "--option",
+            "Yes",
+            "--option",
+            "No",
+        )
+        arguments += ("--approvers", "@ben")
+        asking = await asyncio.create_subprocess_exec(sys.executable, *arguments, env=dict(os.environ))
+        try:
+            await button(page.locator(".main .message").filter(has_text="Go on?").last, "Yes").click(timeout=120_000)
+            notice = page.locator(".main .message.ephemeral").last
+            await expect(notice).to_contain_text("Only ben can answer this.")
+            await page.set_viewport_size({"width": 390, "height": 780})
+            await notice.hover()
+            assert await page.locator(".main .message summary").count() >= 2
+            covered = await page.locator(".main").evaluate(COVERED)
+            await shot(page, f"notice-{platform}-390")
+            await check(page, f"a private notice, {platform}")
+            assert covered == []
+            await notice.get_by_role("button", name="Dismiss message").click()
+            await expect(page.locator(".main .message.ephemeral")).to_have_count(0)
+        finally:
+            asking.terminate()
+            await asking.wait()
+
+
+@PLATFORMS
+async def test_another_account_sees_the_same_conversation(
+    services: Services, open_page: Opener, platform: PlatformName
+) -> None:
+    async with living(services, platform):
+        page = await opened(open_page, services, platform)
+        await write(page, "@askback single")
+        await expect(button(card(page), "Production")).to_be_visible()
+        people = page.locator(".who select")
+        await people.select_option(label="ben")
+        await button(card(page), "Production").click()
+        refusal = page.locator(".thread .message.ephemeral")
+        await expect(refusal).to_have_count(1)
+        await people.select_option(label="ada")
+        await expect(refusal).to_have_count(0)
+        await button(card(page), "Production").click()
+        await expect(card(page)).to_contain_text("by @ada")

@@ -99,6 +99,8 @@ def list_askers(connection: Connection, names: Sequence[str]) -> dict[str, str |
 
     None stands for an ask of a program. Later calls that the same ask allows to run do not count.
     """
+    if not names:
+        return {}
     of_ask = and_(calls.c.conversation_id == asks.c.conversation_id, calls.c.ask_id == asks.c.id)
     query = (
         select(asks.c.id, calls.c.tool_use_id)
