@@ -93,7 +93,8 @@ def _build_head(card: Card) -> Iterator[Text]:
     if card.tally is None or not vote_summary.are_all_named(card, card.tally):
         parts.append([Text(_("Asked: ")), *_list_people(card)])
     if card.deadline is not None:
-        until = [Text(f"{_('ends ')}{format_distance(card.deadline)}")]
+        words = f"{_('ends ')}{format_distance(card.deadline)}"
+        until = [Text(words if parts else capitalize_first(words))]
         parts.append(until if card.timeout is None else [*until, Text(", "), plain(card.timeout.words)])
     for number, part in enumerate(parts):
         yield Text("  ·  ") if number else Text("-# ", before="\n")
@@ -156,11 +157,9 @@ def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:
             label = replace(plain(item.numbered_label), before="  ·  ", opens=item.number == 1)
             yield [label, *_build_mark(item)]
         return
-    # If one line says all about each option, its description follows its label.
-    is_line = card.has_line_options
-    apart = "\n" if is_line or len(card.items) > SPACED else "\n\n"
+    apart = "\n" if card.has_line_options or len(card.items) > SPACED else "\n\n"
     for item in card.items:
-        yield [*_build_item(item, apart, " — " if is_line else "\n", images=images)]
+        yield [*_build_item(item, apart, images=images)]
 
 
 def _build_mark(item: Item) -> Iterator[Text]:
@@ -169,10 +168,11 @@ def _build_mark(item: Item) -> Iterator[Text]:
         yield Text("  ✓")
 
 
-def _build_item(item: Item, apart: str, between: str, *, images: bool) -> Iterator[Part]:
+def _build_item(item: Item, apart: str, *, images: bool) -> Iterator[Part]:
     yield replace(strong(item.numbered_label), before=apart, opens=item.number == 1)
     yield from _build_mark(item)
     if item.description is not None:
+        between = " — " if to_single_line(item.description) == item.description else "\n"
         yield replace(plain(item.description), before=between)
     if item.preview is not None:
         yield Text(replace_controls(item.preview), "code", before="\n")
@@ -218,10 +218,14 @@ def _build_decided(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Uni
     reasons = [vote.reason for vote in named if vote.reason is not None]
     if ending.status != "answered" and ending.reason is not None and ending.reason.strip():
         reasons.append(ending.reason)
-    yield [*votes.end(card, tally, ending, named), *_build_facts(card, ending, tally), *quote_answers(reasons)]
+    made: Unit = [*votes.end(card, tally, ending, named), *_build_facts(card, ending, tally)]
+    for number, row in enumerate(card.short_arguments):
+        made.append(Text("  ·  ") if number else Text("-# ", before="\n"))
+        made += [plain(row.name), Text("  "), Text(row.value, "inline code")]
+    yield [*made, *quote_answers(reasons)]
     if not named:
         yield from votes.build_votes(tally)
-    if not card.is_folded(buttons_enough=are_buttons_enough(card)):
+    if not card.is_call and not card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield [*_build_others(card)]
 
 

@@ -115,7 +115,9 @@ def _build_rows(card: Card, rows: Iterable[OptionRow]) -> list[Component]:
         if one.title is None:
             made += [row([part]), display(f"-# {body or ''}")]
         else:
-            made.append(text_with_button("\n".join(filter(None, (bold(one.title), body))), part))
+            # A long label alone is the text of the row; bold, it would outweigh the question.
+            words = plain(one.title) if body is None else f"{bold(one.title)}\n{body}"
+            made.append(text_with_button(words, part))
     return made
 
 

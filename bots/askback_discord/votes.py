@@ -41,7 +41,7 @@ def end(card: Card, tally: VoteCount, ending: Ending, named: tuple[Vote, ...]) -
     """The ending in a few words, with the people of the votes in `named`, or whoever withdrew it."""
     found = vote_summary.get_verdict(card, tally)
     yield Text("" if found is None else vote_summary.VERDICT_ICONS[found], opens=True)
-    yield strong(vote_summary.describe_result(card, tally))
+    yield strong(vote_summary.describe_result(card, tally, labelled=bool(named) and not card.is_call))
     if ending.by is not None and found is None:
         yield from (Text(_(" by ")), *mention_everybody([ending.by]))
     if named:

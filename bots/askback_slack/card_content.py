@@ -23,6 +23,7 @@ from askback.domain.card_ending import Ending
 from askback.domain.review_line import ReviewLine
 from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
 from askback.domain.voting import VoteCount
+from askback.text.literal import to_single_line
 from askback.translations.catalogue import _
 from askback.translations.sentences import capitalize_first, end_sentence
 from askback_slack import limits, votes
@@ -100,7 +101,7 @@ def _build_head(card: Card) -> Iterator[Part]:
     if card.tally is None or not vote_summary.are_all_named(card, card.tally):
         parts.append([text(_("Asked: ")), *list_addressees(card.who)])
     if card.deadline is not None:
-        until = [text(_("until ")), date(card.deadline)]
+        until = [text(_("until ") if parts else capitalize_first(_("until "))), date(card.deadline)]
         parts.append(until if card.timeout is None else [*until, text(", "), *split_runs(card.timeout.words)])
     line = [block for part in parts for block in (text("  ·  "), *part)]
     yield from paragraph(line[1:], opens=True)
@@ -154,8 +155,7 @@ def _build_others(card: Card) -> Iterator[Part]:
 
 
 def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:
-    bare = not any(item.description or item.preview or item.image for item in card.items)
-    spaced = not bare and len(card.items) <= SPACED
+    spaced = not card.has_line_options and len(card.items) <= SPACED
     for item in card.items:
         yield [*_build_item(card, item, images=images, opens=spaced or item.number == 1)]
 
@@ -165,7 +165,8 @@ def _build_item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterato
     if item.chosen:
         line.append(text("  ✓"))
     if item.description is not None:
-        line += [text("\n"), *split_runs(item.description)]
+        between = " — " if to_single_line(item.description) == item.description else "\n"
+        line += [text(between), *split_runs(item.description)]
     yield from paragraph(line, opens=opens)
     if item.preview is not None:
         for run in split_runs(item.preview):
@@ -235,9 +236,10 @@ def _explain_problem(card: Card) -> str:
 def _build_decided(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Unit]:
     """The whole of a settled decision: the result and who decided; the question, the requesters and the time; why."""
     named = vote_summary.list_named_votes(card, tally)
-    made = [
-        *paragraph([*votes.end(card, tally, ending, named), text("\n"), *_build_facts(card, ending, tally)], opens=True)
-    ]
+    line = [*votes.end(card, tally, ending, named), text("\n"), *_build_facts(card, ending, tally)]
+    for number, row in enumerate(card.short_arguments):
+        line += [text("  ·  " if number else "\n"), *_build_line_argument(row)]
+    made = [*paragraph(line, opens=True)]
     for vote in named:
         made += [] if vote.reason is None else quote_answer(vote.reason)
     if ending.status != "answered" and ending.reason is not None and ending.reason.strip():
@@ -245,7 +247,7 @@ def _build_decided(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Uni
     yield made
     if not named:
         yield from votes.build_votes(tally)
-    if not card.is_folded(buttons_enough=are_buttons_enough(card)):
+    if not card.is_call and not card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield [*_build_others(card)]
 
 

@@ -64,7 +64,9 @@ def end(card: Card, tally: VoteCount, ending: Ending, named: tuple[Vote, ...]) -
     """The ending in a few words, with the people of the votes in `named`, or whoever withdrew it."""
     found = vote_summary.get_verdict(card, tally)
     mark = "" if found is None else vote_summary.VERDICT_ICONS[found]
-    yield from split_runs(f"{mark}{vote_summary.describe_result(card, tally)}", strong=True)
+    yield from split_runs(
+        f"{mark}{vote_summary.describe_result(card, tally, labelled=bool(named) and not card.is_call)}", strong=True
+    )
     if ending.by is not None and found is None:
         yield from (text(_(" by ")), mention_person(ending.by))
     if named:

@@ -78,7 +78,7 @@ async def test_approved_and_begun_it_is_not_run_again_and_who_approved_it_is_cal
     await rig.until(lambda: rig.says(sentence))
     (notice,) = rig.says(sentence)
     (card,) = rig.says(PROMPT)
-    (voter,) = re.findall(r"✓ +(<@\w+>) +Approve", rig.reads(card))
+    (voter,) = re.findall(r"Approved +· +(<@\w+>)", rig.reads(card))
     assert rig.reads(notice).startswith(voter)
     (result,) = await told(rig, said=(sentence,))
     assert result["content"].startswith("Interrupted, outcome unknown")

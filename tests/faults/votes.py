@@ -20,6 +20,8 @@ INTERRUPTED = "I was interrupted while I ran “release”"
 LATE = "Nobody decided in time"
 AGAIN_SECONDS = 2.0
 """Seconds after a click without an ack in which a second delivery of it may still come."""
+NAMED = re.compile(r"(?:Approved|agreed)\s+·\s+(?:✓ |\d+ of \d+: )?((?:<@\w+>(?:, )?)+)")
+"""The names of those who approved, on the first line of a settled card."""
 CAST = re.compile(rf"[✓✗]\s+\W*(\w+)\W+({APPROVE}|{DENY})\b")
 VIOLATIONS = {
     "ungranted": "tools run without their approval",
@@ -32,8 +34,8 @@ VIOLATIONS = {
 ENDINGS = {"Approved": "approved", "Refused": "denied", "Not decided in time": "timed out"}
 
 
-ROW = re.compile(r"^(where|version|with_notes)  `?(.*?)`?$", re.MULTILINE)
-"""A row of the table of arguments: a name and a value."""
+ROW = re.compile(r"(?:^|  ·  |-# )(where|version|with_notes)  `?(.*?)`?(?=  ·  |$)", re.MULTILINE)
+"""A name and a value: a row of the table of arguments, or a part of the line with them on the settled card."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ class Decision:
     def read(cls, text: str, people: Sequence[str]) -> Decision:
         text = text.replace("\\", "")
         ending = next((ending for words, ending in ENDINGS.items() if words in text), None)
-        votes = tuple((who, label) for who, label in CAST.findall(text) if who in people)
+        named = [(who, APPROVE) for names in NAMED.findall(text) for who in re.findall(r"\w+", names)]
+        votes = tuple((who, label) for who, label in (*named, *CAST.findall(text)) if who in people)
         return cls(ending, votes, _arguments(text))
 
 

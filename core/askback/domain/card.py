@@ -29,7 +29,7 @@ from typing import Final, Literal
 
 from pydantic import AwareDatetime
 
-from askback.domain.arguments import Arguments, parse_arguments
+from askback.domain.arguments import Argument, Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy
 from askback.domain.caller_absence import Absence
 from askback.domain.card_ending import Ending, build_ending
@@ -53,6 +53,8 @@ LONGEST_TITLE = 150
 """Maximum number of UTF-16 units of a question on its settled card. "Show question" shows a longer one."""
 LONGEST_HEADING = 150
 """Maximum number of UTF-16 units of a question that is a heading. A longer one is a paragraph."""
+LONGEST_CALL = 200
+"""Maximum number of characters of a tool call's arguments on its settled card. "Show question" shows longer ones."""
 LONGEST_RESULT = 150
 """Maximum number of characters of an answer that is the first line of its settled card. A longer one is quoted."""
 WRITE_ANSWER = N_("Write an answer…")
@@ -150,6 +152,8 @@ class Card(Value):
     """True if those who decide together can be reminded of it."""
     tally: VoteCount | None
     """The votes so far, if several people decide."""
+    is_call: bool
+    """True if they decide about a tool call. The labels of its options are askback's own."""
     reminders: tuple[PersonalReminder, ...]
     """The reminders that people asked for, in the order of their times. Empty once it has ended."""
     details: str | None
@@ -241,6 +245,17 @@ class Card(Value):
             return None
         return answers[0] if is_readable_line(answers[0]) else None
 
+    @property
+    def short_arguments(self) -> tuple[Argument, ...]:
+        """The arguments of a tool call that one line of the settled card shows in full; empty if it does not."""
+        if self.arguments is None or not self.arguments.is_whole or self.details is not None:
+            return ()
+        rows = self.arguments.rows
+        # A back-tick may end a text in monospace.
+        if any(row.is_block or "`" in row.value for row in rows):
+            return ()
+        return rows if sum(len(row.name) + len(row.value) for row in rows) <= LONGEST_CALL else ()
+
     def is_folded(self, *, buttons_enough: bool) -> bool:
         """Return True if the settled card leaves out a part of the question. It then has a button that shows it.
 
@@ -249,7 +264,8 @@ class Card(Value):
         """
         if not self.is_compact:
             return False
-        is_short = bool(self.prompt) and self.prompt == self.title and self.details is None
+        asked = self.parts[0] if self.short_arguments else self.prompt
+        is_short = bool(asked) and asked == self.title and self.details is None
         return not is_short or (bool(self.items) and not buttons_enough)
 
     @property
@@ -336,6 +352,7 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
         can_decline=approval is None,
         can_remind=approval is not None,
         tally=None if approval is None else count_votes(interview, policy, approval),
+        is_call=approval is not None and approval.subject is not None,
         reminders=tuple(sorted(policy.personal_reminders, key=lambda reminder: reminder.at)) if outcome is None else (),
         details=question.details if shown and is_partial else None,
         ending=None if outcome is None else build_ending(interview, outcome),

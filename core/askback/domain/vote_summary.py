@@ -87,10 +87,14 @@ def are_all_named(card: Card, tally: VoteCount) -> bool:
 def list_named_votes(card: Card, tally: VoteCount) -> tuple[Vote, ...]:
     """Return all votes, if the first line of the settled card says by names alone who decided; else ().
 
-    All must be for the result. Only a single vote may have a reason, which is quoted below that line.
+    All must be for the result. Only a single vote may have a reason, which is quoted below that line. Denials are
+    listed, so that each has its option.
     """
-    if get_verdict(card, tally) is None:
+    found = get_verdict(card, tally)
+    if found is None:
         return tally.votes if are_votes_plain(card, tally) else ()
+    if found == "refused":
+        return ()
     if len(tally.votes) > LISTED or (len(tally.votes) > 1 and any(vote.reason is not None for vote in tally.votes)):
         return ()
     chosen = {item.number - 1 for item in card.items if item.chosen}
@@ -102,13 +106,11 @@ def describe_named(card: Card, tally: VoteCount) -> str:
 
     Without a decision, it is the mark of those who agreed.
     """
-    found = get_verdict(card, tally)
-    if found is None:
+    if get_verdict(card, tally) is None:
         return f"{VOTE_MARKS['approved']} "
-    needed = tally.refusals if found == "refused" else tally.quorum
-    if needed == 1:
+    if tally.quorum == 1:
         return ""
-    return _("{count} of {needed}: ").format(count=len(tally.votes), needed=needed)
+    return _("{count} of {needed}: ").format(count=len(tally.votes), needed=tally.quorum)
 
 
 def get_agreeing_option(card: Card) -> int | None:
@@ -193,8 +195,8 @@ def get_verdict(card: Card, tally: VoteCount) -> Verdict | None:
     return next((get_option_verdict(tally, item.number - 1) for item in card.items if item.chosen), None)
 
 
-def describe_result(card: Card, tally: VoteCount) -> str:
-    """Return the result in a few words without a full stop."""
+def describe_result(card: Card, tally: VoteCount, *, labelled: bool = False) -> str:
+    """Return the result in a few words without a full stop. `labelled` names the option also if it is the only one."""
     found = get_verdict(card, tally)
     if found is not None:
         word = {"approved": _("Approved"), "refused": _("Refused"), "decided": _("Decided")}[found]
@@ -202,7 +204,7 @@ def describe_result(card: Card, tally: VoteCount) -> str:
         possible = {"approved": _remove_covered(tally, tally.approving), "refused": tally.refusing, "decided": ()}[
             found
         ]
-        sentence = word if possible == chosen else f"{word}: {_format_labels(card, chosen)}"
+        sentence = word if possible == chosen and not labelled else f"{word}: {_format_labels(card, chosen)}"
         beyond = [wider for wider, narrower in tally.wider if narrower in chosen and tally.list_votes_for(wider)]
         if not beyond:
             return sentence

@@ -86,4 +86,4 @@ async def test_a_decision_of_two_people(services: Services, open_page: Opener, s
 
 
 def card(page: Any, where: str) -> Any:
-    return page.locator(".thread .message").filter(has_text="Asked: ").filter(has_text=f"to “{where}”?").last
+    return page.locator(".thread .message").filter(has_text=f"to “{where}”?").last

@@ -93,3 +93,13 @@ def test_a_settled_decision_folds_the_table_behind_show_question(vote: int) -> N
     made = drawn(asked(data, vote=vote))
     assert read_rows(made) == []
     assert labels(made) == ["Show question"]
+
+
+def test_a_settled_decision_keeps_short_arguments_on_one_line() -> None:
+    (made,) = drawn(asked({"version": "1.4.2", "where": "staging"}, vote=0))
+    assert not labels((made,))
+    assert "version  1.4.2  ·  where  staging" in said((made,))
+    many: JsonValue = {f"{number}": "x" * 20 for number in range(15)}
+    others: tuple[JsonValue, ...] = ({"version": "`1.4.2`"}, {"plan": "a\nb"}, many)
+    for data in others:
+        assert labels(drawn(asked(data, vote=0))) == ["Show question"], "one line would not show these as they are"

@@ -107,7 +107,7 @@ def test_votes_without_a_reason_are_one_line_of_names() -> None:
     text = said(shown(voted(asked(), three, (BEN, 0, None), (CY, 0, None)), three))
     assert f"2 of 3 agree  ·  ✓ <@{BEN.id}>, <@{CY.id}>  ·  Not yet: <@{ADA.id}>, <@&{RELEASE}>" in text
     over = said(shown(voted(asked(), TWO, (BEN, 0, None), (CY, 0, None))))
-    assert f"✅ Approved  ·  2 of 2: <@{BEN.id}>, <@{CY.id}>\nDeploy 1.4.2?  ·  Requested by" in over
+    assert f"✅ Approved: “Yes”  ·  2 of 2: <@{BEN.id}>, <@{CY.id}>\nDeploy 1.4.2?  ·  Requested by" in over
     assert f"✗  <@{BEN.id}>  No" in said(shown(voted(asked(), two, (BEN, 1, None)), two))
     crowd = tuple((BEN.evolve(id=str(200_000_000_000_000_000 + n)), 0, None) for n in range(11))
     everybody = WHO.evolve(people=tuple(who for who, _, _ in crowd))

@@ -126,7 +126,7 @@ def test_votes_without_a_reason_are_one_line_of_names() -> None:
     )
     assert line[:6] == ["2 of 3 agree", "  ·  ✓ ", ADA.id, ", ", "U0BEN", "  ·  Not yet: "]
     (over,) = render.render_messages(decided((ADA, 0, None), (ben, 0, None), rules=RULES, people=people))
-    assert "Approved  ·  2 of 2: " in "".join(said([over]))
+    assert "Approved: “Yes”  ·  2 of 2: " in "".join(said([over]))
     assert [one["user_id"] for one in found(over.blocks, "user")] == [ADA.id, "U0BEN"]
     (no,) = render.render_messages(decided((ben, 1, None), rules=three.evolve(refusals=2), people=people))
     assert "✗  " in said([no])
