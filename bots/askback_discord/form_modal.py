@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from askback.domain.actions import FieldAnswer
-from askback.domain.card import SOMETHING_ELSE
+from askback.domain.card_texts import SOMETHING_ELSE
 from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Option, Question
 from askback.domain.form_fields import FormField, FormFields
 from askback.domain.text_kinds import is_checked
+from askback.domain.text_problem import describe_text
 from askback.domain.text_rules import TextRules
 from askback.text.literal import count_utf16_units, replace_controls, to_single_line
 from askback.translations.catalogue import N_, _, use_language
@@ -21,12 +22,11 @@ from askback_discord import control_ids, limits
 from askback_discord.components import Component, display, option
 from askback_discord.escaping import fit_line, truncate
 from askback_discord.payloads import parse_indexes
-from askback_discord.text_modal import ONE_LINE, PARAGRAPH, build_prompt
+from askback_discord.text_modal import ONE_LINE, OTHER, PARAGRAPH, build_prompt
 
 TITLE: Final = N_("Your answers")
 NO_TEXTS: Final = N_("To write an answer of your own, close this window and use the card.")
-_OTHER: Final = "other"
-"""The value of "Something else…", which the question itself does not offer."""
+NO_NOTES: Final = N_("To write a note or an answer of your own, close this window and use the card.")
 _CUSTOM_ID: Final = re.compile(r"askback:(choice|text):(0|[1-9][0-9]{0,3})")
 _Part = Literal["choice", "text"]
 Json = Mapping[str, object]
@@ -64,7 +64,8 @@ def _build_modal(fields: FormFields) -> Component:
     with_texts = _has_texts(form)
     parts = [part for field in fields.fields for part in _build_field(field, with_texts=with_texts)]
     if not with_texts and any(map(_takes_either, form.questions)):
-        parts.append(display(f"-# {_(NO_TEXTS)}"))
+        takes_notes = any(question.allow_note for question in form.questions)
+        parts.append(display(f"-# {_(NO_NOTES if takes_notes else NO_TEXTS)}"))
     control = control_ids.Control(kind="fields", ask_id=fields.ask_id, step=fields.step, revision=fields.revision)
     made: Component = {"custom_id": control_ids.to_custom_id(control), "title": _(TITLE), "components": [*parts]}
     limits.check_modal(made)
@@ -119,8 +120,8 @@ def _count_components(form: Form, *, with_texts: bool) -> int:
 
 
 def _takes_either(question: Question) -> bool:
-    """Return True if the question has options and takes a written answer, too."""
-    return question.allow_custom and bool(question.options)
+    """Return True if the question has options and takes a written answer or a note, too."""
+    return question.takes_text_beside_options
 
 
 def _place_words(question: Question, header: str) -> _Words:
@@ -152,15 +153,17 @@ def _build_field(field: FormField, *, with_texts: bool) -> list[Component]:
         return [*above, _label(words.label, words.description, _build_text(field))]
     other = with_texts and question.allow_custom
     made = [*above, _label(words.label, words.description, _build_choice(field, other=other))]
-    if other:
-        made.append(
-            _label(
-                _("Something else… ({question})").format(question=field.header),
-                question.rules.describe(),
-                _build_text(field),
-            )
-        )
+    if with_texts and question.takes_text_beside_options:
+        label = _name_text(question).format(question=field.header)
+        made.append(_label(label, describe_text(question), _build_text(field)))
     return made
+
+
+def _name_text(question: Question) -> str:
+    """Return the label of the text field beside the options of a question, with a place for its header."""
+    if not question.allow_note:
+        return _("Something else… ({question})")
+    return _("Something else, or note ({question})") if question.allow_custom else _("Note ({question})")
 
 
 def _label(words: str, description: str | None, component: Component) -> Component:
@@ -177,7 +180,7 @@ def _build_choice(field: FormField, *, other: bool) -> Component:
     ]
     if other:
         writes = bool(field.value) and (question.multi_select or not field.chosen)
-        options.append(option(_(SOMETHING_ELSE), _OTHER, chosen=writes))
+        options.append(option(_(SOMETHING_ELSE), OTHER, chosen=writes))
     made: Component = {"custom_id": _build_custom_id("choice", field.index), "options": [*options]}
     is_group = len(options) <= limits.CHECKBOXES
     if question.multi_select:
@@ -189,7 +192,7 @@ def _build_text(field: FormField) -> Component:
     question = field.question
     value = replace_controls(field.value)
     kept = truncate(value, limits.INPUT_VALUE)
-    is_line = is_checked(question.rules.kind) and to_single_line(value) == value
+    is_line = not question.allow_note and is_checked(question.rules.kind) and to_single_line(value) == value
     made: Component = {
         "type": limits.INPUT,
         "custom_id": _build_custom_id("text", field.index),

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from pydantic import JsonValue
 
 from askback.domain.card import Card
+from askback.domain.review_line import LONGEST_QUOTED
 from askback.translations.catalogue import _, use_language
 from askback_discord import limits
 from askback_discord.card_content import build_content
@@ -96,7 +97,10 @@ def _get_largest(card: Card) -> Card:
     if card.view == "ended":
         view = "question" if card.prompt else "review"
         card = card.evolve(view=view, ending=None, custom=bool(card.prompt) and card.tally is None)
-    return card.evolve(written=card.written or "-", can_submit=True)
+    written = card.written or "-"
+    if card.can_hide_text:
+        written = "-" * (LONGEST_QUOTED + 1)
+    return card.evolve(written=written, can_submit=True)
 
 
 def _build_mentions(card: Card, components: Sequence[Component]) -> Component:

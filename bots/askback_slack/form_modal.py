@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, cast
 
 from askback.domain.actions import FieldAnswer
-from askback.domain.card import SOMETHING_ELSE
+from askback.domain.card_texts import SOMETHING_ELSE
 from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Option, Question
 from askback.domain.form_fields import FieldProblem, FormField, FormFields
 from askback.domain.text_kinds import is_checked
+from askback.domain.text_problem import describe_text
 from askback.domain.text_rules import TextRules
 from askback.translations.catalogue import _, use_language
 from askback_slack import limits
@@ -27,13 +28,11 @@ from askback_slack.text_entry import (
     get_initial_value,
     read_entry,
 )
-from askback_slack.text_modal import ANSWER, CALLBACK, FieldRef
+from askback_slack.text_modal import ANSWER, CALLBACK, OTHER, FieldRef
 
 QUESTIONS: Final = 10
 """Maximum number of questions in one modal. A longer form is easier one question at a time."""
 _ELEMENT: Final = "askback:field"
-_OTHER: Final = "other"
-"""The value of "Something else…", which the question itself does not offer."""
 _HINT: Final = 1_000
 """Maximum length of the sentence about what can be written, in UTF-16 units. A program may give a longer one."""
 _BLOCK: Final = re.compile(r"askback:(choice|text):(0|[1-9][0-9]{0,3})")
@@ -42,6 +41,8 @@ _Part = Literal["choice", "text"]
 
 def fits(form: Form) -> bool:
     """Return True if one modal shows every question with the whole of each option."""
+    if any(one.allow_custom and one.rules.max_length > limits.INPUT_TEXT for one in form.questions):
+        return False  # one question at a time, a longer answer can be a message
     return len(form.questions) <= QUESTIONS and all(map(_fits_question, form.questions))
 
 
@@ -105,7 +106,7 @@ def find_error_block(payload: Mapping[str, object]) -> str:
 
 
 def _find_block(question: Question, problem: FieldProblem) -> str:
-    in_text = not question.options or (problem.in_text and question.allow_custom)
+    in_text = not question.options or (problem.in_text and question.takes_text_beside_options)
     return _build_block_id("text" if in_text else "choice", problem.index)
 
 
@@ -115,11 +116,17 @@ def _build_field(field: FormField) -> list[Block]:
     if not question.options:
         return [*blocks, *_build_text(field, label)]
     made = [*blocks, _build_input("choice", field, label, _build_choice(field), hint=_describe_count(question))]
-    if question.allow_custom:
-        made += _build_text(
-            field, fit_line(_("{question}: something else").format(question=field.header), limits.INPUT_LABEL)
-        )
+    if question.takes_text_beside_options:
+        label = _name_text(question).format(question=field.header)
+        made += _build_text(field, fit_line(label, limits.INPUT_LABEL))
     return made
+
+
+def _name_text(question: Question) -> str:
+    """Return the label of the text field beside the options of a question, with a place for its header."""
+    if not question.allow_note:
+        return _("{question}: something else")
+    return _("{question}: something else, or a note") if question.allow_custom else _("{question}: a note")
 
 
 def _build_choice(field: FormField) -> Block:
@@ -128,7 +135,7 @@ def _build_choice(field: FormField) -> Block:
     options = [_build_option(index, option) for index, option in enumerate(question.options)]
     chosen = [options[index] for index in field.chosen]
     if question.allow_custom:
-        other: Block = {"text": plain(_(SOMETHING_ELSE)), "value": _OTHER}
+        other: Block = {"text": plain(_(SOMETHING_ELSE)), "value": OTHER}
         options.append(other)
         if field.value and (question.multi_select or not chosen):
             chosen.append(other)
@@ -151,10 +158,13 @@ def _build_text(field: FormField, label: str) -> list[Block]:
     question = field.question
     value, kept_whole = get_initial_value(field.value)
     # If there are options, a written answer is short as a rule. An earlier text of several lines would lose them.
-    is_line = (bool(question.options) or is_checked(question.rules.kind)) and to_single_line(value) == value
+    is_short = (bool(question.options) and not question.allow_note) or is_checked(question.rules.kind)
+    is_line = is_short and to_single_line(value) == value
     placeholder = fit_line(field.placeholder, limits.PLACEHOLDER) or _(DEFAULT_PLACEHOLDER)
-    entry = build_native_entry(question.rules, value) or build_text_entry(value, placeholder, is_line=is_line)
-    hint = fit_line(question.rules.describe(), _HINT) if question.rules != TextRules() or not question.options else None
+    native = None if question.allow_note else build_native_entry(question.rules, value)
+    entry = native or build_text_entry(value, placeholder, is_line=is_line)
+    is_hinted = question.rules != TextRules() or question.allow_note or not question.options
+    hint = fit_line(describe_text(question), _HINT) if is_hinted else None
     made = _build_input("text", field, label, entry, hint=hint, optional=bool(question.options))
     if kept_whole:
         return [made]

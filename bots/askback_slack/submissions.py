@@ -96,7 +96,7 @@ class Submissions:
             operation = SubmitForm(answers=form_modal.read_answers(view), revision=ref.revision)
             text = "\n".join(operation.texts)
         else:
-            operation = _build_text_operation(ref, text)
+            operation = _build_text_operation(ref, text, text_modal.read_choice(view))
         if isinstance(operation, _Problem):
             return operation
         response = await self._manager.act(
@@ -167,6 +167,8 @@ class Submissions:
             await ack(options=options)
 
 
-def _build_text_operation(ref: text_modal.FieldRef, text: str) -> Operation:
-    """Return the action for a sent text field."""
-    return SubmitText(text=text) if ref.choice is None else Choose(index=ref.choice, reason=text)
+def _build_text_operation(ref: text_modal.FieldRef, text: str, chosen: int | None) -> Operation:
+    """Return the action for a sent text field. `chosen` is the option to which the text is a note."""
+    if ref.choice is not None:
+        return Choose(index=ref.choice, reason=text)
+    return SubmitText(text=text) if chosen is None else Choose(index=chosen, note=text)

@@ -43,6 +43,9 @@ class Choose(Value):
     index: int
     reason: PersonText | None = None
     """The voter's reason if several people decide. None means they have not given one yet."""
+    # Excluded by default, because an older process rejects a field that it does not know.
+    note: PersonText | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The note to the choice, if the question takes one. None leaves the note to this option as it is."""
 
 
 class ShowDetails(Value):
@@ -116,6 +119,7 @@ class FieldAnswer(Value):
     """The index of the question in the form."""
     chosen: tuple[int, ...] = ()
     text: PersonText | None = None
+    """The written answer, or the note to the choice if the question takes one. None means that it had no field."""
 
 
 class SubmitForm(Value):

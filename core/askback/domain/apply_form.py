@@ -9,6 +9,7 @@ from askback.domain.form import Question
 from askback.domain.form_fields import find_field_problems, has_field_for_each
 from askback.domain.interview import Draft, Interview, settle
 from askback.domain.outcome import Outcome
+from askback.domain.text_problem import find_text_problem
 from askback.errors import PersonError
 from askback.translations.catalogue import _
 
@@ -45,21 +46,40 @@ def apply_form(interview: Interview, sent: SubmitForm, action: Action) -> Interv
 
 
 def _is_replaced(before: Draft, after: Draft) -> bool:
-    return before.is_answer and (before.chosen, before.text) != (after.chosen, after.text)
+    return before.is_answer and (before.chosen, before.text, before.note) != (
+        after.chosen,
+        after.text,
+        after.note,
+    )
 
 
 def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
     text = (sent.text or "").strip()
-    if not all(0 <= index < len(question.options) for index in sent.chosen) or (text and not question.allow_custom):
+    if not all(0 <= index < len(question.options) for index in sent.chosen):
+        raise NoFields
+    if text and not (question.allow_custom or question.allow_note):
         raise NoFields
     if len(sent.chosen) > 1 and not question.multi_select:
         raise NoFields
     chosen = tuple(sorted(set(sent.chosen)))
     if sent.text is None and question.multi_select:
         return draft.evolve(chosen=chosen, marks=(), seen=True)  # there was no field for the text
+    if question.allow_note:
+        return _fill_with_note(question, draft, sent, chosen, text)
     is_both = bool(text and chosen) and not question.multi_select
     if is_both and text == draft.shown_text.strip() and chosen != draft.chosen:
         text, is_both = "", False  # the choice is new, and the text was in the field before
     if is_both or (text and question.rules.find_problem(text) is not None):
         return Draft(chosen=chosen, text=None, unsent=sent.text, seen=True)
     return Draft(chosen=chosen, text=text or None, seen=True)
+
+
+def _fill_with_note(question: Question, draft: Draft, sent: FieldAnswer, chosen: tuple[int, ...], text: str) -> Draft:
+    """Fill in a question of which one option can be chosen: a text beside the option is its note."""
+    if sent.text is None:  # there was no field for the text
+        return Draft(chosen=chosen, note=draft.note if chosen == draft.chosen else None, seen=True)
+    if text and find_text_problem(question, text, has_choice=bool(chosen)) is not None:
+        return Draft(chosen=chosen, unsent=sent.text, seen=True)
+    if chosen:
+        return Draft(chosen=chosen, note=text or None, seen=True)
+    return Draft(text=text or None, seen=True)

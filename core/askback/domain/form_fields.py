@@ -6,14 +6,14 @@ __all__ = ["FieldProblem", "FormField", "FormFields", "build_form_fields", "find
 
 from pydantic import Field
 
-from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Question
+from askback.domain.form import Form, Question
 from askback.domain.interview import Interview
+from askback.domain.text_problem import NEITHER, find_text_problem, get_placeholder
 from askback.internal.values import Value
 from askback.text.literal import is_readable_line
 from askback.translations.catalogue import N_, Language, _, get_language
 
 UNANSWERED = N_("Please answer this question.")
-NEITHER = N_("Please choose an option or write an answer.")
 BOTH = N_("You chose an option and wrote an answer. Please keep one of them.")
 
 
@@ -32,8 +32,7 @@ class FormField(Value):
     @property
     def placeholder(self) -> str:
         """The hint in the empty text field, in the current language."""
-        given = self.question.placeholder
-        return _(DEFAULT_PLACEHOLDER) if given == DEFAULT_PLACEHOLDER else given
+        return get_placeholder(self.question)
 
 
 class FormFields(Value):
@@ -96,7 +95,7 @@ def find_field_problems(interview: Interview) -> tuple[FieldProblem, ...]:
 def _find_problem(interview: Interview, index: int) -> tuple[str, bool] | None:
     question, draft = interview.form.questions[index], interview.drafts[index]
     if draft.unsent is not None and draft.unsent.strip():
-        return question.rules.find_problem(draft.unsent) or _(BOTH), True
+        return find_text_problem(question, draft.unsent, has_choice=bool(draft.chosen)) or _(BOTH), True
     if interview.is_answered(index):
         return None
     if not question.options:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-__all__ = ["TextRules"]
+__all__ = ["NOTE_RULES", "TextRules"]
 
 import re
-from typing import cast
+from typing import Final, cast
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from askback.domain.form_limits import MAX_ANSWER
+from askback.domain.form_limits import DEFAULT_ANSWER, MAX_ANSWER, MAX_NOTE
 from askback.domain.text_kinds import TextKind, describe_kind, find_kind_problem
 from askback.internal.values import Value
 from askback.translations.catalogue import _, ngettext
 from askback.translations.sentences import group_digits
 
 
+def _find_max_length(given: dict[str, object]) -> int:
+    least = cast("int", given.get("min_length", 1))
+    return MAX_ANSWER if least > DEFAULT_ANSWER else DEFAULT_ANSWER
+
+
 class TextRules(Value):
     """The rules for a written answer. Lengths are in characters, after trimming."""
 
     min_length: int = Field(default=1, ge=1, le=MAX_ANSWER)
-    max_length: int = Field(default=MAX_ANSWER, ge=1, le=MAX_ANSWER)
+    max_length: int = Field(default_factory=_find_max_length, ge=1, le=MAX_ANSWER)
+    """The default is 1,000, or 4,000 if `min_length` is larger than that."""
     pattern: str | None = Field(default=None, min_length=1)
     """A regular expression that the whole text must match. From trusted code only, never from a model."""
     hint: str | None = None
@@ -88,3 +94,7 @@ class TextRules(Value):
         if self.pattern is not None and not re.fullmatch(self.pattern, text.strip()):
             return self.hint or _("This does not have the requested format.")
         return find_kind_problem(self.kind, text.strip(), self.minimum, self.maximum)
+
+
+NOTE_RULES: Final = TextRules(max_length=MAX_NOTE)
+"""The rules for a note to a choice. Those of the question are for a written answer alone."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from cachetools import FIFOCache
 
-from askback.domain.actions import Action, Operation
+from askback.domain.actions import Action, Operation, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.choice_words import describe_mention
-from askback.domain.click_response import Notice, Redraw
+from askback.domain.click_response import FieldErrors, Notice, Redraw
 from askback.domain.decision import choose_language
 from askback.domain.incoming_message import NO_TEXT, IncomingMessage, MessageResult
 from askback.inbound import answer_parser
@@ -41,6 +41,7 @@ CLOCKS_APART = timedelta(hours=1)
 BY_CARD = N_("To answer {question}, use its card.")
 BY_LABEL = N_("To answer {question}, use its card, or write one of its options here: {labels}.")
 NOT_COUNTED = N_("I did not count that as your answer to {question}. Please use its card.")
+NOT_VALID = N_("I did not count that as your answer to {question}. {why}")
 WHICH = N_("That could answer several questions here. Please use the card of the one that you mean.")
 
 
@@ -107,7 +108,10 @@ class CardTextAnswers:
             return ()
         if ask.explain_denial(incoming.author, self._manager.access.is_admitted) is not None:
             return ()
-        return answer_parser.parse_answer(ask.interview, incoming.text, incoming.mentions)
+        found = answer_parser.parse_answer(ask.interview, incoming.text, incoming.mentions)
+        if not found and answer_parser.is_long_answer(ask.interview, incoming.text):
+            return answer_parser.parse_written_answer(ask.interview, incoming.text)
+        return found
 
     async def _count(self, ask: Ask, operations: tuple[Operation, ...], incoming: IncomingMessage) -> MessageResult:
         step = ask.interview.step
@@ -125,6 +129,9 @@ class CardTextAnswers:
                     pass
                 case Notice(text=why):
                     return MessageResult(new=False, notice=why)
+                case FieldErrors(message=why) if isinstance(operation, SubmitText):
+                    words = _(NOT_VALID).format(question=quote_question(ask), why=why)
+                    return MessageResult(new=False, notice=words)
                 case _:  # the answer needs a text field, such as for a reason
                     return MessageResult(new=False, notice=_(NOT_COUNTED).format(question=quote_question(ask)))
         # After a downtime, the bot reads recent messages again. By then, this one would no longer answer anything.
