@@ -5,9 +5,10 @@ from __future__ import annotations
 __all__ = ["NOTE_RULES", "TextRules"]
 
 import re
+from collections.abc import Mapping
 from typing import Final, cast
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from askback.domain.form_limits import DEFAULT_ANSWER, MAX_ANSWER, MAX_NOTE
 from askback.domain.text_kinds import TextKind, describe_kind, find_kind_problem
@@ -16,16 +17,11 @@ from askback.translations.catalogue import _, ngettext
 from askback.translations.sentences import group_digits
 
 
-def _find_max_length(given: dict[str, object]) -> int:
-    least = cast("int", given.get("min_length", 1))
-    return MAX_ANSWER if least > DEFAULT_ANSWER else DEFAULT_ANSWER
-
-
 class TextRules(Value):
     """The rules for a written answer. Lengths are in characters, after trimming."""
 
     min_length: int = Field(default=1, ge=1, le=MAX_ANSWER)
-    max_length: int = Field(default_factory=_find_max_length, ge=1, le=MAX_ANSWER)
+    max_length: int = Field(default=DEFAULT_ANSWER, ge=1, le=MAX_ANSWER)
     """The default is 1,000, or 4,000 if `min_length` is larger than that."""
     pattern: str | None = Field(default=None, min_length=1)
     """A regular expression that the whole text must match. From trusted code only, never from a model."""
@@ -37,6 +33,16 @@ class TextRules(Value):
     minimum: float | None = Field(default=None, allow_inf_nan=False, exclude_if=lambda value: value is None)
     """The smallest number, for the kinds `integer` and `number`."""
     maximum: float | None = Field(default=None, allow_inf_nan=False, exclude_if=lambda value: value is None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _make_room(cls, value: object) -> object:
+        if not isinstance(value, Mapping):
+            return value
+        fields = cast("Mapping[str, object]", value)
+        least = fields.get("min_length")
+        is_longer = isinstance(least, int) and least > DEFAULT_ANSWER
+        return {**fields, "max_length": MAX_ANSWER} if is_longer and "max_length" not in fields else fields
 
     @field_validator("max_length")
     @classmethod

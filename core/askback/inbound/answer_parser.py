@@ -13,6 +13,7 @@ __all__ = [
     "is_long_answer",
     "is_option_label",
     "parse_answer",
+    "parse_long_answer",
     "parse_noted_choice",
     "parse_written_answer",
 ]
@@ -120,6 +121,16 @@ def is_long_answer(interview: Interview, text: str) -> bool:
     if interview.phase != "asking" or not interview.question.allow_custom:
         return False
     return min(len(text.strip()), interview.question.rules.max_length) > FIELD_ANSWER
+
+
+def parse_long_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
+    """Return the operations that give a message as the written answer, if a text field cannot hold it and it is valid.
+
+    A person has no other way to send it.
+    """
+    if not is_long_answer(interview, text) or interview.question.rules.find_problem(text) is not None:
+        return ()
+    return parse_written_answer(interview, text)
 
 
 def is_option_label(interview: Interview, text: str) -> bool:

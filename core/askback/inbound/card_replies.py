@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from cachetools import FIFOCache
 
-from askback.domain.actions import Action, Operation, SubmitText
+from askback.domain.actions import Action, Operation
 from askback.domain.ask import Ask
 from askback.domain.choice_words import describe_mention
-from askback.domain.click_response import FieldErrors, Notice, Redraw
+from askback.domain.click_response import Notice, Redraw
 from askback.domain.decision import choose_language
 from askback.domain.incoming_message import NO_TEXT, IncomingMessage, MessageResult
 from askback.inbound import answer_parser
@@ -109,9 +109,7 @@ class CardTextAnswers:
         if ask.explain_denial(incoming.author, self._manager.access.is_admitted) is not None:
             return ()
         found = answer_parser.parse_answer(ask.interview, incoming.text, incoming.mentions)
-        if not found and answer_parser.is_long_answer(ask.interview, incoming.text):
-            return answer_parser.parse_written_answer(ask.interview, incoming.text)
-        return found
+        return found or answer_parser.parse_long_answer(ask.interview, incoming.text)
 
     async def _count(self, ask: Ask, operations: tuple[Operation, ...], incoming: IncomingMessage) -> MessageResult:
         step = ask.interview.step
@@ -129,9 +127,6 @@ class CardTextAnswers:
                     pass
                 case Notice(text=why):
                     return MessageResult(new=False, notice=why)
-                case FieldErrors(message=why) if isinstance(operation, SubmitText):
-                    words = _(NOT_VALID).format(question=quote_question(ask), why=why)
-                    return MessageResult(new=False, notice=words)
                 case _:  # the answer needs a text field, such as for a reason
                     return MessageResult(new=False, notice=_(NOT_COUNTED).format(question=quote_question(ask)))
         # After a downtime, the bot reads recent messages again. By then, this one would no longer answer anything.
@@ -144,6 +139,8 @@ class CardTextAnswers:
         if denial is not None:
             return denial
         question = ask.interview.question
+        if (problem := self._find_long_problem(ask, incoming)) is not None:
+            return _(NOT_VALID).format(question=quote_question(ask), why=problem)
         options = question.options if ask.interview.phase == "asking" else ()
         if question.picks is not None and ask.interview.phase == "asking" and self._typed != "off":
             words = describe_mention(question.picks, several=question.multi_select)
@@ -155,9 +152,17 @@ class CardTextAnswers:
         named = _("{names} and {count} more").format(names=", ".join(labels), count=more) if more > 0 else None
         return _(BY_LABEL).format(question=quote_question(ask), labels=named or ", ".join(labels))
 
+    def _find_long_problem(self, ask: Ask, incoming: IncomingMessage) -> str | None:
+        """Return the reason why a message that is longer than a text field is no answer. None if it is none at all."""
+        if self._typed == "off" or not answer_parser.is_long_answer(ask.interview, incoming.text):
+            return None
+        return ask.interview.question.rules.find_problem(incoming.text)
+
     def _limit_to_once(self, ask: Ask, incoming: IncomingMessage, words: str) -> str | None:
         """Return the words, or None if this person has received a notice about this question before."""
         key = (ask.id, incoming.author.id)
+        if self._find_long_problem(ask, incoming) is not None:
+            return words  # they may write it again
         if key in self._notices:
             return None
         self._notices[key] = None

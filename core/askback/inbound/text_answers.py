@@ -32,13 +32,13 @@ from askback.internal.clock import utc_now
 from askback.manager import AccessControl
 from askback.store.queries.offers import StoredOffer
 from askback.store.store import Store
-from askback.text.literal import MAX_QUOTED, fit_line
+from askback.text.literal import quote_line
 from askback.translations.catalogue import N_, _, get_language, use_language
 
 log = logging.getLogger("askback.replies")
 
 QUESTION = N_("Is this your answer to {question}?")
-NOTED = N_("Is “{option}” your answer to {question}, with the note “{note}”?")
+NOTED = N_("Is {option} your answer to {question}, with the note {note}?")
 NOT_TAKEN = N_("I did not count that as your answer to {question}, but kept it as a message. {why}")
 USE_CARD = N_("Please use the card.")
 UNKNOWN = N_(
@@ -172,18 +172,16 @@ def _parse_exact(ask: Ask, incoming: IncomingMessage) -> tuple[Operation, ...]:
     Nobody is asked about a message to a program's question, so a text that its field cannot hold counts at once.
     """
     found = answer_parser.parse_answer(ask.interview, incoming.text, incoming.mentions)
-    if found or ask.conversation_id is not None or not answer_parser.is_long_answer(ask.interview, incoming.text):
+    if found or ask.conversation_id is not None:
         return found
-    return answer_parser.parse_written_answer(ask.interview, incoming.text)
+    return answer_parser.parse_long_answer(ask.interview, incoming.text)
 
 
 def _ask_if_answer(ask: Ask, text: str) -> str:
     match answer_parser.parse_noted_choice(ask.interview, text):
         case (Choose(index=index, note=str(note)),):
             option = ask.interview.question.options[index].label
-            return _(NOTED).format(
-                option=fit_line(option, MAX_QUOTED), question=quote_question(ask), note=fit_line(note, MAX_QUOTED)
-            )
+            return _(NOTED).format(option=quote_line(option), question=quote_question(ask), note=quote_line(note))
         case _:
             pass
     asked = _(QUESTION).format(question=quote_question(ask))
