@@ -19,6 +19,7 @@ from discord.http import HTTPClient, Route
 from pydantic import JsonValue
 
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
+from askback.translations.catalogue import N_
 from askback_discord.answer_check import ForeignAnswer
 
 Json: TypeAlias = Mapping[str, object]
@@ -44,15 +45,18 @@ LOCKED = 160005
 _LATER = frozenset({20016, 20028, 20029, 40333, 130000})
 """Rate limits of a channel or server, a block by Discord's own proxy, and an overload."""
 
+# The reasons that people in a chat can read are translated. With the others, nothing reaches them.
 _WHY = {
-    NO_CHANNEL: "the channel or thread does not exist any more.",
+    NO_CHANNEL: N_("the channel or thread does not exist any more."),
     40001: "Discord rejects the bot's token. My operator has to copy DISCORD_TOKEN again.",
-    50001: "I cannot see that channel: give me the permission View Channel there.",
+    50001: N_("I cannot see that channel: give me the permission View Channel there."),
     50007: "that person does not accept direct messages from me.",
-    50013: "I lack one of these permissions there: View Channel, Send Messages, Create Public Threads, "
-    "Send Messages in Threads and Read Message History.",
-    ARCHIVED: "the thread is archived, and I may not open it: give me the permission Manage Threads.",
-    LOCKED: "the thread is locked, and I may not write there: give me the permission Manage Threads.",
+    50013: N_(
+        "I lack one of these permissions there: View Channel, Send Messages, Create Public Threads, "
+        "Send Messages in Threads and Read Message History."
+    ),
+    ARCHIVED: N_("the thread is archived, and I may not open it: give me the permission Manage Threads."),
+    LOCKED: N_("the thread is locked, and I may not write there: give me the permission Manage Threads."),
 }
 
 

@@ -27,8 +27,9 @@ from askback.domain.actions import (
     SubmitText,
 )
 from askback.domain.ask import Ask
+from askback.domain.choice_words import NOT_PICKED
 from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Response
-from askback.domain.decision import NOT_PICKED, UNKNOWN
+from askback.domain.decision import UNKNOWN
 from askback.domain.late_answers import get_closed_notice
 from askback.inbound.message_router import NOT_STOPPED
 from askback.internal.clock import utc_now

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from askback.domain.actions import FieldAnswer
-from askback.domain.card_texts import SOMETHING_ELSE
-from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Option, Question
-from askback.domain.form_fields import FormField, FormFields
+from askback.domain.choice_words import SOMETHING_ELSE
+from askback.domain.form import DEFAULT_PLACEHOLDER, Option, Question
+from askback.domain.form_fields import FieldQuestions, FormField, FormFields
 from askback.domain.text_kinds import is_checked
 from askback.domain.text_problem import describe_text
 from askback.domain.text_rules import TextRules
@@ -22,13 +22,15 @@ from askback_discord import control_ids, limits
 from askback_discord.components import Component, display, option
 from askback_discord.escaping import fit_line, truncate
 from askback_discord.payloads import parse_indexes
+from askback_discord.pickers import build_element, read_valid
 from askback_discord.text_modal import ONE_LINE, OTHER, PARAGRAPH, build_prompt
 
 TITLE: Final = N_("Your answers")
 NO_TEXTS: Final = N_("To write an answer of your own, close this window and use the card.")
 NO_NOTES: Final = N_("To write a note or an answer of your own, close this window and use the card.")
-_CUSTOM_ID: Final = re.compile(r"askback:(choice|text):(0|[1-9][0-9]{0,3})")
-_Part = Literal["choice", "text"]
+MORE: Final = N_("More questions may follow: they depend on these answers.")
+_CUSTOM_ID: Final = re.compile(r"askback:(choice|text|people|channels):(0|[1-9][0-9]{0,3})")
+_Part = Literal["choice", "text", "people", "channels"]
 Json = Mapping[str, object]
 
 
@@ -42,10 +44,10 @@ class _Words:
     """The prompt, if a text above the field has to show it."""
 
 
-def fits(form: Form) -> bool:
-    """Return True if one modal shows every question with the whole of each option."""
-    return all(map(_fits_question, form.questions)) and _count_components(form, with_texts=False) <= (
-        limits.MODAL_COMPONENTS
+def fits(asked: FieldQuestions) -> bool:
+    """Return True if one modal shows each of these questions with the whole of each option."""
+    return all(map(_fits_question, asked.questions)) and (
+        _count_components(asked.questions, with_texts=False, is_whole=asked.is_whole) <= limits.MODAL_COMPONENTS
     )
 
 
@@ -60,12 +62,15 @@ def build_modal(fields: FormFields) -> Component:
 
 
 def _build_modal(fields: FormFields) -> Component:
-    form = Form(questions=tuple(field.question for field in fields.fields))
-    with_texts = _has_texts(form)
+    questions = tuple(field.question for field in fields.fields)
+    counted = _count_components(questions, with_texts=True, is_whole=fields.is_whole)
+    with_texts = counted <= limits.MODAL_COMPONENTS
     parts = [part for field in fields.fields for part in _build_field(field, with_texts=with_texts)]
-    if not with_texts and any(map(_takes_either, form.questions)):
-        takes_notes = any(question.allow_note for question in form.questions)
-        parts.append(display(f"-# {_(NO_NOTES if takes_notes else NO_TEXTS)}"))
+    elsewhere = _(NO_NOTES if any(question.allow_note for question in questions) else NO_TEXTS)
+    remarks = [] if with_texts or not any(map(_takes_either, questions)) else [elsewhere]
+    remarks += [] if fields.is_whole else [_(MORE)]
+    if remarks:
+        parts.append(display("\n".join(f"-# {remark}" for remark in remarks)))
     control = control_ids.Control(kind="fields", ask_id=fields.ask_id, step=fields.step, revision=fields.revision)
     made: Component = {"custom_id": control_ids.to_custom_id(control), "title": _(TITLE), "components": [*parts]}
     limits.check_modal(made)
@@ -77,20 +82,23 @@ def read_answers(data: Json) -> tuple[FieldAnswer, ...]:
 
     A written answer for which the modal had no field is missing.
     """
-    choices: dict[int, tuple[int, ...]] = {}
-    texts: dict[int, str] = {}
+    found: dict[int, dict[str, object]] = {}
     for part, index, component in _iter_fields(data.get("components"), 0):
-        value, values = component.get("value"), component.get("values")
-        if part == "text":
-            texts[index] = value if isinstance(value, str) else ""
-        elif isinstance(values, list):
-            choices[index] = parse_indexes(tuple(map(str, cast("list[object]", values))))
-        else:
-            choices[index] = parse_indexes((str(value),))
-    return tuple(
-        FieldAnswer(index=index, chosen=choices.get(index, ()), text=texts.get(index))
-        for index in sorted({*choices, *texts})
-    )
+        parts = found.setdefault(index, {})
+        parts |= _read_part(part, {**component, "resolved": data.get("resolved")})
+    return tuple(FieldAnswer.parse({"index": index, **parts}) for index, parts in sorted(found.items()))
+
+
+def _read_part(part: str, component: Json) -> dict[str, object]:
+    """Return what one component says about its question, as fields of `FieldAnswer`."""
+    value, values = component.get("value"), component.get("values")
+    if part == "text":
+        return {"text": value if isinstance(value, str) else ""}
+    if part == "choice":
+        given = tuple(map(str, cast("list[object]", values))) if isinstance(values, list) else (str(value),)
+        return {"chosen": parse_indexes(given), "writes": _OTHER in given}
+    picked, are_all = read_valid(component, "people" if part == "people" else "channels")
+    return {"picked": picked, "rejected": not are_all}
 
 
 def _iter_fields(components: object, depth: int) -> Iterator[tuple[str, int, Json]]:
@@ -108,20 +116,17 @@ def _iter_fields(components: object, depth: int) -> Iterator[tuple[str, int, Jso
         yield from _iter_fields([component.get("component")], depth + 1)
 
 
-def _has_texts(form: Form) -> bool:
-    """Return True if the modal has a field for each written answer."""
-    return _count_components(form, with_texts=True) <= limits.MODAL_COMPONENTS
-
-
-def _count_components(form: Form, *, with_texts: bool) -> int:
-    either = sum(map(_takes_either, form.questions))
-    above = sum(_place_words(question, "").above is not None for question in form.questions)
-    return len(form.questions) + above + (either if with_texts else min(either, 1))
+def _count_components(questions: Sequence[Question], *, with_texts: bool, is_whole: bool) -> int:
+    """Return the number of parts. A sentence at the end is one, whatever it says."""
+    either = sum(map(_takes_either, questions))
+    above = sum(_place_words(question, "").above is not None for question in questions)
+    has_notes = not is_whole or (bool(either) and not with_texts)
+    return len(questions) + above + (either if with_texts else 0) + has_notes
 
 
 def _takes_either(question: Question) -> bool:
-    """Return True if the question has options and takes a written answer or a note, too."""
-    return question.takes_text_beside_options
+    """Return True if people can choose the answer, and write an answer or a note."""
+    return question.takes_text_beside_choice
 
 
 def _place_words(question: Question, header: str) -> _Words:
@@ -139,7 +144,7 @@ def _place_words(question: Question, header: str) -> _Words:
 
 def _describe_answer(question: Question) -> tuple[str | None, bool]:
     """Return a sentence about the answer, and True if a person needs it."""
-    if question.options:
+    if not question.asks_for_text:
         count = question.describe_count()
         return (None, False) if count is None else (_("Please {needed}.").format(needed=count), True)
     return fit_line(question.rules.describe(), limits.LABEL_DESCRIPTION), question.rules != TextRules()
@@ -149,11 +154,12 @@ def _build_field(field: FormField, *, with_texts: bool) -> list[Component]:
     question = field.question
     words = _place_words(question, field.header)
     above = [] if words.above is None else [build_prompt(words.above)]
-    if not question.options:
+    if question.asks_for_text:
         return [*above, _label(words.label, words.description, _build_text(field))]
     other = with_texts and question.allow_custom
-    made = [*above, _label(words.label, words.description, _build_choice(field, other=other))]
-    if with_texts and question.takes_text_beside_options:
+    chooser = _build_choice(field, other=other) if question.picks is None else _build_picker(field, other=other)
+    made = [*above, _label(words.label, words.description, chooser)]
+    if with_texts and question.takes_text_beside_choice:
         label = _name_text(question).format(question=field.header)
         made.append(_label(label, describe_text(question), _build_text(field)))
     return made
@@ -188,6 +194,15 @@ def _build_choice(field: FormField, *, other: bool) -> Component:
     return {"type": limits.RADIO if is_group and len(options) >= limits.RADIO_LEAST else limits.MENU, **made}
 
 
+def _build_picker(field: FormField, *, other: bool) -> Component:
+    """Discord's own picker. With `other`, a written answer is enough."""
+    question = field.question
+    assert question.picks is not None
+    made = build_element(question.picks, field.picked, several=question.multi_select, max_choices=question.max_choices)
+    made["custom_id"] = _build_custom_id(question.picks, field.index)
+    return {**made, "min_values": 0, "required": False} if other else {**made, "min_values": 1, "required": True}
+
+
 def _build_text(field: FormField) -> Component:
     question = field.question
     value = replace_controls(field.value)
@@ -197,7 +212,7 @@ def _build_text(field: FormField) -> Component:
         "type": limits.INPUT,
         "custom_id": _build_custom_id("text", field.index),
         "style": ONE_LINE if is_line else PARAGRAPH,
-        "required": not question.options,
+        "required": question.asks_for_text,
         "max_length": limits.INPUT_VALUE,
         "placeholder": fit_line(field.placeholder, limits.INPUT_PLACEHOLDER) or _(DEFAULT_PLACEHOLDER),
     }

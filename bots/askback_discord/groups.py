@@ -15,6 +15,7 @@ from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
 from askback.ports.membership import Resolved
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
+from askback.translations.catalogue import N_
 from askback_discord.api_calls import NOT_A_MEMBER, DiscordApi, DiscordRejection
 
 log = logging.getLogger("askback.discord")
@@ -26,7 +27,7 @@ CACHE_SECONDS = 5.0
 MAX_PEOPLE = 1000
 
 
-GONE = "there is no such role on this server. My operator has to set another one."
+GONE = N_("there is no such role on this server. My operator has to set another one.")
 
 
 class DiscordRoles:

@@ -102,8 +102,10 @@ _FIELDS: Final[Mapping[int, frozenset[str]]] = {
     ROW: frozenset({"components"}),
     BUTTON: frozenset({"style", "label", "custom_id", "disabled"}),
     MENU: frozenset({"custom_id", "options", "placeholder", "min_values", "max_values", "required"}),
-    USERS: frozenset({"custom_id", "placeholder", "min_values", "max_values", "default_values"}),
-    CHANNELS: frozenset({"custom_id", "placeholder", "min_values", "max_values", "default_values", "channel_types"}),
+    USERS: frozenset({"custom_id", "placeholder", "min_values", "max_values", "default_values", "required"}),
+    CHANNELS: frozenset(
+        {"custom_id", "placeholder", "min_values", "max_values", "default_values", "required", "channel_types"}
+    ),
     INPUT: frozenset({"custom_id", "style", "value", "placeholder", "required", "min_length", "max_length"}),
     SECTION: frozenset({"components", "accessory"}),
     DISPLAY: frozenset({"content"}),
@@ -185,7 +187,7 @@ def check_modal(data: Mapping[str, JsonValue]) -> None:
             _check_keys("a field in a label", set(label) - _FIELDS[LABELLED] - {"type"})
             _check_text("a label", label, "label", LABEL)
             _check_text("a label's description", label, "description", LABEL_DESCRIPTION, optional=True)
-            _check_part(label.get("component"), {INPUT, RADIO, BOXES, MENU})
+            _check_part(label.get("component"), {INPUT, RADIO, BOXES, MENU, USERS, CHANNELS})
         else:
             _check_part(component, {DISPLAY})
     _check_unique(components)

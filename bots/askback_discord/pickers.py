@@ -5,10 +5,10 @@ A payload has the ids, and what Discord knows about each of them. What it says i
 
 from __future__ import annotations
 
-__all__ = ["KINDS", "build_picker", "read_picked"]
+__all__ = ["KINDS", "build_element", "build_picker", "read_picked", "read_valid"]
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from pydantic import JsonValue
@@ -39,15 +39,19 @@ def build_picker(card: Card, picks: Picks, control: control_ids.Control) -> Comp
     """Return the picker."""
     # Discord sends nothing if a person chooses what a picker of one already shows. So show it only if the person has
     # another way to continue.
-    shown = card.several or card.can_go_on
-    ids = [one.id for one in card.picked if _ID.fullmatch(one.id)] if shown else []
+    shown = card.picked if card.several or card.can_go_on else ()
+    made = build_element(picks, shown, several=card.several, max_choices=card.max_choices)
+    return {**made, "custom_id": control_ids.to_custom_id(control), "min_values": 0 if card.several else 1}
+
+
+def build_element(picks: Picks, picked: Sequence[Picked], *, several: bool, max_choices: int | None) -> Component:
+    """Return the picker without an id. It shows what is picked so far."""
+    ids = [one.id for one in picked if _ID.fullmatch(one.id)]
     made: Component = {
         "type": _TYPES[picks],
-        "custom_id": control_ids.to_custom_id(control),
-        "placeholder": _(_HINTS[picks][card.several]),
-        "min_values": 0 if card.several else 1,
+        "placeholder": _(_HINTS[picks][several]),
         # Several people may have picked more than one person may.
-        "max_values": max(card.max_choices or MAX_PICKED, len(ids)) if card.several else 1,
+        "max_values": max(max_choices or MAX_PICKED, len(ids)) if several else 1,
     }
     if picks == "channels":
         made["channel_types"] = [*CHANNEL_TYPES]
@@ -59,12 +63,18 @@ def build_picker(card: Card, picks: Picks, control: control_ids.Control) -> Comp
 
 def read_picked(data: Mapping[str, object], picks: Picks) -> tuple[Picked, ...] | None:
     """Return the people or channels in the data of an interaction. None if one of them is something else."""
+    picked, are_all = read_valid(data, picks)
+    return picked if are_all else None
+
+
+def read_valid(data: Mapping[str, object], picks: Picks) -> tuple[tuple[Picked, ...], bool]:
+    """Return the people or channels in the data of an interaction, and True if nothing else is among them."""
     values, resolved = data.get("values"), _to_object(data.get("resolved"))
     ids = [str(value) for value in cast("list[object]", values)] if isinstance(values, list) else []
     read = _read_person if picks == "people" else _read_channel
     found = [read(one, resolved) if _ID.fullmatch(one) else None for one in dict.fromkeys(ids)]
     picked = tuple(one for one in found if one is not None)
-    return picked if len(picked) == len(found) else None
+    return picked, len(picked) == len(found)
 
 
 def _read_person(user_id: str, resolved: Mapping[str, object]) -> Picked | None:

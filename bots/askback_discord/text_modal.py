@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
-from askback.domain.card_texts import SOMETHING_ELSE
+from askback.domain.choice_words import SOMETHING_ELSE
 from askback.domain.text_field import TextField, list_option_labels
 from askback.text.literal import count_utf16_units, replace_controls
 from askback.translations.catalogue import _, use_language

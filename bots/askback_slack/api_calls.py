@@ -16,6 +16,7 @@ from slack_sdk.webhook import WebhookResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
+from askback.translations.catalogue import N_
 from askback_slack.blocks import Block
 from askback_slack.http_session import ForeignAnswer
 from askback_slack.json_access import get_object, get_text, get_value
@@ -29,10 +30,11 @@ _LATER = frozenset(
 )  # fmt: skip
 _NO_JSON = frozenset({"auth.test", "chat.delete"})
 """Methods to which Slack's own SDK sends no JSON. Nor do we, so that proxies and test servers need not accept it."""
+# The reasons that people in a chat can read are translated. With the others, nothing reaches them.
 _WHY = {
-    "channel_not_found": "the channel does not exist, or I cannot see it. Invite me: /invite @askback.",
-    "not_in_channel": "I am not in that channel. Invite me: /invite @askback.",
-    "is_archived": "the channel is archived.",
+    "channel_not_found": N_("the channel does not exist, or I cannot see it. Invite me: /invite @askback."),
+    "not_in_channel": N_("I am not in that channel. Invite me: /invite @askback."),
+    "is_archived": N_("the channel is archived."),
     "invalid_auth": "Slack rejects SLACK_BOT_TOKEN. My operator has to copy it again.",
     "token_revoked": "SLACK_BOT_TOKEN was revoked. My operator has to reinstall the app and copy the new token.",
     "token_expired": "SLACK_BOT_TOKEN has expired. My operator has to reinstall the app and copy the new token.",
@@ -40,9 +42,9 @@ _WHY = {
     "not_authed": "SLACK_BOT_TOKEN is missing.",
     "missing_scope": "the Slack app lacks a permission{scope}. My operator has to reinstall it from "
     "manifests/slack.json.",
-    "restricted_action": "the workspace does not let me post there.",
+    "restricted_action": N_("the workspace does not let me post there."),
     "user_not_found": "this person does not exist in the workspace.",
-    "no_such_subteam": "there is no such user group. My operator has to set another one.",
+    "no_such_subteam": N_("there is no such user group. My operator has to set another one."),
     "cannot_dm_bot": "that is a bot.",
 }
 

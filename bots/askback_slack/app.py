@@ -151,7 +151,7 @@ class SlackConnection:
             home,
             takes_messages=services.takes_typed_answers,
         )
-        submissions = Submissions(services.manager, behind, names, languages, home)
+        submissions = Submissions(services.manager, behind, names, languages, picked_names, home)
         self._app = AsyncApp(
             # Without a name, slack-bolt searches the source of every loaded module. It also gives the logger of that
             # name the root logger's level, so this must not be the name of askback's own logger.

@@ -11,7 +11,9 @@ __all__ = ["Clicks"]
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from askback.domain.actions import (
     Action,
@@ -23,8 +25,9 @@ from askback.domain.actions import (
     ShowDetails,
 )
 from askback.domain.ask import Ask
-from askback.domain.click_response import AskForm, AskText, Details, Notice, Response
-from askback.domain.decision import NOT_PICKED, UNKNOWN
+from askback.domain.choice_words import NOT_PICKED
+from askback.domain.click_response import AskForm, AskText, Details, Notice, Redraw, Response
+from askback.domain.decision import UNKNOWN
 from askback.domain.form_fields import FormFields
 from askback.domain.identity import Place
 from askback.domain.outgoing_message import OfferResult
@@ -113,10 +116,10 @@ class Clicks:
             log.error(
                 "Could not commit a click; the person got a notice: %s", error, extra={"action": "click_rejected"}
             )
-            self._behind.start_soon(self._notify(pressed, describe_failure(error)), "click")
+            self._behind.start_soon(self._explain(pressed, partial(describe_failure, error)), "click")
         except Exception:
             log.exception("A click failed because of a bug; the person got a notice.", extra={"action": "click_failed"})
-            self._behind.start_soon(self._notify(pressed, _(UNCERTAIN)), "click")
+            self._behind.start_soon(self._explain(pressed, partial(_, UNCERTAIN)), "click")
 
     async def _commit_click(self, pressed: Click) -> None:
         control = pressed.control
@@ -132,7 +135,7 @@ class Clicks:
             log.warning("Ignored a click: the control does not belong to askback.", extra={"action": "unknown_control"})
             why = UNKNOWN if control is None else NOT_PICKED.get(control.kind, UNKNOWN)
             if self._notices.try_allow((pressed.actor.id, why)):
-                self._behind.start_soon(self._notify(pressed, _(why)), "click")
+                self._behind.start_soon(self._explain(pressed, partial(_, why)), "click")
             return
         action = Action(
             ask_id=control.ask_id,
@@ -145,9 +148,9 @@ class Clicks:
             delivery=pressed.trigger,
         )
         response = await self._manager.act(action)
-        self._behind.start_soon(self._show_result(pressed, control, response), "click")
-        if action.picks is not None:
-            self._behind.start_soon(self._picked_names.name_later(control.ask_id, action.picks), "name")
+        self._behind.start_soon(self._show_result(pressed, control, action, response), "click")
+        if action.picked:
+            self._behind.start_soon(self._picked_names.name_later(control.ask_id, action.picked), "name")
 
     async def _show_choice(self, pressed: Click, chosen: OfferResult) -> None:
         """Run behind the ack: show the notice, if any, and delete the offer once it is settled.
@@ -162,10 +165,35 @@ class Clicks:
             except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.info("Could not delete a settled offer, so it stays: %s", error, extra={"action": "offer_left"})
 
-    async def _show_result(self, pressed: Click, control: control_ids.Control, response: Response) -> None:
+    async def _show_result(
+        self, pressed: Click, control: control_ids.Control, action: Action, response: Response
+    ) -> None:
         """Run behind the ack: show the result of a click."""
+        response = await self._translate(action, response)
         with use_language(response.language):
             await self._show_response(pressed, control, response)
+
+    async def _translate(self, action: Action, response: Response) -> Response:
+        """Return the response in the language of the person, of whom the click may have been the first sign."""
+        if isinstance(response, Redraw) or action.actor.language is not None:
+            return response
+        language = await self._languages.find(action.actor)
+        if language is None or language == response.language:
+            return response
+        try:
+            again = await self._manager.restate(action.evolve(actor=action.actor.evolve(language=language)), response)
+        except StoreError as error:
+            log.info("Could not translate a notice, so it stays: %s", error, extra={"action": "not_translated"})
+            return response
+        is_repeated = isinstance(response, Notice) and response.is_repeated
+        return again.evolve(is_repeated=True) if is_repeated and isinstance(again, Notice) else again
+
+    async def _explain(self, pressed: Click | None, describe: Callable[[], str]) -> None:
+        """Run behind the ack: show a sentence about the click, in the language of the person."""
+        language = None if pressed is None else await self._languages.find(pressed.actor)
+        with use_language(language):
+            words = describe()
+        await self._notify(pressed, words)
 
     async def _show_response(self, pressed: Click, control: control_ids.Control, response: Response) -> None:
         if isinstance(response, Details):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pydantic import JsonValue
 
 from askback.domain import vote_summary
-from askback.domain.card import ANSWER_ALL, ANSWER_REST, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.domain.option_rows import OptionRow, build_rows
 from askback.domain.option_search import find_items
 from askback.translations.catalogue import _
@@ -230,13 +230,14 @@ def _build_navigation(card: Card) -> Iterator[Block]:
     yield from _build_submit(card)
     if card.next_missing is not None:
         yield button(_(ANSWER_REST), _to_control(card, "goto", card.next_missing), primary=True)
-    if card.form is not None and form_modal.fits(card.form):
-        yield button(_(ANSWER_ALL), _to_control(card, "form"))
+    together = card.together if card.together is not None and form_modal.fits(card.together) else None
+    if together is not None:
+        yield button(together.label, _to_control(card, "form"))
     if card.can_go_back:
         yield button(_("Back"), _to_control(card, "back"))
     if card.can_go_on:
         yield button(_("Next"), _to_control(card, "next"), primary=card.is_answered or card.several)
-    if card.can_review:
+    if card.can_review and together is None:  # its fields show all answers, too
         yield button(_("Review"), _to_control(card, "review"))
     yield from _build_details_button(card)
     if card.can_decline:

@@ -9,18 +9,20 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, cast
 
 from askback.domain.actions import FieldAnswer
-from askback.domain.card_texts import SOMETHING_ELSE
-from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Option, Question
-from askback.domain.form_fields import FieldProblem, FormField, FormFields
+from askback.domain.choice_words import SOMETHING_ELSE
+from askback.domain.form import DEFAULT_PLACEHOLDER, Option, Question
+from askback.domain.form_fields import FieldProblem, FieldQuestions, FormField, FormFields
+from askback.domain.outcome import Picked
 from askback.domain.text_kinds import is_checked
 from askback.domain.text_problem import describe_text
 from askback.domain.text_rules import TextRules
-from askback.translations.catalogue import _, use_language
+from askback.translations.catalogue import N_, _, use_language
 from askback_slack import limits
 from askback_slack.blocks import Block, context, divider, plain
 from askback_slack.click_payloads import parse_indexes, read_picked
 from askback_slack.escaping import fit_line, to_single_line
 from askback_slack.json_access import get_list, get_text, get_value
+from askback_slack.pickers import build_element, read_ids
 from askback_slack.text_entry import (
     build_label,
     build_native_entry,
@@ -32,18 +34,19 @@ from askback_slack.text_modal import ANSWER, CALLBACK, OTHER, FieldRef
 
 QUESTIONS: Final = 10
 """Maximum number of questions in one modal. A longer form is easier one question at a time."""
+MORE: Final = N_("More questions may follow: they depend on these answers.")
 _ELEMENT: Final = "askback:field"
 _HINT: Final = 1_000
 """Maximum length of the sentence about what can be written, in UTF-16 units. A program may give a longer one."""
-_BLOCK: Final = re.compile(r"askback:(choice|text):(0|[1-9][0-9]{0,3})")
-_Part = Literal["choice", "text"]
+_BLOCK: Final = re.compile(r"askback:(choice|text|people|channels):(0|[1-9][0-9]{0,3})")
+_Part = Literal["choice", "text", "people", "channels"]
 
 
-def fits(form: Form) -> bool:
-    """Return True if one modal shows every question with the whole of each option."""
-    if any(one.allow_custom and one.rules.max_length > limits.INPUT_TEXT for one in form.questions):
+def fits(asked: FieldQuestions) -> bool:
+    """Return True if one modal shows each of these questions with the whole of each option."""
+    if any(one.allow_custom and one.rules.max_length > limits.INPUT_TEXT for one in asked.questions):
         return False  # one question at a time, a longer answer can be a message
-    return len(form.questions) <= QUESTIONS and all(map(_fits_question, form.questions))
+    return len(asked.questions) <= QUESTIONS and all(map(_fits_question, asked.questions))
 
 
 def build_view(fields: FormFields, ref: FieldRef) -> Block:
@@ -58,12 +61,14 @@ def _build_view(fields: FormFields, ref: FieldRef) -> Block:
         if blocks:
             blocks.append(divider())
         blocks += _build_field(field)
+    if not fields.is_whole:
+        blocks += [divider(), context(_(MORE))]
     made: Block = {
         "type": "modal",
         "callback_id": CALLBACK,
         "private_metadata": ref.model_dump_json(exclude_none=True, by_alias=True),
         "title": plain(_("Your answers")),
-        "submit": plain(_("Submit")),
+        "submit": plain(_("Submit") if fields.is_whole else _("Next")),
         "close": plain(_("Back to the card")),
         "notify_on_close": True,
         "blocks": [*blocks],
@@ -73,26 +78,35 @@ def _build_view(fields: FormFields, ref: FieldRef) -> Block:
 
 
 def read_answers(payload: Mapping[str, object]) -> tuple[FieldAnswer, ...]:
-    """Return the answers of a submitted modal (the payload's `view`), in the order of the questions. Never raises."""
+    """Return the answers of a submitted modal (the payload's `view`), in the order of the questions. Never raises.
+
+    Picked people and channels are without names, which Slack does not tell here.
+    """
     values = get_value(payload, "state", "values")
-    choices: dict[int, tuple[int, ...]] = {}
-    texts: dict[int, str] = {}
+    found: dict[int, dict[str, object]] = {}
     for block_id, elements in cast("Mapping[str, object]", values).items() if isinstance(values, dict) else ():
         match = _BLOCK.fullmatch(block_id)
-        element = get_value(elements, _ELEMENT)
-        if match is not None and match[1] == "choice":
-            choices[int(match[2])] = parse_indexes(read_picked(element))
-        elif match is not None:
-            texts[int(match[2])] = read_entry(element)
-    return tuple(
-        FieldAnswer(index=index, chosen=choices.get(index, ()), text=texts.get(index))
-        for index in sorted({*choices, *texts})
-    )
+        if match is not None:
+            parts = found.setdefault(int(match[2]), {})
+            parts |= _read_part(match[1], get_value(elements, _ELEMENT))
+    return tuple(FieldAnswer.parse({"index": index, **parts}) for index, parts in sorted(found.items()))
+
+
+def _read_part(part: str, element: object) -> dict[str, object]:
+    """Return what one element says about its question, as fields of `FieldAnswer`."""
+    if part == "text":
+        return {"text": read_entry(element)}
+    if part == "choice":
+        values = read_picked(element)
+        return {"chosen": parse_indexes(values), "writes": OTHER in values}
+    ids = read_ids(element, "people" if part == "people" else "channels")
+    return {"rejected": True} if ids is None else {"picked": tuple(Picked(id=one) for one in ids)}
 
 
 def build_errors(problems: Sequence[FieldProblem], fields: FormFields) -> dict[str, str]:
     """Return the `errors` of a `response_action`, which keep the modal open and show each reason at its field."""
-    return {_find_block(fields.fields[problem.index].question, problem): problem.message for problem in problems}
+    questions = {field.index: field.question for field in fields.fields}
+    return {_find_block(questions[problem.index], problem): problem.message for problem in problems}
 
 
 def find_error_block(payload: Mapping[str, object]) -> str:
@@ -106,17 +120,26 @@ def find_error_block(payload: Mapping[str, object]) -> str:
 
 
 def _find_block(question: Question, problem: FieldProblem) -> str:
-    in_text = not question.options or (problem.in_text and question.takes_text_beside_options)
-    return _build_block_id("text" if in_text else "choice", problem.index)
+    in_text = question.asks_for_text or (problem.in_text and question.takes_text_beside_choice)
+    return _build_block_id("text" if in_text else question.picks or "choice", problem.index)
 
 
 def _build_field(field: FormField) -> list[Block]:
     question = field.question
     label, blocks = build_label(question.prompt, field.header)
-    if not question.options:
+    if question.asks_for_text:
         return [*blocks, *_build_text(field, label)]
-    made = [*blocks, _build_input("choice", field, label, _build_choice(field), hint=_describe_count(question))]
-    if question.takes_text_beside_options:
+    hint = _describe_count(question)
+    if question.picks is None:
+        made = [*blocks, _build_input("choice", field, label, _build_choice(field), hint=hint)]
+    else:
+        picker = build_element(
+            question.picks, field.picked, several=question.multi_select, max_choices=question.max_choices
+        )
+        # A written answer is enough, and a picker has no entry that says so.
+        optional = question.allow_custom
+        made = [*blocks, _build_input(question.picks, field, label, picker, hint=hint, optional=optional)]
+    if question.takes_text_beside_choice:
         label = _name_text(question).format(question=field.header)
         made += _build_text(field, fit_line(label, limits.INPUT_LABEL))
     return made
@@ -158,14 +181,14 @@ def _build_text(field: FormField, label: str) -> list[Block]:
     question = field.question
     value, kept_whole = get_initial_value(field.value)
     # If there are options, a written answer is short as a rule. An earlier text of several lines would lose them.
-    is_short = (bool(question.options) and not question.allow_note) or is_checked(question.rules.kind)
+    is_short = not (question.asks_for_text or question.allow_note) or is_checked(question.rules.kind)
     is_line = is_short and to_single_line(value) == value
     placeholder = fit_line(field.placeholder, limits.PLACEHOLDER) or _(DEFAULT_PLACEHOLDER)
     native = None if question.allow_note else build_native_entry(question.rules, value)
     entry = native or build_text_entry(value, placeholder, is_line=is_line)
-    is_hinted = question.rules != TextRules() or question.allow_note or not question.options
+    is_hinted = question.rules != TextRules() or question.allow_note or question.asks_for_text
     hint = fit_line(describe_text(question), _HINT) if is_hinted else None
-    made = _build_input("text", field, label, entry, hint=hint, optional=bool(question.options))
+    made = _build_input("text", field, label, entry, hint=hint, optional=not question.asks_for_text)
     if kept_whole:
         return [made]
     return [context(_("Your earlier text is longer than this field, which shows only its beginning.")), made]

@@ -13,8 +13,10 @@ from typing import Final
 
 from cachetools import TTLCache
 
-from askback.domain.actions import Pick, Select
+from askback.domain.actions import FieldAnswer, Pick, Select, SubmitForm
+from askback.domain.form_limits import MAX_PICKED
 from askback.domain.incoming_message import Mentions
+from askback.domain.outcome import Picked
 from askback.manager import QuestionManager
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
@@ -56,6 +58,20 @@ class PickedNames:
         """Return the other ticks on a card. People who are picked get their names, and bots are left out."""
         return self._drop_programs(await self._fill_in(ticks)) if isinstance(ticks, Pick) else ticks
 
+    async def read_form(self, sent: SubmitForm) -> SubmitForm:
+        """Return the answers to a form with the names that Slack tells in time. An answer with a bot is `rejected`."""
+        answers = tuple(one.evolve(picked=one.picked[: MAX_PICKED + 1]) for one in sent.answers)
+        sent = sent.evolve(answers=answers)
+        if not sent.picked:
+            return sent
+        kept = {one.id: one for one in self._drop_programs(await self._fill_in(Pick(picked=sent.picked))).picked}
+
+        def fill(answer: FieldAnswer) -> FieldAnswer:
+            picked = tuple(kept[one.id] for one in answer.picked if one.id in kept)
+            return answer.evolve(picked=picked, rejected=answer.rejected or len(picked) < len(answer.picked))
+
+        return sent.evolve(answers=tuple(map(fill, answers)))
+
     async def read_mentions(self, mentions: Mentions | None) -> Mentions | None:
         """Return the people or channels that a message mentions, with their names. None if a bot is among them."""
         if mentions is None:
@@ -75,9 +91,9 @@ class PickedNames:
         left = (one for one in pick.picked if one.id != id_patterns.SLACKBOT and not self._people.is_program(one.id))
         return pick.evolve(picked=tuple(left))
 
-    async def name_later(self, ask_id: str, pick: Pick) -> None:
+    async def name_later(self, ask_id: str, picked: tuple[Picked, ...]) -> None:
         """Look up the names that a click did not wait for, and store them. Runs behind the ack."""
-        left = tuple(one.id for one in pick.picked if not one.name)
+        left = tuple(dict.fromkeys(one.id for one in picked if not one.name))
         if not left:
             return
         for pause in LATER_PAUSES:

@@ -5,10 +5,10 @@ A payload has only ids. What it shows as picked is data, and grants no rights.
 
 from __future__ import annotations
 
-__all__ = ["KINDS", "build_picker", "is_picker", "read_drawn_ids", "read_ids"]
+__all__ = ["KINDS", "build_element", "build_picker", "is_picker", "read_drawn_ids", "read_ids"]
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pydantic import JsonValue
@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from askback.domain.card import Card
 from askback.domain.choice_words import Picks
 from askback.domain.form_limits import MAX_PICKED, MAX_PICKED_ID
+from askback.domain.outcome import Picked
 from askback.translations.catalogue import N_, _
 from askback_slack import control_ids, id_patterns
 from askback_slack.blocks import Block, plain
@@ -41,23 +42,27 @@ _HINTS: Final[Mapping[Picks, tuple[str, str]]] = {
 
 def build_picker(card: Card, picks: Picks, action_id: str) -> Block:
     """Return the block with the picker. Slack accepts a picker of several only with a text."""
-    ids: list[JsonValue] = [one.id for one in card.picked if _PATTERNS[picks].fullmatch(one.id)]
-    several = card.several
+    made = build_element(picks, card.picked, several=card.several, max_choices=card.max_choices)
+    made["action_id"] = action_id
+    if not card.several:
+        return {"type": "actions", "elements": [made]}
+    return {"type": "section", "text": plain(_(_TITLES[picks])), "accessory": made}
+
+
+def build_element(picks: Picks, picked: Sequence[Picked], *, several: bool, max_choices: int | None) -> Block:
+    """Return the picker without an id. It shows what is picked so far."""
+    ids: list[JsonValue] = [one.id for one in picked if _PATTERNS[picks].fullmatch(one.id)]
     made: Block = {
         "type": f"multi_{_ELEMENTS[picks]}" if several else _ELEMENTS[picks],
-        "action_id": action_id,
         "placeholder": plain(_(_HINTS[picks][several])),
     }
     if picks == "channels":
         made["filter"] = {"include": ["public", "private"]}
     if not several:
-        initial: Block = {f"initial_{_FIELDS[picks]}": ids[0]} if ids else {}
-        return {"type": "actions", "elements": [{**made, **initial}]}
+        return {**made, f"initial_{_FIELDS[picks]}": ids[0]} if ids else made
     # Several people may have picked more than one person may.
-    made["max_selected_items"] = max(card.max_choices or MAX_PICKED, len(ids))
-    if ids:
-        made[f"initial_{_FIELDS[picks]}s"] = ids
-    return {"type": "section", "text": plain(_(_TITLES[picks])), "accessory": made}
+    made["max_selected_items"] = max(max_choices or MAX_PICKED, len(ids))
+    return {**made, f"initial_{_FIELDS[picks]}s": ids} if ids else made
 
 
 def is_picker(element: object) -> bool:

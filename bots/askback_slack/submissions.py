@@ -23,6 +23,7 @@ from askback_slack import control_ids, form_modal, not_now_modal, render, text_m
 from askback_slack.blocks import Block
 from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, read_actor
 from askback_slack.json_access import Json, get_object, get_text
+from askback_slack.picked_names import PickedNames
 from askback_slack.reader_languages import ReaderLanguages
 from askback_slack.task_group import Background
 from askback_slack.user_names import UserNames
@@ -51,12 +52,14 @@ class Submissions:
         behind: Background,
         names: UserNames,
         languages: ReaderLanguages,
+        picked_names: PickedNames,
         home: Installation = UNKNOWN_INSTALLATION,
     ) -> None:
         self._manager = manager
         self._behind = behind
         self._names = names
         self._languages = languages
+        self._picked_names = picked_names
         self._home = home
 
     async def handle_submission(self, ack: AsyncAck, body: Json) -> None:
@@ -94,22 +97,24 @@ class Submissions:
             operation = await self._build_way_operation(view, who)
         elif ref.is_form:
             operation = SubmitForm(answers=form_modal.read_answers(view), revision=ref.revision)
+            operation = await self._picked_names.read_form(operation)
             text = "\n".join(operation.texts)
         else:
             operation = _build_text_operation(ref, text, text_modal.read_choice(view))
         if isinstance(operation, _Problem):
             return operation
-        response = await self._manager.act(
-            Action(
-                ask_id=ref.ask_id,
-                actor=who,
-                at=utc_now(),
-                step=ref.step,
-                operation=operation,
-                message=MessageRef(channel=ref.channel, id=ref.message_ts),
-                delivery=get_text(body, "trigger_id"),
-            )
+        action = Action(
+            ask_id=ref.ask_id,
+            actor=who,
+            at=utc_now(),
+            step=ref.step,
+            operation=operation,
+            message=MessageRef(channel=ref.channel, id=ref.message_ts),
+            delivery=get_text(body, "trigger_id"),
         )
+        response = await self._manager.act(action)
+        if action.picked:
+            self._behind.start_soon(self._picked_names.name_later(ref.ask_id, action.picked), "name")
         if isinstance(response, Notice):
             if not text or response.kept:
                 return _Problem({block: response.text})

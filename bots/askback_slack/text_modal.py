@@ -22,7 +22,7 @@ from typing import Final
 
 from pydantic import AliasChoices, Field
 
-from askback.domain.card_texts import SOMETHING_ELSE
+from askback.domain.choice_words import SOMETHING_ELSE
 from askback.domain.text_field import TextField, list_option_labels
 from askback.errors import InvalidValue
 from askback.internal.values import Value

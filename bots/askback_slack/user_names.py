@@ -103,6 +103,11 @@ class UserNames:
         known = self._known.get(person.id)
         return person if known is None else person.evolve(language=known.language)
 
+    def get_language(self, user: str) -> Language | None:
+        """Return the language of a person who was looked up before, if it is one of askback's."""
+        known = self._known.get(user)
+        return None if known is None else known.language
+
     def is_look_up_due(self, user: str) -> bool:
         """Return True if a person is unknown here, and was not looked up just now."""
         return user not in self._known and self._looked_up.try_allow(user)

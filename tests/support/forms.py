@@ -74,23 +74,25 @@ def modal_forms(pick: st.DrawFn, *, largest: int = 60) -> Form:
     made: list[Question] = []
     for number in range(pick(st.integers(2, 6 if largest > 3 else 3))):
         several = pick(st.booleans())
-        count = pick(st.sampled_from([one for one in (0, 2, 1, 3, 10, 24, 60) if one <= largest]))
+        picks = pick(st.sampled_from([None, None, None, None, "people", "channels"]))
+        count = 0 if picks else pick(st.sampled_from([one for one in (0, 2, 1, 3, 10, 24, 60) if one <= largest]))
         described = pick(st.booleans())
         size = pick(st.sampled_from([0, 0, 60, 90] if largest > 3 else [0]))
         offered = tuple(
             Option(value=f"v{i}", label=f"{number}.{i}" + "x" * size, description="About it." if described else None)
             for i in range(count)
         )
-        least = pick(st.integers(1, 2)) if several and count > 1 else 1
+        least = pick(st.integers(1, 2)) if several and (picks or count > 1) else 1
         made.append(
             Question(
                 id=f"q{number}",
                 prompt=pick(st.sampled_from([f"Question {number}?", "A long one" * 12 + "?", "Two\nlines?"])),
                 header=pick(st.sampled_from([None, f"Head {number}", "A header that is rather long" * 4])),
+                picks=picks,
                 options=offered,
-                multi_select=several and count > 0,
+                multi_select=several and (count > 0 or picks is not None),
                 min_choices=least,
-                allow_custom=not offered or pick(st.booleans()),
+                allow_custom=not (offered or picks) or pick(st.booleans()),
                 allow_note=0 < count <= MAX_NOTE_OPTIONS and not several and pick(st.booleans()),
                 default=("v0",) if offered and pick(st.booleans()) else (),
                 rules=pick(st.sampled_from([TextRules(), DIGITS, TextRules(kind="integer", minimum=2)])),

@@ -11,7 +11,7 @@ from askback.domain.ask_policy import Approval, Policy
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, deduplicate_accounts, is_account_among
 from askback.internal.values import Value
-from askback.translations.catalogue import _, ngettext
+from askback.translations.catalogue import _, ngettext, translate_reason
 
 NAMED = 5
 """Maximum number of people that a sentence names. It only counts the rest."""
@@ -57,7 +57,7 @@ class Shortage(Value):
         if self._is_own:
             sentences.append(_("People may not decide about their own requests."))
         unreadable = _("I cannot read the group {group}: {reason}")
-        sentences += [unreadable.format(group=one.id, reason=one.why) for one in self.unreadable]
+        sentences += [unreadable.format(group=one.id, reason=translate_reason(one.why)) for one in self.unreadable]
         return " ".join(sentences)
 
     def _describe_count(self) -> str:

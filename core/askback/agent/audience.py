@@ -17,7 +17,7 @@ from askback.domain.identity import Actor
 from askback.domain.who import Who
 from askback.errors import ModelError
 from askback.internal.values import Value
-from askback.translations.catalogue import ENGLISH, _, ngettext, use_language
+from askback.translations.catalogue import ENGLISH, _, ngettext, translate_reason, use_language
 
 Kind = Literal["starter", "participants", "allowed", "given"]
 ANSWERER_KINDS: Final[tuple[Kind, ...]] = ("starter", "participants", "allowed")
@@ -136,13 +136,14 @@ def _describe_empty_groups(groups: tuple[str, ...], members: Mapping[str, GroupM
         "the setting “answerers” lists only the groups {groups}, and my operator can change it.",
         len(groups),
     ).format(groups=", ".join(groups))
-    reasons = (
-        _("Nobody is in the group {group}.").format(group=name)
-        if members[name].unreadable is None
-        else _("I cannot read the group {group}: {reason}").format(group=name, reason=members[name].unreadable)
-        for name in dict.fromkeys(groups)
-    )
+    reasons = (_describe_empty_group(name, members[name].unreadable) for name in dict.fromkeys(groups))
     return " ".join((setting, *reasons))
+
+
+def _describe_empty_group(group: str, unreadable: str | None) -> str:
+    if unreadable is None:
+        return _("Nobody is in the group {group}.").format(group=group)
+    return _("I cannot read the group {group}: {reason}").format(group=group, reason=translate_reason(unreadable))
 
 
 def _resolve_audience(answerers: Answerers, conversation: Conversation) -> Who | None:

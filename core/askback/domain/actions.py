@@ -118,8 +118,15 @@ class FieldAnswer(Value):
     index: int = Field(ge=0)
     """The index of the question in the form."""
     chosen: tuple[int, ...] = ()
+    # Excluded by default, because an older process rejects a field that it does not know.
+    picked: tuple[Picked, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """The people or channels, if the question asks for these."""
     text: PersonText | None = None
     """The written answer, or the note to the choice if the question takes one. None means that it had no field."""
+    writes: bool = Field(default=False, exclude_if=lambda value: not value)
+    """True if "Something else…" is chosen, so that a text has to follow."""
+    rejected: bool = Field(default=False, exclude_if=lambda value: not value)
+    """True if something was picked that cannot be an answer, such as a bot. `picked` does not have it."""
 
 
 class SubmitForm(Value):
@@ -133,6 +140,11 @@ class SubmitForm(Value):
     """One answer for each question, in the order of the form."""
     revision: int | None = None
     """The revision of the interview that the fields showed when they opened. None means unknown."""
+
+    @property
+    def picked(self) -> tuple[Picked, ...]:
+        """The people and channels of all answers."""
+        return tuple(one for answer in self.answers for one in answer.picked)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -249,6 +261,8 @@ class Action(Value):
     """The platform's id of this click. A click that is delivered twice, even to two processes, counts once."""
 
     @property
-    def picks(self) -> Pick | None:
-        """The people or channels that the action reports, if it does."""
-        return next((one for one in (self.operation, self.ticks) if isinstance(one, Pick)), None)
+    def picked(self) -> tuple[Picked, ...]:
+        """The people or channels that the action reports."""
+        if isinstance(self.operation, SubmitForm):
+            return self.operation.picked
+        return next((one.picked for one in (self.operation, self.ticks) if isinstance(one, Pick)), ())

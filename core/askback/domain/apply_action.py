@@ -41,7 +41,7 @@ from askback.domain.apply_form import apply_form
 from askback.domain.choice_words import describe_least, describe_text_refusal, describe_too_many
 from askback.domain.form import Question
 from askback.domain.form_limits import MAX_PICKED
-from askback.domain.interview import Draft, Interview, Phase, settle
+from askback.domain.interview import Draft, Interview, move, settle
 from askback.domain.outcome import Outcome
 from askback.domain.selection import apply_ticks
 from askback.domain.text_problem import find_text_problem
@@ -187,7 +187,7 @@ def _apply_to_review(interview: Interview, operation: Operation, action: Action)
         case Submit():
             return _submit(interview, action)
         case Back():
-            return _move(interview, interview.visible[-1], "asking")
+            return move(interview, interview.visible[-1], "asking")
         case _:
             return _apply_navigation(interview, operation)
 
@@ -197,14 +197,14 @@ def _apply_navigation(interview: Interview, operation: Operation) -> Interview:
     match operation:
         case GoTo(index=index):
             _require(index in interview.visible, _("There is no such question."))
-            return _move(interview, index, "asking")
+            return move(interview, index, "asking")
         case Review():
             _require(not interview.form.is_single, _("There is nothing to review."))
-            return _move(interview, interview.current, "reviewing")
+            return move(interview, interview.current, "reviewing")
         case Back():
             before = [index for index in interview.visible if index < interview.current]
             _require(bool(before), _("This is the first question."))
-            return _move(interview, before[-1], "asking")
+            return move(interview, before[-1], "asking")
         case _:
             raise NotPossible(_("That is not possible here; please use the newest card."))
 
@@ -290,7 +290,7 @@ def _advance(interview: Interview, action: Action) -> Interview:
     if interview.form.is_single:
         return _submit(interview, action)
     if not interview.missing and all(interview.drafts[index].seen for index in interview.visible):
-        return _move(interview, interview.current, "reviewing")
+        return move(interview, interview.current, "reviewing")
     return _move_to_next(interview)
 
 
@@ -298,14 +298,8 @@ def _move_to_next(interview: Interview) -> Interview:
     _require(not interview.form.is_single, _("There is only one question."))
     after = [index for index in interview.visible if index > interview.current]
     if after:
-        return _move(interview, after[0], "asking")
-    return _move(interview, interview.current, "reviewing")
-
-
-def _move(interview: Interview, current: int, phase: Phase) -> Interview:
-    left = _set_draft(interview, interview.current, interview.draft.evolve(marks=()))
-    come = _set_draft(left, current, left.drafts[current].evolve(seen=True))
-    return come.evolve(current=current, phase=phase, step=interview.step + 1, revision=interview.revision + 1)
+        return move(interview, after[0], "asking")
+    return move(interview, interview.current, "reviewing")
 
 
 def _replace_draft(interview: Interview, draft: Draft) -> Interview:

@@ -1,14 +1,18 @@
-"""Applies the answers to all questions of a form that a person sent together. No I/O."""
+"""Applies the answers to the questions of a form that a person sent together. No I/O."""
 
 from __future__ import annotations
 
 __all__ = ["apply_form"]
 
+from collections.abc import Iterable
+
 from askback.domain.actions import Action, FieldAnswer, SubmitForm
 from askback.domain.form import Question
-from askback.domain.form_fields import find_field_problems, has_field_for_each
-from askback.domain.interview import Draft, Interview, settle
-from askback.domain.outcome import Outcome
+from askback.domain.form_fields import find_field_problems, find_field_questions
+from askback.domain.form_limits import MAX_PICKED
+from askback.domain.interview import Draft, Interview, move, settle
+from askback.domain.outcome import Outcome, Picked
+from askback.domain.selection import sort_picked
 from askback.domain.text_problem import find_text_problem
 from askback.errors import PersonError
 from askback.translations.catalogue import _
@@ -22,35 +26,54 @@ class NoFields(PersonError):
 
 
 def apply_form(interview: Interview, sent: SubmitForm, action: Action) -> Interview:
-    """Return the interview with these answers: closed if they are complete.
+    """Return the interview with these answers: closed if no question is left.
 
     Every answer is kept, also if another one has a problem, which `find_field_problems` reports. If an answer replaces
     another one that somebody gave after the fields were opened, the form shows its review instead of ending, so that
-    people see what is submitted. Raises `NoFields` if the form has no such fields.
+    people see what is submitted. If the answers call for questions that had no fields, the first of these is next.
+    Raises `NoFields` if the form has no such fields.
     """
-    questions = interview.form.questions
-    if not has_field_for_each(interview.form) or [one.index for one in sent.answers] != [*range(len(questions))]:
+    asked = find_field_questions(interview.form)
+    if asked is None or [one.index for one in sent.answers] != [*asked.indexes]:
         raise NoFields
     sender = f"{action.actor.platform}:{action.actor.id}:{sent.revision}"
-    filled = tuple(map(_fill, questions, interview.drafts, sent.answers))
-    drafts = tuple(draft.evolve(sender=sender) for draft in filled)
+    before = interview.drafts
+    filled = {
+        one.index: _fill(interview.form.questions[one.index], before[one.index], one).evolve(sender=sender)
+        for one in sent.answers
+    }
+    drafts = tuple(filled.get(index, draft) for index, draft in enumerate(before))
     after = interview.evolve(drafts=drafts)
-    if find_field_problems(after):
-        return after.evolve(revision=interview.revision + (drafts != interview.drafts))
+    problems = find_field_problems(after, sent)
+    is_hidden = after.current not in after.visible
+    if problems and is_hidden:
+        return move(after, problems[0].index, after.phase)  # the answers hide the question that was shown
+    if problems:
+        return after.evolve(revision=interview.revision + (drafts != before))
+    if is_hidden:
+        after = after.evolve(current=asked.indexes[0])
     if sent.revision != interview.revision and any(
-        draft.sender != sender and _is_replaced(draft, other)
-        for draft, other in zip(interview.drafts, drafts, strict=True)
+        before[index].sender != sender and _is_replaced(before[index], draft) for index, draft in filled.items()
     ):
-        return after.evolve(phase="reviewing", step=interview.step + 1, revision=interview.revision + 1)
-    return settle(after, Outcome(status="answered", at=action.at, by=action.actor, answers=after.answers))
+        return move(after, after.current, "reviewing")
+    others = [index for index in after.visible if index not in filled]
+    if not others:
+        return settle(after, Outcome(status="answered", at=action.at, by=action.actor, answers=after.answers))
+    left = [index for index in others if not (after.is_answered(index) and after.drafts[index].seen)]
+    return move(after, left[0], "asking") if left else move(after, after.current, "reviewing")
 
 
 def _is_replaced(before: Draft, after: Draft) -> bool:
-    return before.is_answer and (before.chosen, before.text, before.note) != (
-        after.chosen,
-        after.text,
-        after.note,
-    )
+    return before.is_answer and _list_answer(before) != _list_answer(after)
+
+
+def _list_answer(draft: Draft) -> tuple[object, ...]:
+    """Return what counts as the answer. The names of what was picked may come later."""
+    return draft.chosen, _list_ids(draft.picked), draft.text, draft.note
+
+
+def _list_ids(picked: Iterable[Picked]) -> frozenset[str]:
+    return frozenset(one.id for one in picked)
 
 
 def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
@@ -59,23 +82,27 @@ def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
         raise NoFields
     if text and not (question.allow_custom or question.allow_note):
         raise NoFields
-    if len(sent.chosen) > 1 and not question.multi_select:
+    if max(len(sent.chosen), len(sent.picked)) > 1 and not question.multi_select:
         raise NoFields
-    chosen = tuple(sorted(set(sent.chosen)))
-    if sent.text is None and question.multi_select:
-        return draft.evolve(chosen=chosen, marks=(), seen=True)  # there was no field for the text
+    if question.picks is None and (sent.picked or sent.rejected):
+        raise NoFields
     if question.allow_note:
-        return _fill_with_note(question, draft, sent, chosen, text)
-    is_both = bool(text and chosen) and not question.multi_select
-    if is_both and text == draft.shown_text.strip() and chosen != draft.chosen:
+        return _fill_with_note(question, draft, sent)
+    chosen, picked = tuple(sorted(set(sent.chosen))), _name(sent.picked[:MAX_PICKED], draft)
+    if sent.text is None and question.takes_several:
+        return draft.evolve(chosen=chosen, picked=picked, marks=(), seen=True)  # there was no field for the text
+    is_both = bool(text and (chosen or picked)) and not question.multi_select
+    is_new = (chosen, _list_ids(picked)) != (draft.chosen, _list_ids(draft.picked))
+    if is_both and text == draft.shown_text.strip() and is_new:
         text, is_both = "", False  # the choice is new, and the text was in the field before
     if is_both or (text and question.rules.find_problem(text) is not None):
-        return Draft(chosen=chosen, text=None, unsent=sent.text, seen=True)
-    return Draft(chosen=chosen, text=text or None, seen=True)
+        return Draft(chosen=chosen, picked=picked, text=None, unsent=sent.text, seen=True)
+    return Draft(chosen=chosen, picked=picked, text=text or None, seen=True)
 
 
-def _fill_with_note(question: Question, draft: Draft, sent: FieldAnswer, chosen: tuple[int, ...], text: str) -> Draft:
+def _fill_with_note(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
     """Fill in a question of which one option can be chosen: a text beside the option is its note."""
+    chosen, text = sent.chosen, (sent.text or "").strip()
     if sent.text is None:  # there was no field for the text
         return Draft(chosen=chosen, note=draft.note if chosen == draft.chosen else None, seen=True)
     if text and find_text_problem(question, text, has_choice=bool(chosen)) is not None:
@@ -83,3 +110,10 @@ def _fill_with_note(question: Question, draft: Draft, sent: FieldAnswer, chosen:
     if chosen:
         return Draft(chosen=chosen, note=text or None, seen=True)
     return Draft(text=text or None, seen=True)
+
+
+def _name(picked: tuple[Picked, ...], draft: Draft) -> tuple[Picked, ...]:
+    """Return people or channels, each once, with the names that are known already."""
+    known = {one.id: one for one in draft.picked}
+    found = {one.id: one if one.name else known.get(one.id, one) for one in picked}
+    return sort_picked(found.values())

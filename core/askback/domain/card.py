@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 __all__ = [
-    "ANSWER_ALL",
     "ANSWER_REST",
     "EVERYTHING",
     "EXPANDING",
@@ -35,8 +34,8 @@ from askback.domain.ask_policy import PersonalReminder, Policy
 from askback.domain.card_ending import Ending, build_ending
 from askback.domain.card_texts import CardTexts
 from askback.domain.choice_words import Picks
-from askback.domain.form import Form, Question
-from askback.domain.form_fields import has_field_for_each
+from askback.domain.form import Question
+from askback.domain.form_fields import FieldQuestions, find_open_questions
 from askback.domain.interview import Interview
 from askback.domain.outcome import Picked
 from askback.domain.reserved_options import NO_ANSWER
@@ -57,8 +56,6 @@ LONGEST_HEADING = 150
 LONGEST_RESULT = 150
 """Maximum number of characters of an answer that is the first line of its settled card. A longer one is quoted."""
 NOT_NOW = N_("Not now…")
-ANSWER_ALL = N_("Answer all…")
-"""Label of the button that opens a modal with all questions of a form."""
 ANSWER_REST = N_("Answer the rest")
 """Label of the button that leads from a review to the first question without an answer."""
 REMIND_ME = N_("Remind me…")
@@ -131,8 +128,8 @@ class Card(CardTexts):
     can_go_back: bool
     can_go_on: bool
     can_review: bool
-    form: Form | None
-    """The form, on the card of its first question, if all its questions can be answered at once."""
+    together: FieldQuestions | None
+    """The questions that can be answered at once. None if fewer than two of them are left."""
     can_withdraw: bool
     """True if a requester can end a decision of several people."""
     can_decline: bool
@@ -329,9 +326,7 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         and (interview.phase == "reviewing" or (asking and interview.current > visible[0])),
         can_go_on=several_questions and asking,
         can_review=several_questions and asking and any(map(interview.is_answered, visible)),
-        form=interview.form
-        if asking and several_questions and interview.current == visible[0] and has_field_for_each(interview.form)
-        else None,
+        together=find_open_questions(interview) if asking and several_questions else None,
         can_withdraw=approval is not None and bool(approval.requesters),
         can_decline=approval is None,
         can_remind=approval is not None,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["SOMETHING_ELSE", "SOMETHING_ELSE_OR_NOTE", "CardTexts"]
+__all__ = ["CardTexts"]
 
 from typing import Literal
 
+from askback.domain.choice_words import SOMETHING_ELSE
 from askback.domain.review_line import ReviewLine, get_beginning
 from askback.internal.values import Value
 from askback.translations.catalogue import N_, _
 
-SOMETHING_ELSE = N_("Something else…")
 SOMETHING_ELSE_OR_NOTE = N_("Something else or a note…")
 ADD_NOTE = N_("Add a note…")
 WRITE_ANSWER = N_("Write an answer…")

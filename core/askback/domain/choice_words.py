@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
+    "NOT_PICKED",
+    "SOMETHING_ELSE",
     "Picks",
     "describe_count",
     "describe_least",
@@ -12,12 +14,20 @@ __all__ = [
     "describe_too_many",
 ]
 
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
 
-from askback.translations.catalogue import _, ngettext
+from askback.translations.catalogue import N_, _, ngettext
 
 Picks: TypeAlias = Literal["people", "channels"]
 """What people pick from the platform's own list, instead of from options."""
+SOMETHING_ELSE = N_("Something else…")
+"""Label of the option or the button for an answer in a person's own words."""
+NOT_PICKED: Final[Mapping[str, str]] = {
+    "people": N_("That is not a person who can be chosen here. Please choose somebody else."),
+    "channels": N_("That is not a channel that can be chosen here. Please choose another one."),
+}
+"""Text for a click that picks something else, such as a bot; by what the question asks for."""
 
 
 def describe_number(picks: Picks | None, *, several: bool) -> str:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NOT_PICKED", "NOT_TO_CANCEL", "UNKNOWN", "choose_language", "decide"]
-
-from collections.abc import Mapping
-from typing import Final
+__all__ = ["NOT_TO_CANCEL", "UNKNOWN", "choose_language", "decide"]
 
 from askback.domain import late_answers
 from askback.domain.actions import (
@@ -24,7 +21,7 @@ from askback.domain.actions import (
 from askback.domain.apply_action import Closed, apply_action
 from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Redraw, Response
-from askback.domain.form_fields import build_form_fields, find_field_problems, has_field_for_each
+from askback.domain.form_fields import build_form_fields, find_field_problems, find_field_questions
 from askback.domain.identity import Actor, MessageRef, is_person_among
 from askback.domain.interview import Interview
 from askback.domain.not_now import add_reminder, drop_reminder
@@ -42,11 +39,6 @@ UNKNOWN = N_(
     "If that does not help, it is closed."
 )
 """Text for an unknown ask. It must hold even if another process, with another database, accepts the same click."""
-NOT_PICKED: Final[Mapping[str, str]] = {
-    "people": N_("That is not a person who can be chosen here. Please choose somebody else."),
-    "channels": N_("That is not a channel that can be chosen here. Please choose another one."),
-}
-"""Text for a click that picks something else, such as a bot; by what the question asks for."""
 
 
 def decide(
@@ -104,11 +96,14 @@ def _decide(
     if isinstance(action.operation, OpenTextField):
         return after, AskText(field=build_text_field(ask.id, interview))
     if isinstance(action.operation, OpenForm):
-        if not has_field_for_each(interview.form):
+        asked = find_field_questions(interview.form)
+        if asked is None:
             return adopted, Notice(text=_(NO_FORM), card=ask.to_card())
-        return after, AskForm(fields=build_form_fields(ask.id, interview))
-    if isinstance(action.operation, SubmitForm) and (problems := find_field_problems(interview)):
-        return after, FormErrors(problems=problems, fields=build_form_fields(ask.id, interview))
+        return after, AskForm(fields=build_form_fields(ask.id, interview, asked))
+    if isinstance(action.operation, SubmitForm) and interview.outcome is None:
+        asked, problems = find_field_questions(interview.form), find_field_problems(interview, action.operation)
+        if asked is not None and problems:
+            return after, FormErrors(problems=problems, fields=build_form_fields(ask.id, interview, asked))
     if isinstance(action.operation, OpenDecline):
         may_answer = ask.find_denial(action.actor, is_admitted) is None
         return after, AskText(field=build_reason_field(ask, may_answer=may_answer))

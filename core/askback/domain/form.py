@@ -226,9 +226,9 @@ class Question(Value):
         return not self.options and self.picks is None
 
     @property
-    def takes_text_beside_options(self) -> bool:
-        """True if the question has options, and people can also write an answer or a note."""
-        return bool(self.options) and (self.allow_custom or self.allow_note)
+    def takes_text_beside_choice(self) -> bool:
+        """True if people can choose the answer, and can also write an answer or a note."""
+        return not self.asks_for_text and (self.allow_custom or self.allow_note)
 
     @property
     def takes_several(self) -> bool:

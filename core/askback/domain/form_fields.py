@@ -2,19 +2,59 @@
 
 from __future__ import annotations
 
-__all__ = ["FieldProblem", "FormField", "FormFields", "build_form_fields", "find_field_problems", "has_field_for_each"]
+__all__ = [
+    "ANSWER_ALL",
+    "ANSWER_SEVERAL",
+    "FieldProblem",
+    "FieldQuestions",
+    "FormField",
+    "FormFields",
+    "build_form_fields",
+    "find_field_problems",
+    "find_field_questions",
+    "find_open_questions",
+]
+
+from typing import Final
 
 from pydantic import Field
 
+from askback.domain.actions import FieldAnswer, SubmitForm
+from askback.domain.choice_words import NOT_PICKED, SOMETHING_ELSE, describe_number, describe_too_many
 from askback.domain.form import Form, Question
+from askback.domain.form_limits import MAX_PICKED
 from askback.domain.interview import Interview
+from askback.domain.outcome import Picked
 from askback.domain.text_problem import NEITHER, find_text_problem, get_placeholder
 from askback.internal.values import Value
 from askback.text.literal import is_readable_line
 from askback.translations.catalogue import N_, Language, _, get_language
 
+ANSWER_ALL = N_("Answer all…")
+"""Label of the button that opens a modal with all questions of a form."""
+ANSWER_SEVERAL = N_("Answer {count} together…")
+"""Label of that button if other questions depend on these."""
 UNANSWERED = N_("Please answer this question.")
 BOTH = N_("You chose an option and wrote an answer. Please keep one of them.")
+BOTH_PICKED = N_("You chose from the list and wrote an answer. Please keep one of them.")
+NOT_WRITTEN = N_("You chose “{choice}”: please write your answer, or change the choice.")
+LEAST: Final = 2
+"""The smallest number of questions that fields show together."""
+
+
+class FieldQuestions(Value):
+    """The questions of a form that fields can show together: all that depend on no other."""
+
+    indexes: tuple[int, ...]
+    """Their indexes in the form, from 0."""
+    questions: tuple[Question, ...]
+    is_whole: bool
+    """True if these are all questions of the form. Otherwise, the others may follow."""
+
+    @property
+    def label(self) -> str:
+        """The label of the button that opens the fields, in the current language."""
+        return _(ANSWER_ALL) if self.is_whole else _(ANSWER_SEVERAL).format(count=len(self.questions))
 
 
 class FormField(Value):
@@ -26,6 +66,8 @@ class FormField(Value):
     question: Question
     chosen: tuple[int, ...]
     """The indexes of the options that are chosen when the fields open."""
+    picked: tuple[Picked, ...] = ()
+    """The people or channels that are picked when the fields open."""
     value: str
     """The text in the field for a written answer when the fields open."""
 
@@ -36,15 +78,21 @@ class FormField(Value):
 
 
 class FormFields(Value):
-    """All questions of a form as fields."""
+    """The questions of a form that a person answers together, as fields."""
 
     ask_id: str
     step: int
     revision: int
     """The revision of the interview that the fields show."""
     fields: tuple[FormField, ...]
+    is_whole: bool = True
+    """True if these are all questions of the form. Otherwise, others may follow."""
     language: Language = Field(default_factory=get_language)
     """The language of the person. A platform builds the modal under `use_language`."""
+
+    def get_header(self, index: int) -> str:
+        """Return the short name of a question, by its index in the form."""
+        return next((one.header for one in self.fields if one.index == index), "")
 
 
 class FieldProblem(Value):
@@ -58,33 +106,60 @@ class FieldProblem(Value):
     """True if the written text is the problem, and not the choice."""
 
 
-def has_field_for_each(form: Form) -> bool:
-    """Return True if fields can show the whole of several questions at once.
+def find_field_questions(form: Form) -> FieldQuestions | None:
+    """Return the questions that fields can show together, each as a whole.
 
-    No question depends on another or asks to pick people or channels, and each option is a label and a description of
-    one line each. The platforms have further limits.
+    None means that there are fewer than two, or that a field would show a part of one of them: each option has to be a
+    label and a description of one line each. The platforms have further limits.
     """
-    return not form.is_single and all(map(_fits_field, form.questions))
+    found = tuple((index, one) for index, one in enumerate(form.questions) if one.show_if is None)
+    if len(found) < LEAST or not all(_fits_field(question) for _index, question in found):
+        return None
+    indexes, questions = zip(*found, strict=True)
+    return FieldQuestions(indexes=indexes, questions=questions, is_whole=len(indexes) == len(form.questions))
 
 
-def build_form_fields(ask_id: str, interview: Interview) -> FormFields:
+def find_open_questions(interview: Interview) -> FieldQuestions | None:
+    """Return the questions that fields can show together, if at least two of them are left.
+
+    The current question counts as left, and one with a default until people have seen it.
+    """
+    asked = find_field_questions(interview.form)
+    if asked is None:
+        return None
+    left = [
+        index
+        for index in asked.indexes
+        if index == interview.current or not (interview.is_answered(index) and interview.drafts[index].seen)
+    ]
+    return asked if len(left) >= LEAST else None
+
+
+def build_form_fields(ask_id: str, interview: Interview, asked: FieldQuestions) -> FormFields:
     """Return the fields of a form with the answers so far. A rejected text is in its field again."""
     fields = tuple(
         FormField(
             index=index,
             header=interview.form.get_header(index),
             question=question,
-            chosen=draft.chosen,
-            value=draft.shown_text,
+            chosen=interview.drafts[index].chosen,
+            picked=interview.drafts[index].picked,
+            value=interview.drafts[index].shown_text,
         )
-        for index, (question, draft) in enumerate(zip(interview.form.questions, interview.drafts, strict=True))
+        for index, question in zip(asked.indexes, asked.questions, strict=True)
     )
-    return FormFields(ask_id=ask_id, step=interview.step, revision=interview.revision, fields=fields)
+    return FormFields(
+        ask_id=ask_id,
+        step=interview.step,
+        revision=interview.revision,
+        fields=fields,
+        is_whole=asked.is_whole,
+    )
 
 
-def find_field_problems(interview: Interview) -> tuple[FieldProblem, ...]:
-    """Return the problems of a form whose questions are all shown, in their order."""
-    found = ((index, _find_problem(interview, index)) for index in range(len(interview.drafts)))
+def find_field_problems(interview: Interview, sent: SubmitForm) -> tuple[FieldProblem, ...]:
+    """Return the problems of an interview with the answers that were just sent, in the order of the questions."""
+    found = ((one.index, _find_problem(interview, one)) for one in sent.answers)
     return tuple(
         FieldProblem(index=index, header=interview.form.get_header(index), message=problem[0], in_text=problem[1])
         for index, problem in found
@@ -92,24 +167,38 @@ def find_field_problems(interview: Interview) -> tuple[FieldProblem, ...]:
     )
 
 
-def _find_problem(interview: Interview, index: int) -> tuple[str, bool] | None:
-    question, draft = interview.form.questions[index], interview.drafts[index]
+def _find_problem(interview: Interview, sent: FieldAnswer) -> tuple[str, bool] | None:
+    """Return a sentence about one answer, and True if the written text is the problem."""
+    question, draft = interview.form.questions[sent.index], interview.drafts[sent.index]
+    if sent.rejected and question.picks is not None:
+        return _(NOT_PICKED[question.picks]), False
+    if len(sent.picked) > MAX_PICKED:
+        return describe_too_many(question.picks, MAX_PICKED), False
     if draft.unsent is not None and draft.unsent.strip():
-        return find_text_problem(question, draft.unsent, has_choice=bool(draft.chosen)) or _(BOTH), True
-    if interview.is_answered(index):
+        both = _(BOTH if question.picks is None else BOTH_PICKED)
+        return find_text_problem(question, draft.unsent, has_choice=bool(draft.chosen)) or both, True
+    if sent.writes and draft.text is None:
+        return _(NOT_WRITTEN).format(choice=_(SOMETHING_ELSE)), True
+    if interview.is_answered(sent.index):
         return None
-    if not question.options:
+    if question.asks_for_text:
         return _(UNANSWERED), True
+    return _describe_missing(question), False
+
+
+def _describe_missing(question: Question) -> str:
     count = question.describe_count()
+    if count is None and question.picks is not None:
+        count = describe_number(question.picks, several=question.multi_select)
+        if question.allow_custom:
+            return _("Please {needed}, or write an answer.").format(needed=count)
     if count is not None:
-        return _("Please {needed}.").format(needed=count), False
-    return _(NEITHER if question.allow_custom else UNANSWERED), False
+        return _("Please {needed}.").format(needed=count)
+    return _(NEITHER if question.allow_custom else UNANSWERED)
 
 
 def _fits_field(question: Question) -> bool:
-    if question.show_if is not None or question.details is not None or question.picks is not None:
-        return False
-    if any(option.preview or option.image for option in question.options):
+    if question.details is not None or any(option.preview or option.image for option in question.options):
         return False
     labels = [option.label for option in question.options]
     lines = [*labels, *(option.description for option in question.options if option.description is not None)]

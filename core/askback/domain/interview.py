@@ -7,7 +7,7 @@ people can see, and orders the renderings of the card.
 
 from __future__ import annotations
 
-__all__ = ["Draft", "Interview", "Phase", "SelectionSnapshot", "settle", "start_interview"]
+__all__ = ["Draft", "Interview", "Phase", "SelectionSnapshot", "move", "settle", "start_interview"]
 
 from collections.abc import Collection
 from typing import Literal
@@ -150,6 +150,20 @@ def start_interview(form: Form) -> Interview:
         for index, question in enumerate(form.questions)
     )
     return Interview(form=form, drafts=drafts)
+
+
+def move(interview: Interview, current: int, phase: Phase) -> Interview:
+    """Return the interview at another position. Its question counts as seen from now on."""
+    drafts = list(interview.drafts)
+    drafts[interview.current] = drafts[interview.current].evolve(marks=())
+    drafts[current] = drafts[current].evolve(seen=True)
+    return interview.evolve(
+        drafts=tuple(drafts),
+        current=current,
+        phase=phase,
+        step=interview.step + 1,
+        revision=interview.revision + 1,
+    )
 
 
 def settle(interview: Interview, outcome: Outcome) -> Interview:

@@ -53,6 +53,8 @@ def build_notice(interview: Interview, action: TimeoutAction) -> TimeoutNotice |
         return TimeoutNotice(words=_("then the default applies"), defaults=fallback[0].labels)
     # A question shows its own default, and the review those of all.
     shown = fallback if interview.phase == "reviewing" else _select(fallback, interview.question.id)
+    if interview.phase == "asking" and all(_is_marked(interview, one) for one in shown):
+        shown = ()  # the card marks it as chosen already
     return TimeoutNotice(words=_("then the defaults apply"), defaults=tuple(_format_line(form, one) for one in shown))
 
 
@@ -80,6 +82,12 @@ def _quote_short(fallback: tuple[Answer, ...]) -> str | None:
 
 def _select(fallback: tuple[Answer, ...], question_id: str) -> tuple[Answer, ...]:
     return tuple(one for one in fallback if one.question_id == question_id)
+
+
+def _is_marked(interview: Interview, default: Answer) -> bool:
+    """Return True if what is chosen on the card is the default."""
+    draft = interview.draft
+    return draft.text is None and draft.chosen == tuple(choice.index for choice in default.choices)
 
 
 def _format_line(form: Form, answer: Answer) -> str:

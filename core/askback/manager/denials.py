@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NOTICE_SECONDS", "UNCERTAIN", "DenialThrottle", "describe_failure", "describe_unread"]
+__all__ = ["NOTICE_SECONDS", "UNCERTAIN", "DenialThrottle", "describe_failure", "describe_unread", "reword"]
 
 from askback.domain import late_answers as late
 from askback.domain.actions import Action
@@ -11,7 +11,7 @@ from askback.domain.click_response import Notice, Response
 from askback.internal.throttle import Throttle
 from askback.ports.membership import Resolved
 from askback.store.errors import StoreError
-from askback.translations.catalogue import N_, _
+from askback.translations.catalogue import N_, _, translate_reason
 
 NOTICE_SECONDS = 30.0
 """Seconds between two notices to a person who may not act on a question, however often they click."""
@@ -41,8 +41,18 @@ def describe_failure(error: Exception) -> str:
 def describe_unread(sender: Resolved) -> str | None:
     """Return the notice to a person who may be a member of a group that could not be read. None if all were read."""
     if sender.unreadable:
-        return " ".join((_(UNREADABLE_GROUPS), *sender.unreadable))
+        return " ".join((_(UNREADABLE_GROUPS), *map(translate_reason, sender.unreadable)))
     return _(UNREAD_GROUPS) if sender.unread else None
+
+
+def reword(response: Response, unread: str | None) -> Response:
+    """Return the response; for a person who may be a member of a group that could not be read, with the text `unread`.
+
+    They do not read that the question is for others.
+    """
+    if unread is None or not isinstance(response, Notice) or response.denied not in MEMBERS_ONLY:
+        return response
+    return response.evolve(text=unread)
 
 
 class DenialThrottle:
@@ -60,8 +70,7 @@ class DenialThrottle:
     def limit(self, action: Action, response: Response, *, unread: str | None) -> Response:
         """Return the response, marked if this person has received the same denial lately.
 
-        If a group could not be read, a person who may be a member does not read that the question is for others, but
-        the text `unread`.
+        `unread` is the text if a group could not be read; see `reword`.
         """
         denial = _to_denial(action, response)
         if denial is None or not isinstance(response, Notice):
@@ -70,9 +79,7 @@ class DenialThrottle:
         # A person gets their own text back each time.
         if not self._notices.try_allow(denial) and not late.get_text(action):
             response = response.evolve(is_repeated=True)
-        if unread is not None and response.denied in MEMBERS_ONLY:
-            response = response.evolve(text=unread)
-        return response
+        return reword(response, unread)
 
 
 def _to_denial(action: Action, response: Response) -> _Denial | None:

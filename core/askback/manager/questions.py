@@ -30,7 +30,7 @@ from askback.manager.awaited_names import AwaitedNames
 from askback.manager.callers import Callers
 from askback.manager.cards import CardRenderer
 from askback.manager.deadlines import Deadlines
-from askback.manager.denials import DenialThrottle, describe_unread
+from askback.manager.denials import DenialThrottle, describe_unread, reword
 from askback.manager.new_asks import build_ask, build_policy
 from askback.observability import telemetry
 from askback.ports.membership import Resolved
@@ -158,7 +158,7 @@ class QuestionManager:
             action = action.evolve(actor=sender.people[0])
         # Looked up here: the decision itself is pure, and may run twice.
         ends_any = self.access.is_admin(action.actor)
-        if action.picks is not None and any(not one.name for one in action.picks.picked):
+        if any(not one.name for one in action.picked):
             self.awaited_names.expect(action.ask_id)
         acted = await self._store.decide(
             action.ask_id,
@@ -191,6 +191,24 @@ class QuestionManager:
             extra={"action": "late_text", "ask_id": action.ask_id},
         )
         return Notice(text=late.get_late_text_notice(acted.ask, kept=True), card=acted.ask.to_card(), kept=True)
+
+    async def restate(self, action: Action, response: Response) -> Response:
+        """Return the response to an action that changed nothing, in the language that the actor now has.
+
+        A platform may tell the language of a person only after their first click. This commits nothing. If the newest
+        state calls for another response, the words stay as they are.
+        """
+        sender = await self.access.identify(
+            action.actor, action.ask_id, ends=isinstance(action.operation, Cancel | OpenDecline)
+        )
+        action = action.evolve(actor=sender.people[0])
+        ends_any = self.access.is_admin(action.actor)
+        ask = await self._store.get(action.ask_id)
+        again = decide(ask, action, is_admitted=self.access.is_admitted, ends_any=ends_any)[1]
+        if type(again) is not type(response):
+            return response
+        with use_language(choose_language(ask, action.actor)):
+            return reword(again, describe_unread(sender))
 
     async def add_names(self, ask_id: str, names: Mapping[str, str]) -> None:
         """Store the names of picked people and channels that the platform told after the click, by their ids."""

@@ -16,7 +16,7 @@ from askback.manager import QuestionManager
 from askback.store.queries.outbox_leases import MAX_PAUSE, OutboxItem
 from askback.store.store import Store
 from askback.text.literal import fit_line
-from askback.translations.catalogue import N_, _, use_language
+from askback.translations.catalogue import N_, _, translate_reason, use_language
 
 log = logging.getLogger("askback.worker")
 
@@ -99,7 +99,7 @@ class DeliveryRetries:
         if text is not None and text.target.startswith(TURN_TEXT) and not text.gone:
             unshown = UnshownText(beginning=fit_line(text.text, MAX_BEGINNING), reason=reason)
             with use_language(self._manager.language or text.language):
-                missing = _(MISSING).format(reason=reason.rstrip(". "))
+                missing = _(MISSING).format(reason=translate_reason(reason).rstrip(".。 "))
             notice = OutgoingMessage(target=f"{UNSHOWN}{text.target}", text=missing, markdown=False)
             await self._store.give_up_text(item, unshown, notice)
         else:
@@ -112,10 +112,10 @@ class DeliveryRetries:
         reader = await self._store.get_newest_author(conversation_id)
         if reader is not None and self._told.try_allow(conversation_id):
             with use_language(self._manager.language):
-                sentence = _(FORBIDDEN)
+                sentence = _(FORBIDDEN).format(reason=translate_reason(reason))
             outgoing = OutgoingMessage(
                 target=f"forbidden:{conversation_id}",
-                text=sentence.format(reason=reason),
+                text=sentence,
                 markdown=False,
                 only_for=reader,
                 direct=True,

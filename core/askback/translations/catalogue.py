@@ -19,6 +19,7 @@ __all__ = [
     "find_language",
     "get_language",
     "ngettext",
+    "translate_reason",
     "use_language",
 ]
 
@@ -62,6 +63,14 @@ def ngettext(one: str, many: str, number: int) -> str:
 def N_(message: str) -> str:  # noqa: N802 - the name that gettext's programs know
     """Return the sentence as it is. This marks a constant that is translated where it is shown."""
     return message
+
+
+def translate_reason(reason: str) -> str:
+    """Return the reason of a failure in the current language, if it is one of the bots' own sentences.
+
+    A bot marks these with `N_`. Error codes, and what a platform says itself, stay as they are.
+    """
+    return _(reason) if reason else reason  # an empty text is the key of the catalogue's header
 
 
 def get_language() -> Language:

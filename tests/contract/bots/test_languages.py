@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from askback.manager.denials import DenialThrottle
 from askback_sandbox.model.script import call, turn
+from askback_sandbox.slack.faults import Fault
 
 from .driver import ADA, BEN, CY, Card, Desk, PlatformTests, Talk, asks, card, line, notice, one, turn_of, until
 from .offers import offers
@@ -43,12 +45,11 @@ async def test_a_card_speaks_the_language_of_the_person_who_began_and_a_notice_t
         talk, shown = await fruit(desk)
         assert "Gefragt: " in shown.text
         assert shown.buttons[-2:] == ("Etwas anderes…", "Nicht jetzt…")
-        # Slack tells nobody's language with a click. Until it is looked up, they read that of the card.
+        # Slack tells nobody's language with a click, so the notice waits a moment for it.
         await desk.press(BEN, shown, "Apple")
-        first = await notice(desk, BEN, "")
-        assert first.startswith("Nur ada kann" if desk.platform == "slack" else "Solo ada puede")
+        assert (await notice(desk, BEN, "")).startswith("Solo ada puede")
         await desk.press(CY, shown, "Apple")
-        await notice(desk, CY, "kann das beantworten" if desk.platform == "slack" else "can answer this")
+        await notice(desk, CY, "can answer this")  # nobody translated Polish
         field = await desk.open_field(ADA, shown, "Etwas anderes…")
         assert field.placeholder == "Gib deine Antwort ein…"
         assert await desk.submit(ADA, "  ") != ()
@@ -62,6 +63,30 @@ async def test_a_card_speaks_the_language_of_the_person_who_began_and_a_notice_t
         result = (await turn_of(desk, "fruit", 2)).result
         assert '"Which fruit?"="Apple"' in result
         await line(desk, talk, "Bon appetit.")
+
+
+@pytest.mark.only("slack", reason="Discord tells the language with the click")
+async def test_the_first_window_of_a_person_is_in_their_language(quiet_desk: Desk) -> None:
+    desk = quiet_desk
+    async with desk.bot():
+        _, shown = await fruit(desk)
+    async with desk.bot():  # this process knows nobody's language
+        field = await desk.open_field(ADA, shown, "Etwas anderes…")
+        assert field.placeholder == "Gib deine Antwort ein…"
+
+
+@pytest.mark.only("slack", reason="Discord tells the language with the click")
+async def test_a_slow_look_up_of_a_language_delays_no_ack_and_the_notice_for_a_moment_only(quiet_desk: Desk) -> None:
+    desk = quiet_desk
+    async with desk.bot():
+        _, shown = await fruit(desk)
+        desk.workspace.faults.add(Fault(kind="delay", method="users.info", seconds=4))  # type: ignore[attr-defined]
+        clicked = await desk.press(BEN, shown, "Apple")
+        assert clicked.ms is not None
+        assert clicked.ms < 1_000
+        began = time.monotonic()
+        assert (await notice(desk, BEN, "")).startswith("Nur ada kann"), "the language of the card"
+        assert time.monotonic() - began < 3
 
 
 async def test_the_second_click_of_a_person_finds_their_language(

@@ -9,9 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from askback.domain.actions import FieldAnswer, SubmitForm
-from askback.domain.form import Form, Option, Question, TextRules
-from askback.domain.form_fields import build_form_fields
+from askback.domain.form import Condition, Form, Option, Question, TextRules
+from askback.domain.form_fields import FieldQuestions, FormFields, build_form_fields, find_field_questions
 from askback.domain.interview import Interview, start_interview
+from askback.domain.outcome import Picked
 from askback.translations.catalogue import LANGUAGES, Language, use_language
 from askback_discord import control_ids, form_modal, limits
 from support.discord_cards import ASK, accepted_modal, do, interview, options, question
@@ -21,8 +22,18 @@ from support.forms import modal_forms
 WHERE = question("a", "Where to?", options=options(3), header="Place")
 
 
+def asked_of(form: Form) -> FieldQuestions:
+    asked = find_field_questions(form)
+    assert asked is not None
+    return asked
+
+
+def fields_of(at: Interview) -> FormFields:
+    return build_form_fields(ASK, at, asked_of(at.form))
+
+
 def shown(at: Interview) -> Any:
-    made: Any = form_modal.build_modal(build_form_fields(ASK, at))
+    made: Any = form_modal.build_modal(fields_of(at))
     accepted_modal(made)
     return made
 
@@ -37,6 +48,7 @@ def sent_of(modal: Any) -> dict[str, Any]:
     for one in fields(modal):
         part = one["component"]
         chosen = [entry["value"] for entry in part.get("options", ()) if entry.get("default")]
+        chosen += [entry["id"] for entry in part.get("default_values", ())]
         told: dict[str, Any] = {"type": part["type"], "custom_id": part["custom_id"]}
         if part["type"] == limits.INPUT:
             told["value"] = part.get("value", "")
@@ -51,7 +63,7 @@ def sent_of(modal: Any) -> dict[str, Any]:
 @given(asked=modal_forms())
 def test_a_form_that_fits_is_shown_whole_and_read_back(asked: Form) -> None:
     at = start_interview(asked)
-    assume(form_modal.fits(asked))
+    assume(form_modal.fits(asked_of(asked)))
     modal = shown(at)
     words = [text for one in fields(modal) for text in (one["label"], one.get("description", ""))]
     said = "\n".join([*words, read(modal["components"])])
@@ -121,7 +133,7 @@ def test_it_begins_with_the_answers_so_far_and_a_rejected_text() -> None:
 def test_a_text_without_a_field_is_kept_with_several_options() -> None:
     one = question("a", "Which?", options=options(3), multi_select=True)
     at = do(interview(one, one.evolve(id="b"), one.evolve(id="c")), SubmitForm(answers=_texts("Lima", "x", "y")))
-    modal = form_modal.build_modal(build_form_fields(ASK, at.evolve(phase="asking", outcome=None)))
+    modal = form_modal.build_modal(fields_of(at.evolve(phase="asking", outcome=None)))
     sent: Any = sent_of(modal)
     for label in sent["components"]:
         label["component"]["values"] = ["1"]
@@ -146,8 +158,8 @@ def _texts(*texts: str) -> tuple[FieldAnswer, ...]:
     ],
 )
 def test_a_question_that_a_modal_would_cut_does_not_fit(odd: Question) -> None:
-    assert form_modal.fits(Form(questions=(WHERE, question("b", options=options(24)))))
-    assert not form_modal.fits(Form(questions=(WHERE, odd)))
+    assert form_modal.fits(asked_of(Form(questions=(WHERE, question("b", options=options(24))))))
+    assert not form_modal.fits(asked_of(Form(questions=(WHERE, odd))))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +170,7 @@ def test_five_parts_are_the_limit(count: int, long: int, custom: bool, fits: boo
     made = [WHERE.evolve(id=f"q{number}", allow_custom=custom) for number in range(count)]
     made[:long] = [one.evolve(prompt="Where? " * 20) for one in made[:long]]
     form = Form(questions=tuple(made))
-    assert form_modal.fits(form) is fits
+    assert form_modal.fits(asked_of(form)) is fits
     if fits:
         shown(interview(*form.questions))
 
@@ -175,7 +187,7 @@ def test_the_number_of_its_parts_is_the_same_in_each_language(language: Language
     number = question("b", "How many seats?", rules=TextRules(kind="integer", minimum=1, maximum=9))
     long = question("c", "How many of the many seats do you need this time?", rules=TextRules(kind="integer"))
     form = Form(questions=(WHERE, number, long))
-    assert form_modal.fits(form)
+    assert form_modal.fits(asked_of(form))
     with use_language(language):
         modal = shown(interview(*form.questions))
     assert len(modal["components"]) == 5
@@ -200,3 +212,48 @@ def test_odd_payloads_are_read_without_an_error(odd: Any) -> None:
         {"components": [{"component": {"custom_id": "askback:choice:0", "value": odd, "values": odd}}]},
     ):
         assert isinstance(form_modal.read_answers(data), tuple)
+
+
+ADA, BOT = "100000000000000001", "100000000000000002"
+
+
+def test_people_and_channels_have_discords_own_pickers() -> None:
+    who = Question(id="a", prompt="Who?", picks="people", multi_select=True, max_choices=2)
+    where = Question(id="b", prompt="Where?", picks="channels", allow_custom=True)
+    sent = SubmitForm(
+        answers=(FieldAnswer(index=0, picked=(Picked(id=ADA, name="Ada"),)), FieldAnswer(index=1, rejected=True))
+    )
+    first, second, text = (one["component"] for one in fields(shown(do(interview(who, where), sent))))
+    assert (first["type"], first["min_values"], first["max_values"]) == (limits.USERS, 1, 2)
+    assert first["default_values"] == [{"id": ADA, "type": "user"}]
+    assert (second["type"], second["required"], second["min_values"]) == (limits.CHANNELS, False, 0)
+    assert second["channel_types"] == [0, 5, 15]
+    assert text["type"] == limits.INPUT
+
+
+def test_a_bot_that_was_picked_is_left_out_and_reported() -> None:
+    picker = {"type": limits.USERS, "custom_id": "askback:people:0", "values": [ADA, BOT]}
+    data = {
+        "components": [{"type": limits.LABELLED, "component": picker}],
+        "resolved": {"users": {ADA: {"global_name": "Ada"}, BOT: {"username": "askback", "bot": True}}},
+    }
+    (answer,) = form_modal.read_answers(data)
+    assert answer == FieldAnswer(index=0, picked=(Picked(id=ADA, name="Ada"),), rejected=True)
+
+
+def test_something_else_without_a_text_is_read() -> None:
+    radio = {"type": limits.RADIO, "custom_id": "askback:choice:0", "value": "other"}
+    (answer,) = form_modal.read_answers({"components": [{"type": limits.LABELLED, "component": radio}]})
+    assert (answer.chosen, answer.writes) == ((), True)
+
+
+def test_if_questions_may_follow_a_sentence_says_so() -> None:
+    day = question("z", "Which day?", show_if=Condition(question="a", any_of=("v1",)))
+    modal = shown(interview(WHERE, question("b", "Why?"), day))
+    assert read(modal["components"]).endswith("More questions may follow: they depend on these answers.")
+    three = [WHERE.evolve(id=name) for name in ("a", "b", "c")]
+    modal = shown(interview(*three, day))
+    assert read(modal["components"]).count("\n") >= 1, "both sentences share a part"
+    assert len(modal["components"]) == 4
+    full = Form(questions=(*(WHERE.evolve(id=name, allow_custom=False) for name in "abcde"), day))
+    assert not form_modal.fits(asked_of(full)), "there is no room for the sentence"

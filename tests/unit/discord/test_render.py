@@ -329,8 +329,15 @@ FORM = (
 
 def test_a_form_shows_where_one_is_and_the_way_on() -> None:
     made = shown(do(interview(*FORM), Choose(index=1)))
-    assert labels(made) == ["Something else…", "Back", "Next", "Review", "Not now…"]
+    assert labels(made) == ["Something else…", "Answer all…", "Back", "Next", "Not now…"]
     assert "Which extras?\nExtras  ·  2 of 3  ·  Asked:" in said(made)
+
+
+def test_the_review_takes_the_place_of_the_fields_if_one_question_is_left_or_if_they_do_not_fit() -> None:
+    last = do(interview(*FORM), Choose(index=1), GoTo(index=1), Select(chosen=(0,)), Next())
+    assert labels(shown(last)) == ["Write an answer…", "Back", "Next", "Review", "Not now…"]
+    many = (*FORM, question("city", options=options(120)))
+    assert labels(shown(do(interview(*many), Choose(index=1))))[-3:] == ["Next", "Review", "Not now…"]
 
 
 def test_the_review_of_more_than_five_questions_has_a_menu_of_them() -> None:

@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.domain.actions import Action, Back, Choose, FieldAnswer, GoTo, Next, OpenForm, Select, SubmitForm
+from askback.domain.actions import (
+    Action,
+    Back,
+    Choose,
+    FieldAnswer,
+    GoTo,
+    Next,
+    OpenForm,
+    Review,
+    Select,
+    SubmitForm,
+    SubmitText,
+)
 from askback.domain.apply_action import Closed, apply_action
 from askback.domain.apply_form import NoFields
 from askback.domain.ask import Ask
 from askback.domain.card import build_card
 from askback.domain.click_response import AskForm, FormErrors, Notice
 from askback.domain.decision import decide
-from askback.domain.form import Condition, Form, Option, TextRules
-from askback.domain.form_fields import build_form_fields, find_field_problems, has_field_for_each
+from askback.domain.form import Condition, Form, Option, Question, TextRules
+from askback.domain.form_fields import (
+    FieldProblem,
+    FormFields,
+    build_form_fields,
+    find_field_problems,
+    find_field_questions,
+)
 from askback.domain.identity import Place
 from askback.domain.interview import Interview, start_interview
+from askback.domain.outcome import Picked
 from support.cases import ANN, BEN, EVERYBODY, NOON, Story, form, question
 from support.forms import modal_forms
 
@@ -29,15 +50,33 @@ def send(at: Interview, *answers: FieldAnswer, revision: int | None = None) -> I
     return apply_action(at, Action(ask_id="ask", actor=ANN, at=NOON, step=0, operation=operation))
 
 
-def said(index: int, *chosen: int, text: str | None = None) -> FieldAnswer:
-    return FieldAnswer(index=index, chosen=chosen, text=text)
+def said(index: int, *chosen: int, text: str | None = None, **more: Any) -> FieldAnswer:
+    return FieldAnswer(index=index, chosen=chosen, text=text, **more)
+
+
+def problems_of(after: Interview, *answers: FieldAnswer) -> tuple[FieldProblem, ...]:
+    return find_field_problems(after, SubmitForm(answers=answers))
+
+
+def fields_of(at: Interview) -> FormFields:
+    asked = find_field_questions(at.form)
+    assert asked is not None
+    return build_form_fields("ask", at, asked)
+
+
+def person(number: int) -> Picked:
+    return Picked(id=f"U{number}", name=f"Person {number}")
+
+
+def picked_people(most: int) -> st.SearchStrategy[tuple[Picked, ...]]:
+    return st.lists(st.integers(0, 5).map(person), unique=True, max_size=most).map(tuple)
 
 
 @given(asked_form=modal_forms(), data=st.data())
 def test_each_form_can_be_answered_together_and_what_comes_back_keeps_its_rules(
     asked_form: Form, data: st.DataObject
 ) -> None:
-    assert has_field_for_each(asked_form)
+    assert find_field_questions(asked_form) is not None
     answers = [
         said(
             index,
@@ -46,20 +85,22 @@ def test_each_form_can_be_answered_together_and_what_comes_back_keeps_its_rules(
                 if one.options
                 else st.just([])
             ),
+            picked=data.draw(picked_people(3 if one.multi_select else 1)) if one.picks else (),
             text=data.draw(texts) if one.allow_custom or one.allow_note else None,
         )
         for index, one in enumerate(asked_form.questions)
     ]
     after = send(start_interview(asked_form), *answers)
-    problems = {problem.index for problem in find_field_problems(after)}
+    problems = {problem.index for problem in problems_of(after, *answers)}
     assert (after.outcome is None) == bool(problems)
     for index, (sent, draft) in enumerate(zip(answers, after.drafts, strict=True)):
         one, text = asked_form.questions[index], (sent.text or "").strip()
         kept = draft.text or draft.note or (draft.unsent or "").strip()
         assert kept == text, "no text is lost"
         assert set(draft.chosen) == set(sent.chosen), "no choice is lost"
+        assert set(draft.picked) == set(sent.picked), "nobody who was picked is lost"
         if index not in problems:
-            assert one.find_count_problem(len(draft.chosen)) is None or draft.text is not None
+            assert one.find_count_problem(len(draft.chosen) + len(draft.picked)) is None or draft.text is not None
             assert draft.text is None or one.rules.find_problem(draft.text) is None
     if after.outcome is not None:
         assert [answer.question_id for answer in after.outcome.answers] == [one.id for one in asked_form.questions]
@@ -68,15 +109,16 @@ def test_each_form_can_be_answered_together_and_what_comes_back_keeps_its_rules(
 def test_a_new_choice_replaces_the_text_that_was_in_the_field() -> None:
     story = Story(*TWO)
     at = send(story.now, said(0, text="Green"), said(1))
-    assert build_form_fields("ask", at).fields[0].value == "Green"
+    assert fields_of(at).fields[0].value == "Green"
     after = send(at, said(0, 1, text="Green"), said(1, 0))
     assert after.outcome is not None
     assert [answer.labels for answer in after.outcome.answers] == [("Blue",), ("Today",)]
 
 
 def test_a_choice_and_a_new_text_are_not_guessed_between() -> None:
-    after = send(Story(*TWO).now, said(0, 1, text="Green"), said(1, 0))
-    (problem,) = find_field_problems(after)
+    sent = said(0, 1, text="Green"), said(1, 0)
+    after = send(Story(*TWO).now, *sent)
+    (problem,) = problems_of(after, *sent)
     assert problem.in_text
     assert "keep one of them" in problem.message
     assert (after.drafts[0].chosen, after.drafts[0].unsent) == ((1,), "Green")
@@ -93,7 +135,7 @@ def test_a_choice_and_a_new_text_are_not_guessed_between() -> None:
 )
 def test_each_problem_is_said_in_a_sentence(fields: dict[str, object], sent: FieldAnswer, message: str) -> None:
     after = send(Story(question("a", "Red", "Blue", **fields), TWO[1]).now, sent, said(1, 0))
-    (problem,) = find_field_problems(after)
+    (problem,) = problems_of(after, sent, said(1, 0))
     assert message in problem.message
     assert after.outcome is None
     assert after.drafts[1].chosen == (0,), "the right answer is kept"
@@ -155,7 +197,6 @@ def test_a_text_where_none_is_allowed_changes_nothing() -> None:
 @pytest.mark.parametrize(
     "second",
     [
-        question("b", "Today", show_if=Condition(question="a")),
         question("b", "Today", details="All of it."),
         question("b").evolve(options=(Option(value="x", label="X", preview="A preview"),)),
         question("b").evolve(options=(Option(value="x", label="X", image="https://example.com/x.png"),)),
@@ -168,17 +209,40 @@ def test_a_text_where_none_is_allowed_changes_nothing() -> None:
 def test_a_question_that_a_field_would_show_in_part_is_asked_by_itself(second: object) -> None:
     assert isinstance(second, type(TWO[0]))
     story = Story(TWO[0], second)
-    assert not has_field_for_each(story.now.form)
-    assert story.card.form is None
+    assert find_field_questions(story.now.form) is None
+    assert story.card.together is None
     with pytest.raises(NoFields):
         send(story.now, said(0, 0), said(1, 0))
 
 
-def test_a_single_question_has_no_fields_and_only_the_first_card_of_a_form_offers_them() -> None:
-    assert Story(TWO[0]).card.form is None
-    story = Story(*TWO)
-    assert story.card.form is not None
-    assert build_card("ask", story.does(Next()), EVERYBODY).form is None
+def test_a_single_question_has_no_fields() -> None:
+    assert Story(TWO[0]).card.together is None
+
+
+def test_each_card_offers_the_fields_while_at_least_two_questions_are_left() -> None:
+    story = Story(*TWO, question("c", "Yes", "No", default=("yes",)), question("d"))
+    offered = [story.card.together is not None]
+    for operation in (Choose(index=0), Next(), Choose(index=0)):
+        story.does(operation)
+        offered.append(story.card.together is not None)
+    assert offered == [True, True, True, True], "the second one is still without an answer"
+    story.does(GoTo(index=1))
+    story.does(Select(chosen=(0,), base=()))
+    story.does(GoTo(index=3))
+    assert story.card.together is None, "only this one is left"
+    story.does(GoTo(index=0))
+    assert story.card.together is not None, "this one, and the last"
+    story.does(Review())
+    assert story.card.together is None
+
+
+def test_a_default_that_nobody_has_seen_counts_as_left() -> None:
+    story = Story(TWO[0], question("b", "Yes", "No", default=("yes",)))
+    assert story.card.together is not None
+    story.does(Choose(index=0))
+    assert story.card.together is None
+    story.does(Back())
+    assert story.card.together is None
 
 
 def test_the_responses_are_the_fields_and_the_problems() -> None:
@@ -203,3 +267,99 @@ def ask_of(asked: Form) -> Ask:
 
 def act(operation: OpenForm | SubmitForm) -> Action:
     return Action(ask_id="ask", actor=ANN, at=NOON, step=0, operation=operation)
+
+
+WHO = Question(id="who", prompt="Who?", picks="people")
+TEAM = WHO.evolve(id="team", multi_select=True, min_choices=2, max_choices=3)
+
+
+def test_people_are_picked_in_fields_and_keep_the_names_that_are_known() -> None:
+    known = send(Story(WHO, TEAM).now, said(0, picked=(person(1),)), said(1, picked=(person(2),)))
+    assert known.outcome is None
+    nameless = tuple(Picked(id=f"U{number}") for number in (1, 2))
+    after = send(known, said(0, picked=nameless[:1]), said(1, picked=(*nameless, person(3))))
+    assert after.outcome is not None
+    assert after.outcome["who"].picked == (person(1),)
+    assert [one.label for one in after.outcome["team"].picked] == ["Person 2", "Person 3", "U1"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent", "message", "in_text"),
+    [
+        (WHO, said(0), "choose a person", False),
+        (WHO, said(0, rejected=True), "not a person who can be chosen", False),
+        (WHO.evolve(allow_custom=True), said(0, text=" "), "choose a person, or write an answer", False),
+        (WHO.evolve(allow_custom=True), said(0, picked=(person(1),), text="or Ben"), "keep one of them", True),
+        (TEAM, said(0, picked=(person(1),)), "choose 2 to 3 people", False),
+        (TEAM, said(0, picked=tuple(map(person, range(26)))), "at most 25 people", False),
+        (WHO.evolve(picks="channels"), said(0, rejected=True), "not a channel that can be chosen", False),
+        (TWO[0], said(0, writes=True, text=""), "You chose “Something else…”: please write", True),
+        (TWO[1].evolve(id="c"), said(0, 1, writes=True, text=""), "You chose “Something else…”: please write", True),
+    ],
+)
+def test_each_problem_is_at_the_choice_or_at_the_text(
+    asked: Question, sent: FieldAnswer, message: str, in_text: bool
+) -> None:
+    after = send(Story(asked, TWO[0].evolve(id="z")).now, sent, said(1, 0))
+    (problem,) = problems_of(after, sent, said(1, 0))
+    assert message in problem.message
+    assert (problem.index, problem.in_text) == (0, in_text)
+    assert after.drafts[1].chosen == (0,), "the right answer is kept"
+
+
+def test_what_was_picked_beside_a_bot_is_kept() -> None:
+    sent = said(0, picked=(person(1), person(2)), rejected=True), said(1, picked=(person(3),))
+    after = send(Story(TEAM, WHO).now, *sent)
+    assert [problem.index for problem in problems_of(after, *sent)] == [0]
+    assert [field.picked for field in fields_of(after).fields] == [(person(1), person(2)), (person(3),)]
+
+
+@pytest.mark.parametrize("odd", [said(0, picked=(person(1), person(2))), said(0, 0)])
+def test_more_than_one_person_or_an_option_where_one_person_is_asked_for_changes_nothing(odd: FieldAnswer) -> None:
+    with pytest.raises(NoFields):
+        send(Story(WHO, TWO[0]).now, odd, said(1, 0))
+
+
+DAY = question("day", show_if=Condition(question="a", any_of=("red",)))
+
+
+def test_questions_that_depend_on_others_follow_one_at_a_time() -> None:
+    story = Story(TWO[0], DAY, TWO[1])
+    assert story.card.together is not None
+    assert story.card.together.label == "Answer 2 together…"
+    fields = fields_of(story.now)
+    assert ([field.index for field in fields.fields], fields.is_whole) == ([0, 2], False)
+    after = send(story.now, said(0, 0), said(2, 1))
+    assert (after.phase, after.current) == ("asking", 1)
+    assert build_card("ask", after, EVERYBODY).prompt == DAY.prompt
+
+
+def test_if_nothing_depends_on_the_answers_they_end_the_form() -> None:
+    after = send(Story(TWO[0], DAY, TWO[1]).now, said(0, 1), said(2, 1))
+    assert after.outcome is not None
+    assert [answer.question_id for answer in after.outcome.answers] == ["a", "b"]
+
+
+def test_answers_that_hide_the_question_on_the_card_lead_to_one_that_is_asked() -> None:
+    story = Story(TWO[0], DAY, TWO[1])
+    story.does(Choose(index=0))
+    assert story.now.current == 1
+    wrong = send(story.now, said(0, 1), said(2))
+    assert (wrong.phase, wrong.current) == ("asking", 2)
+    assert wrong.step > story.now.step
+    closed = send(story.now, said(0, 1), said(2, 0))
+    assert closed.outcome is not None
+    assert closed.current in closed.visible
+
+
+def test_dependent_answers_that_exist_already_are_reviewed() -> None:
+    story = Story(TWO[0], DAY, TWO[1])
+    story.does(Choose(index=0))
+    story.does(SubmitText(text="Monday"))
+    after = send(story.now, said(0, 0), said(2, 0))
+    assert (after.phase, after.outcome) == ("reviewing", None)
+    assert not after.missing
+
+
+def test_a_form_with_one_question_of_its_own_has_no_fields() -> None:
+    assert find_field_questions(form(TWO[0], DAY)) is None

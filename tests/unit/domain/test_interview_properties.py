@@ -37,7 +37,7 @@ from askback.domain.apply_action import Closed, Incomplete, NotPossible, Stale, 
 from askback.domain.ask import create_ask_id
 from askback.domain.card import Card, build_card
 from askback.domain.form import Condition, Form, Question
-from askback.domain.form_fields import find_field_problems, has_field_for_each
+from askback.domain.form_fields import find_field_problems, find_field_questions
 from askback.domain.identity import Actor
 from askback.domain.interview import Draft, Interview, settle, start_interview
 from askback.domain.outcome import Picked
@@ -340,10 +340,12 @@ class Room(RuleBasedStateMachine):
         if refused is Incomplete:
             assert before.missing
 
-    @precondition(lambda self: has_field_for_each(self.form))
+    @precondition(lambda self: find_field_questions(self.form) is not None)
     @rule(person=people, data=st.data(), fresh=mostly)
     def send_all(self, person: Actor, data: st.DataObject, fresh: bool) -> None:
-        """Send the answers to all questions together, from a modal that shows the newest state or the first one."""
+        """Send the answers to several questions, from a modal that shows the newest state or the first one."""
+        asked = find_field_questions(self.form)
+        assert asked is not None
         sent = tuple(
             FieldAnswer(
                 index=index,
@@ -352,26 +354,38 @@ class Room(RuleBasedStateMachine):
                 )
                 if one.options
                 else (),
+                picked=tuple(
+                    map(to_picked, data.draw(st.sets(st.integers(0, OFFERED - 1), max_size=1 + 2 * one.multi_select)))
+                )
+                if one.picks
+                else (),
+                rejected=bool(one.picks) and data.draw(st.sampled_from([False, False, True])),
+                writes=bool(one.options) and one.allow_custom and data.draw(st.booleans()),
                 text=data.draw(texts) if one.allow_custom or one.allow_note else None,
             )
-            for index, one in enumerate(self.form.questions)
+            for index, one in zip(asked.indexes, asked.questions, strict=True)
         )
         before = self.interview
         operation = SubmitForm(answers=sent, revision=before.revision if fresh else 0)
         if self.do(self.action(person, operation, 0)) is not None:
             assert before.phase == "closed"
             return
-        for account, one, draft in zip(self.accounts, sent, self.interview.drafts, strict=True):
+        for one in sent:
+            account, draft = self.accounts[one.index], self.interview.drafts[one.index]
             text = (one.text or "").strip()
             if one.text is not None or not self.form.questions[one.index].multi_select:
                 kept = draft.text or draft.note or (draft.unsent or "").strip()
                 assert kept in (text, ""), "no other text appears"
                 assert kept == text or not self.form.questions[one.index].allow_note, "a text is never dropped"
                 account.text, account.unsent, account.note = draft.text, draft.unsent, draft.note
-            assert set(draft.chosen) == set(one.chosen), "every choice is kept"
-            account.chosen = set(one.chosen)
-        if self.interview.phase == "asking":
-            assert find_field_problems(self.interview)
+            account.chosen = {*one.chosen, *numbers_of(one.picked)}
+            assert get_chosen(draft) == account.chosen, "every choice is kept"
+        problems = find_field_problems(self.interview, operation)
+        if self.interview.phase == "asking" and not problems:
+            assert self.interview.current not in asked.indexes, "what depends on the answers is next"
+        if self.interview.phase == "closed":
+            assert not problems
+            assert {*self.interview.visible} <= {*asked.indexes}, "nobody answers what nobody saw"
 
     def press(self, person: Actor, operation: Operation, fresh: bool) -> type[PersonError] | None:
         """Press a button; the ticks on that screen are sent with it."""
@@ -511,7 +525,8 @@ def answer_by_what_the_card_offers(interview: Interview) -> Interview:
             interview = does(Submit() if card.next_missing is None else GoTo(index=card.next_missing))
         elif takes_ticks(card):
             assert card.can_submit != card.can_go_on
-            ticks: Select | Pick = Pick(picked=(to_picked(0),), base=(), revision=card.revision)
+            wanted = tuple(map(to_picked, range(1 if card.count_rule is None else 2)))
+            ticks: Select | Pick = Pick(picked=wanted, base=(), revision=card.revision)
             if card.picks is None:
                 ticks = Select(chosen=tuple(range(len(card.items)))[-2:], base=(), revision=card.revision)
             interview = does(Submit() if card.can_submit else Next(), ticks)

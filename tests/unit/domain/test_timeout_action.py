@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from askback.domain.actions import Choose, Operation, Select, SubmitText
+from askback.domain.actions import Back, Choose, Operation, Select, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Condition, Form, Option, Question
 from askback.domain.identity import MessageRef, Place
 from askback.domain.interview import start_interview
 from askback.domain.outcome import Answer, Outcome
-from askback.domain.reserved_options import NO_ANSWER_OPTION
+from askback.domain.reserved_options import build_no_answer_option
 from askback.domain.schedule import NOT_POSTED, apply_due
 from askback.domain.timeout_action import TimeoutAction, build_fallback
 from askback.domain.who import Who
@@ -111,7 +111,7 @@ def test_only_questions_that_the_defaults_call_for_need_one():
 
 
 def test_an_optional_question_needs_no_default():
-    note = Question(id="note", prompt="Anything else?", options=(NO_ANSWER_OPTION,))
+    note = Question(id="note", prompt="Anything else?", options=(build_no_answer_option(),))
     policy().check(form(WHERE, note))
     assert labels(build_fallback(form(WHERE, note))) == {"where": ("Staging",), "note": ("(no answer)",)}
 
@@ -193,7 +193,9 @@ def test_a_long_or_several_defaults_are_shown_in_full_below():
 def test_a_form_shows_the_default_of_its_question_and_the_review_shows_all():
     asked = form(WHERE.evolve(header="Where"), PAIR[1])
     shown = opened(asked)
-    assert (shown.words, shown.defaults) == ("then the defaults apply", ("Where: Staging",))
+    assert (shown.words, shown.defaults) == ("then the defaults apply", ()), "the card marks it as chosen"
+    changed = opened(asked, "default", Choose(index=1), Back())
+    assert (changed.words, changed.defaults) == ("then the defaults apply", ("Where: Staging",))
     review = opened(asked, "default", Choose(index=1), Choose(index=0))
     assert review.defaults == ("Where: Staging", "Q2: Friday"), "whatever people have chosen meanwhile"
 

@@ -9,9 +9,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from askback.domain.actions import FieldAnswer, SubmitForm
-from askback.domain.form import Form, Option, TextRules
-from askback.domain.form_fields import build_form_fields, find_field_problems
+from askback.domain.form import Condition, Form, Option, Question, TextRules
+from askback.domain.form_fields import FieldQuestions, build_form_fields, find_field_problems, find_field_questions
 from askback.domain.interview import Interview, start_interview
+from askback.domain.outcome import Picked
+from askback_sandbox.slack.pickers import PICKERS, initial_ids, picker_state
 from askback_slack import form_modal
 from askback_slack.text_modal import FieldRef, parse_ref
 from support.forms import modal_forms
@@ -21,8 +23,14 @@ REF = FieldRef(ask_id=ASK, step=0, channel="C1", message_ts="1700000000.000100",
 WHERE = question("a", "Where to?", options=options(3), header="Place")
 
 
+def asked_of(form: Form) -> FieldQuestions:
+    asked = find_field_questions(form)
+    assert asked is not None
+    return asked
+
+
 def shown(at: Interview) -> Any:
-    made: Any = form_modal.build_view(build_form_fields(ASK, at), REF)
+    made: Any = form_modal.build_view(build_form_fields(ASK, at, asked_of(at.form)), REF)
     accepted_view(made)
     return made
 
@@ -37,7 +45,9 @@ def state_of(view: Any) -> dict[str, Any]:
     for block in inputs(view):
         element = block["element"]
         state: dict[str, Any] = {"type": element["type"]}
-        if "initial_options" in element or element["type"] in ("checkboxes", "multi_static_select"):
+        if element["type"] in PICKERS:
+            state |= picker_state(element["type"], initial_ids(element))
+        elif "initial_options" in element or element["type"] in ("checkboxes", "multi_static_select"):
             state["selected_options"] = element.get("initial_options", [])
         elif "options" in element:
             state["selected_option"] = element.get("initial_option")
@@ -50,7 +60,7 @@ def state_of(view: Any) -> dict[str, Any]:
 @given(asked=modal_forms())
 def test_a_form_that_fits_is_shown_whole_and_read_back(asked: Form) -> None:
     at = start_interview(asked)
-    assume(form_modal.fits(asked))
+    assume(form_modal.fits(asked_of(asked)))
     view = shown(at)
     said = "".join(strings(view["blocks"]))
     for one in asked.questions:
@@ -93,12 +103,65 @@ def test_it_begins_with_the_answers_so_far_and_a_rejected_text() -> None:
 
 
 def test_each_problem_is_at_its_field() -> None:
-    answers = (FieldAnswer(index=0, text="x" * 1001), FieldAnswer(index=1), FieldAnswer(index=2, text="seven"))
+    sent = SubmitForm(
+        answers=(
+            FieldAnswer(index=0, text="x" * 1001),
+            FieldAnswer(index=1),
+            FieldAnswer(index=2, text="seven"),
+            FieldAnswer(index=3, rejected=True),
+            FieldAnswer(index=4, text="", writes=True),
+        )
+    )
     number = question("c", "How many?", rules=TextRules(kind="integer"))
-    at = do(interview(WHERE, question("b", "Which?", options=options(2)), number), SubmitForm(answers=answers))
-    errors = form_modal.build_errors(find_field_problems(at), build_form_fields(ASK, at))
-    assert [*errors] == ["askback:text:0", "askback:choice:1", "askback:text:2"]
+    who = Question(id="d", prompt="Who?", picks="people")
+    questions = WHERE, question("b", "Which?", options=options(2)), number, who, WHERE.evolve(id="e")
+    at = do(interview(*questions), sent)
+    errors = form_modal.build_errors(find_field_problems(at, sent), build_form_fields(ASK, at, asked_of(at.form)))
+    assert [*errors] == ["askback:text:0", "askback:choice:1", "askback:text:2", "askback:people:3", "askback:text:4"]
+    assert "please write your answer" in errors["askback:text:4"]
     assert {*errors} < {block["block_id"] for block in inputs(shown(at))}
+
+
+def test_people_and_channels_have_slacks_own_pickers() -> None:
+    who = Question(id="a", prompt="Who?", picks="people", multi_select=True, max_choices=2)
+    where = Question(id="b", prompt="Where?", picks="channels", allow_custom=True)
+    ada = Picked(id="U024BE7LH", name="Ada")
+    sent = SubmitForm(answers=(FieldAnswer(index=0, picked=(ada,)), FieldAnswer(index=1, rejected=True)))
+    first, second, text = inputs(shown(do(interview(who, where), sent)))
+    assert first["element"]["type"] == "multi_users_select"
+    assert first["element"]["initial_users"] == [ada.id]
+    assert first["element"]["max_selected_items"] == 2
+    assert first["hint"]["text"] == "Please choose 1 to 2 people."
+    assert second["element"]["type"] == "conversations_select"
+    assert second["element"]["filter"] == {"include": ["public", "private"]}
+    assert [one["optional"] for one in (first, second, text)] == [False, True, True]
+
+
+def test_what_is_picked_is_read_by_id_and_anything_else_is_rejected() -> None:
+    def element(kind: str, **state: Any) -> dict[str, Any]:
+        return {"askback:field": {"type": kind, **state}}
+
+    values = {
+        "askback:people:0": element("users_select", selected_user="U024BE7LH"),
+        "askback:people:1": element("multi_users_select", selected_users=["U024BE7LH", "no person"]),
+        "askback:channels:2": element("conversations_select", selected_conversation="C024BE91L"),
+        "askback:channels:3": element("conversations_select", selected_conversation=None),
+        "askback:choice:4": element("radio_buttons", selected_option={"value": "other"}),
+    }
+    first, second, third, fourth, fifth = form_modal.read_answers({"state": {"values": values}})
+    assert ([one.id for one in first.picked], first.rejected) == (["U024BE7LH"], False)
+    assert second.rejected
+    assert [one.id for one in third.picked] == ["C024BE91L"]
+    assert (fourth.picked, fourth.rejected) == ((), False)
+    assert (fifth.chosen, fifth.writes) == ((), True)
+
+
+def test_if_questions_may_follow_the_modal_says_so_and_goes_on() -> None:
+    day = question("c", "Which day?", show_if=Condition(question="a", any_of=("v1",)))
+    view = shown(interview(WHERE, question("b", "Why?"), day))
+    assert view["submit"]["text"] == "Next"
+    assert "More questions may follow" in "".join(strings(view["blocks"][-1]))
+    assert shown(interview(WHERE, question("b", "Why?")))["submit"]["text"] == "Submit"
 
 
 def test_a_reason_about_no_field_is_at_the_first_one() -> None:
@@ -122,14 +185,14 @@ def test_its_reference_survives_the_way_to_slack_and_back() -> None:
     ],
 )
 def test_a_question_that_a_modal_would_cut_does_not_fit(odd: Any) -> None:
-    assert form_modal.fits(Form(questions=(WHERE, question("b", options=options(99)))))
-    assert not form_modal.fits(Form(questions=(WHERE, odd)))
+    assert form_modal.fits(asked_of(Form(questions=(WHERE, question("b", options=options(99))))))
+    assert not form_modal.fits(asked_of(Form(questions=(WHERE, odd))))
 
 
 def test_more_than_ten_questions_are_asked_one_by_one() -> None:
     many = tuple(question(f"q{number}") for number in range(11))
-    assert form_modal.fits(Form(questions=many[:10]))
-    assert not form_modal.fits(Form(questions=many))
+    assert form_modal.fits(asked_of(Form(questions=many[:10])))
+    assert not form_modal.fits(asked_of(Form(questions=many)))
 
 
 @given(

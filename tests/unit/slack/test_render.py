@@ -305,7 +305,7 @@ def test_a_written_answer_to_one_choice_stands_beside_the_options() -> None:
     rows = [[entry["text"]["text"] for entry in block["elements"]] for block in made[0].blocks if "block_id" in block]  # pyright: ignore
     assert rows == [
         ["Option 1", "Option 2", "Option 3"],
-        ["Edit your text…", "Remove text", "Answer all…", "Next", "Review", "Not now…"],
+        ["Edit your text…", "Remove text", "Answer all…", "Next", "Not now…"],
     ]
 
 
@@ -327,8 +327,15 @@ FORM = (
 def test_a_form_shows_where_one_is_and_the_way_on() -> None:
     at = do(interview(*FORM), Choose(index=1))
     made = shown(at)
-    assert labels(made) == ["Something else…", "Back", "Next", "Review", "Not now…"]
+    assert labels(made) == ["Something else…", "Answer all…", "Back", "Next", "Not now…"]
     assert {"Which extras?", "Extras", "2 of 3  ·  "} <= set(said(made))
+
+
+def test_the_review_takes_the_place_of_the_fields_if_one_question_is_left_or_if_they_do_not_fit() -> None:
+    last = do(interview(*FORM), Choose(index=1), GoTo(index=1), Select(chosen=(0,)), Next())
+    assert labels(shown(last)) == ["Write an answer…", "Back", "Next", "Review", "Not now…"]
+    many = (*FORM, question("city", options=options(120)))
+    assert labels(shown(do(interview(*many), Choose(index=1))))[-3:] == ["Next", "Review", "Not now…"]
 
 
 def test_back_is_offered_where_there_is_a_way_back() -> None:

@@ -12,7 +12,7 @@ from babel.messages.mofile import read_mo
 
 from askback.domain import card, not_now, outgoing_message
 from askback.domain.form import Form, Option, Question
-from askback.domain.form_fields import build_form_fields
+from askback.domain.form_fields import ANSWER_ALL, ANSWER_SEVERAL, build_form_fields, find_field_questions
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import start_interview
 from askback.domain.text_field import TextField, build_reason_field, build_text_field, build_vote_field
@@ -52,7 +52,7 @@ BUTTONS = (
     card.SOMETHING_ELSE, card.WRITE_ANSWER, card.EDIT_TEXT, card.NOT_NOW, card.ANSWER_REST, card.UNDO_VOTE,
     card.WITHDRAW, card.EVERYTHING, card.SHOW_QUESTION, card.SHOW_QUESTIONS, *outgoing_message.OFFER_LABELS.values(),
     "Submit", "Back", "Next", "Review", "Remove text", "Previous part", "Next part", "Stop", "Try again", "Approve",
-    "Deny", "Always in this conversation", card.ANSWER_ALL, card.REMIND_ME, SEARCH,
+    "Deny", "Always in this conversation", ANSWER_ALL, ANSWER_SEVERAL, card.REMIND_ME, SEARCH,
 )  # fmt: skip
 SHOWN_OF_BUTTON = 38
 """UTF-16 units of a button's label that Discord shows on a phone; see `askback_discord.controls.SHORT`."""
@@ -183,7 +183,9 @@ def test_the_windows_of_forms_and_of_the_search_fit_in_every_language(language: 
     )
     ref = slack_text.FieldRef(ask_id="A" * 22, step=0, channel="C", message_ts="1.2", is_form=True)
     with use_language(language):
-        fields = build_form_fields("A" * 22, start_interview(form))
+        asked = find_field_questions(form)
+        assert asked is not None
+        fields = build_form_fields("A" * 22, start_interview(form), asked)
     assert _translate("Your answers", language) in str(slack_form.build_view(fields, ref))
     assert _translate("Your answers", language) in str(discord_form.build_modal(fields))
     long = start_interview(Form(questions=(Question(id="q", prompt="Which?", options=options),)))

@@ -16,6 +16,7 @@ from askback_sandbox.discord.controls import controls as drawn_controls
 from askback_sandbox.discord.fields import check_choice
 from askback_sandbox.discord.values import Done, DoneKind, Kind, Post
 from askback_sandbox.json_values import JsonObject, as_object, as_text, copied_all, objects
+from askback_sandbox.play.controls import Offered
 from contract.bots.driver import Card, Clicked, Control, Field, Talk, TextField, checked, fill, is_label, until
 
 from .view import View, controls, read_text
@@ -183,16 +184,21 @@ class Clicks(View):
                 values[as_text(one.get("custom_id"))] = next(o["value"] for o in options if o["label"] == way)
         return await self.services.discord.clicks.submit(person, opened.custom_id, values, Delivery())
 
-    async def open_form(self, person: str, card: Card) -> tuple[Field, ...]:
+    async def open_form(self, person: str, card: Card, label: str = "Answer all…") -> tuple[Field, ...]:
         who = self._person(person)
         self.guild.modals.pop(who.id, None)
-        await self.press(person, card, "Answer all…")
+        await self.press(person, card, label)
         await until(lambda: who.id in self.guild.modals, "a modal opens")
         return self.form(person)
 
     def form(self, person: str) -> tuple[Field, ...]:
         opened = self.guild.modals.get(self._person(person).id)
-        return () if opened is None else drawn_controls(objects(opened.modal.get("components")))
+        return () if opened is None else drawn_controls(objects(opened.modal.get("components")), self._offered())
+
+    def _offered(self) -> Offered:
+        """Return what the pickers in a modal offer, by the names that people see."""
+        people = {one.id: one.name for one in self.guild.people.values()} | {self.guild.bot.id: "the bot"}
+        return Offered(people, {one.id: f"#{one.name}" for one in self.guild.places.values() if one.kind == "channel"})
 
     async def send_form(self, person: str, entries: Mapping[str, str | Sequence[str]]) -> tuple[str, ...]:
         """Fill in the open modal and send it. If it is rejected, reopen it from the notice that offers that."""

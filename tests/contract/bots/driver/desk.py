@@ -182,8 +182,8 @@ class Desk(Protocol):
         """Return the rejected text, if the person can still see it."""
         ...
 
-    async def open_form(self, person: str, card: Card) -> tuple[Field, ...]:
-        """Press "Answer all…", and return the fields of the modal."""
+    async def open_form(self, person: str, card: Card, label: str = "Answer all…") -> tuple[Field, ...]:
+        """Press the button that opens the modal of several questions, and return the fields of the modal."""
         ...
 
     def form(self, person: str) -> tuple[Field, ...]:

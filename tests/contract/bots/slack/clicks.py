@@ -9,6 +9,7 @@ from typing import Literal
 
 from askback_sandbox.json_values import JsonObject, as_object, copied, objects
 from askback_sandbox.play.controls import Control as Drawn
+from askback_sandbox.play.controls import Offered
 from askback_sandbox.slack import payloads as slack_payloads
 from askback_sandbox.slack.block_tree import each_element
 from askback_sandbox.slack.clicks import Target
@@ -151,9 +152,9 @@ class Clicks(View):
         assert done.error is None, done.error
         return tuple(done.errors.values())
 
-    async def open_form(self, person: str, card: Card) -> tuple[Field, ...]:
+    async def open_form(self, person: str, card: Card, label: str = "Answer all…") -> tuple[Field, ...]:
         before = {view.id for view in self.workspace.stack(self._person(person).id)}
-        await self.press(person, card, "Answer all…")
+        await self.press(person, card, label)
         await until(
             lambda: any(view.id not in before for view in self.workspace.stack(self._person(person).id)),
             "a modal opens",
@@ -162,7 +163,12 @@ class Clicks(View):
 
     def form(self, person: str) -> tuple[Field, ...]:
         stack = self.workspace.stack(self._person(person).id)
-        return controls(objects(stack[-1].view.get("blocks"))) if stack else ()
+        return controls(objects(stack[-1].view.get("blocks")), self._offered()) if stack else ()
+
+    def _offered(self) -> Offered:
+        """Return what the pickers in a modal offer, by the names that people see."""
+        people = {one.id: one.name for one in self.workspace.people.values()} | {self.workspace.bot.id: "the bot"}
+        return Offered(people, {one.id: f"#{one.name}" for one in self.workspace.channels.values()})
 
     async def send_form(self, person: str, entries: Mapping[str, str | Sequence[str]]) -> tuple[str, ...]:
         view = self.workspace.stack(self._person(person).id)[-1]
