@@ -96,7 +96,7 @@ def _read_part(part: str, component: Json) -> dict[str, object]:
         return {"text": value if isinstance(value, str) else ""}
     if part == "choice":
         given = tuple(map(str, cast("list[object]", values))) if isinstance(values, list) else (str(value),)
-        return {"chosen": parse_indexes(given), "writes": _OTHER in given}
+        return {"chosen": parse_indexes(given), "writes": OTHER in given}
     picked, are_all = read_valid(component, "people" if part == "people" else "channels")
     return {"picked": picked, "rejected": not are_all}
 
