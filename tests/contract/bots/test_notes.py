@@ -121,9 +121,9 @@ async def test_a_note_that_is_too_long_is_refused_and_kept_with_its_option(desk:
     assert (await result_of(desk, talk))["notes"] == {"where": "after six"}
 
 
-async def test_a_form_shows_notes_in_its_modal_its_review_and_its_settled_card(desk: Desk) -> None:
+async def test_a_form_shows_a_note_in_its_review_and_its_settled_card_and_keeps_it(desk: Desk) -> None:
     day = {"id": "day", "question": "On which day?", "options": [{"label": "Monday"}, {"label": "Friday"}]}
-    talk, shown = await deploy(desk, where(header="Place"), day | {"header": "Day", "allowNote": True})
+    talk, shown = await deploy(desk, where(header="Place"), {**day, "header": "Day", "allowNote": True})
     await desk.open_field(ADA, shown, EITHER)
     assert await desk.send_form(ADA, {choice_label(desk): ["Production"], text_label(): "but after six"}) == ()
     await desk.press(ADA, await card(desk, talk, "On which day?"), "Friday")
@@ -137,17 +137,32 @@ async def test_a_form_shows_notes_in_its_modal_its_review_and_its_settled_card(d
     assert opened.value == "but after six"
     assert [one.label for one in desk.form(ADA)[0].choices if one.on] == ["Production"]
     await desk.close_field(ADA)
-    fields = await desk.open_form(ADA, again)
-    texts = [field.label for field in fields if "note" in field.label]
-    assert len(texts) == 2
-    assert await desk.send_form(ADA, {texts[1]: "in the morning"}) == ()
+    await desk.press(ADA, again, "✓ Production")
+    await desk.press(ADA, await card(desk, talk, "Review your answers"), "Submit")
     over = await settled(desk, talk, "Answered")
     assert "Production  ·  but after six" in over.text
-    assert "Friday  ·  in the morning" in over.text
     assert await result_of(desk, talk) == {
         "status": "answered",
         "answers": {"where": "Production", "day": "Friday"},
-        "notes": {"where": "but after six", "day": "in the morning"},
+        "notes": {"where": "but after six"},
+    }
+
+
+async def test_in_the_modal_of_a_form_an_option_with_a_text_is_the_choice_with_its_note(desk: Desk) -> None:
+    day = {"id": "day", "question": "On which day?", "options": [{"label": "Monday"}, {"label": "Friday"}]}
+    talk, shown = await deploy(desk, where(header="Place"), {**day, "header": "Day", "allowNote": True})
+    fields = await desk.open_form(ADA, shown)
+    texts = [field.label for field in fields if "note" in field.label]
+    assert len(texts) == 2
+    entries = {WHERE: ["Production"], texts[0]: "but after six", "On which day?": ["Friday"], texts[1]: "early"}
+    assert await desk.send_form(ADA, entries) == ()
+    over = await settled(desk, talk, "Answered")
+    assert "Production  ·  but after six" in over.text
+    assert "Friday  ·  early" in over.text
+    assert await result_of(desk, talk) == {
+        "status": "answered",
+        "answers": {"where": "Production", "day": "Friday"},
+        "notes": {"where": "but after six", "day": "early"},
     }
 
 
