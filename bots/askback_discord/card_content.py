@@ -63,8 +63,10 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
         units.append([Text(f"-# {end_sentence(capitalize_first(card.count_rule))}", before="\n")])
     if not are_controls_enough(card):
         units += _build_items(card, images=images)
-    if card.view == "question" and card.written is not None:
-        units.append([Text(_("Written answer so far:"), opens=True), *quote_answers([card.written])])
+    if card.view == "question" and card.written_beginning is not None:
+        units.append([Text(_("Written answer so far:"), opens=True), *quote_answers([card.written_beginning])])
+    if card.view == "question" and card.note is not None:
+        units.append([Text(_("Note so far:"), opens=True), *quote_answers([card.note])])
     if card.view == "question" and card.unsent:
         kept = _("A rejected text is kept: {advice}").format(advice=_explain_problem(card))
         units.append([Text(f"-# {kept}", opens=True)])
@@ -192,10 +194,10 @@ def _build_review_line(line: ReviewLine, *, opens: bool) -> Unit:
 
 
 def _quote_line(line: ReviewLine) -> Iterator[Text]:
-    """The answer to one question, as quotations."""
+    """The answer to one question with its note, as quotations."""
     for number, part in enumerate(mention_picked(line.picked, line.picks)):
         yield part if number else replace(part, words=f"> {part.words}", before="\n")
-    yield from quote_answers(line.written)
+    yield from quote_answers(line.quoted)
 
 
 def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Text]:
@@ -209,7 +211,7 @@ def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Text]:
 
 
 def _explain_problem(card: Card) -> str:
-    return _("“Edit your text…” opens it again.") if card.custom else _("you can no longer send it.")
+    return _("“Edit your text…” opens it again.") if card.takes_text else _("you can no longer send it.")
 
 
 def _build_decided(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Unit]:
@@ -236,13 +238,14 @@ def _build_settled(card: Card, ending: Ending) -> Iterator[Unit]:
         return
     result, answered = card.result, ending.status == "answered"
     made: Unit = [Text(f"**{ending.title}**")] if result is None else [Text("✓ "), strong(result)]
+    if card.result_note is not None:
+        made += [Text("  ·  "), plain(card.result_note)]
     if ending.consequence is not None:
         made = [Text(f"**{ending.title}.** "), plain(ending.consequence.words)]
     if card.settled_picks:
         made = [Text("✓ "), *mention_picked(card.settled_picks, card.picks, strong=True)]
     made += _build_facts(card, ending)
-    if (answered or ending.lists_defaults) and result is None and card.prompt and card.lines:
-        made += quote_answers(card.lines[0].written)
+    made += quote_answers(card.quotations)
     if ending.reason is not None and ending.reason.strip():
         made += quote_answers([ending.reason])
     yield made
@@ -271,6 +274,8 @@ def _build_shared_line(line: ReviewLine) -> Iterator[Text]:
     yield from (plain(line.prompt), Text("  "), *mention_picked(line.picked, line.picks, strong=True))
     for number, answer in enumerate(line.written, len(line.picked)):
         yield replace(strong(answer), before=", " if number else "")
+    if line.note is not None:
+        yield from (Text("  ·  "), plain(line.note))
     if line.missing is not None:
         yield Text(f"{'  ' if line.answer else ''}*{line.missing}*")
 

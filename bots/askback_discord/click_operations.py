@@ -33,7 +33,7 @@ def build_operation(control: control_ids.Control, pressed: Click, interaction: d
         case "retry":
             return OpenTextField() if control.arg is None else Choose(index=control.arg)
         case "field" if interaction.type is discord.InteractionType.modal_submit:
-            return SubmitText(text=text_modal.read_text(interaction.data or {}))
+            return _build_text_operation(interaction.data or {})
         case "fields" if interaction.type is discord.InteractionType.modal_submit:
             return SubmitForm(answers=form_modal.read_answers(interaction.data or {}), revision=control.revision)
         case "vote" if interaction.type is discord.InteractionType.modal_submit and control.arg is not None:
@@ -42,6 +42,12 @@ def build_operation(control: control_ids.Control, pressed: Click, interaction: d
             return _build_way_operation(control, interaction.data or {})
         case _:
             return OPERATIONS.get(control.kind)
+
+
+def _build_text_operation(data: Mapping[str, object]) -> Operation:
+    """Return the action for a sent text field. With an option, the text is a note to it."""
+    text, chosen = text_modal.read_text(data), text_modal.read_choice(data)
+    return SubmitText(text=text) if chosen is None else Choose(index=chosen, note=text)
 
 
 def _build_way_operation(control: control_ids.Control, data: Mapping[str, object]) -> Operation | None:

@@ -222,6 +222,8 @@ class Clicks:
                     await self._return_text(reply, pressed, text, operation.text)
                 elif isinstance(operation, SubmitForm):
                     await self._return_text(reply, pressed, text, "\n\n".join(operation.texts))
+                elif isinstance(operation, Choose) and operation.note is not None:
+                    await self._return_text(reply, pressed, text, operation.note)
                 elif isinstance(operation, Decline | Choose | Cancel | Remind):
                     await self._return_text(reply, pressed, text, operation.reason or "")
                 else:

@@ -122,7 +122,7 @@ def _build_rows(card: Card, rows: Iterable[OptionRow]) -> list[Component]:
 
 
 def _fits_buttons(card: Card) -> bool:
-    if card.several or len(card.items) + card.custom > BUTTONS:
+    if card.several or len(card.items) + card.takes_text > BUTTONS:
         return False
     return all(count_utf16_units(fit_line(item.label, limits.BUTTON_LABEL)) <= SHORT for item in card.items)
 
@@ -231,9 +231,9 @@ def _build_paging(card: Card, page: int, pages: int) -> Iterator[Component]:
 
 
 def _build_text_buttons(card: Card) -> Iterator[Component]:
-    if card.custom:
+    if card.takes_text:
         yield _write_button(card)
-    if card.written is not None or card.unsent:
+    if card.has_text:
         yield button(_("Remove text"), _to_control(card, "erase"))
 
 
@@ -274,7 +274,7 @@ def _build_navigation(card: Card) -> Iterator[Component]:
 def _build_details_button(card: Card) -> Iterator[Component]:
     if card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield button(card.show_label, _to_control(card, "look"))
-    elif card.details is not None and card.ending is None:
+    elif card.ending is None and (card.details is not None or card.hides_text):
         yield button(_(EVERYTHING), _to_control(card, "look"))
 
 

@@ -14,6 +14,7 @@ from askback.domain.choice_words import SOMETHING_ELSE
 from askback.domain.form import DEFAULT_PLACEHOLDER, Option, Question
 from askback.domain.form_fields import FieldQuestions, FormField, FormFields
 from askback.domain.text_kinds import is_checked
+from askback.domain.text_problem import describe_text
 from askback.domain.text_rules import TextRules
 from askback.text.literal import count_utf16_units, replace_controls, to_single_line
 from askback.translations.catalogue import N_, _, use_language
@@ -23,13 +24,12 @@ from askback_discord.components import Component, display, option
 from askback_discord.escaping import fit_line, truncate
 from askback_discord.payloads import parse_indexes
 from askback_discord.pickers import build_element, read_valid
-from askback_discord.text_modal import ONE_LINE, PARAGRAPH, build_prompt
+from askback_discord.text_modal import ONE_LINE, OTHER, PARAGRAPH, build_prompt
 
 TITLE: Final = N_("Your answers")
 NO_TEXTS: Final = N_("To write an answer of your own, close this window and use the card.")
+NO_NOTES: Final = N_("To write a note or an answer of your own, close this window and use the card.")
 MORE: Final = N_("More questions may follow: they depend on these answers.")
-_OTHER: Final = "other"
-"""The value of "Something else…", which the question itself does not offer."""
 _CUSTOM_ID: Final = re.compile(r"askback:(choice|text|people|channels):(0|[1-9][0-9]{0,3})")
 _Part = Literal["choice", "text", "people", "channels"]
 Json = Mapping[str, object]
@@ -67,10 +67,11 @@ def _build_modal(fields: FormFields) -> Component:
     counted = _count_components(questions, with_texts=True, is_whole=fields.is_whole)
     with_texts = counted <= limits.MODAL_COMPONENTS
     parts = [part for field in fields.fields for part in _build_field(field, with_texts=with_texts)]
-    notes = [] if with_texts or not any(map(_takes_either, questions)) else [_(NO_TEXTS)]
-    notes += [] if fields.is_whole else [_(MORE)]
-    if notes:
-        parts.append(display("\n".join(f"-# {note}" for note in notes)))
+    elsewhere = _(NO_NOTES if any(question.allow_note for question in questions) else NO_TEXTS)
+    remarks = [] if with_texts or not any(map(_takes_either, questions)) else [elsewhere]
+    remarks += [] if fields.is_whole else [_(MORE)]
+    if remarks:
+        parts.append(display("\n".join(f"-# {remark}" for remark in remarks)))
     # The card behind the window says it, too, if the window is full.
     parts = [*build_absence(fields.absence), *parts] if len(parts) < limits.MODAL_COMPONENTS else parts
     control = control_ids.Control(kind="fields", ask_id=fields.ask_id, step=fields.step, revision=fields.revision)
@@ -98,7 +99,7 @@ def _read_part(part: str, component: Json) -> dict[str, object]:
         return {"text": value if isinstance(value, str) else ""}
     if part == "choice":
         given = tuple(map(str, cast("list[object]", values))) if isinstance(values, list) else (str(value),)
-        return {"chosen": parse_indexes(given), "writes": _OTHER in given}
+        return {"chosen": parse_indexes(given), "writes": OTHER in given}
     picked, are_all = read_valid(component, "people" if part == "people" else "channels")
     return {"picked": picked, "rejected": not are_all}
 
@@ -127,8 +128,8 @@ def _count_components(questions: Sequence[Question], *, with_texts: bool, is_who
 
 
 def _takes_either(question: Question) -> bool:
-    """Return True if people can choose or write the answer."""
-    return question.allow_custom and not question.asks_for_text
+    """Return True if people can choose the answer, and write an answer or a note."""
+    return question.takes_text_beside_choice
 
 
 def _place_words(question: Question, header: str) -> _Words:
@@ -161,15 +162,17 @@ def _build_field(field: FormField, *, with_texts: bool) -> list[Component]:
     other = with_texts and question.allow_custom
     chooser = _build_choice(field, other=other) if question.picks is None else _build_picker(field, other=other)
     made = [*above, _label(words.label, words.description, chooser)]
-    if other:
-        made.append(
-            _label(
-                _("Something else… ({question})").format(question=field.header),
-                question.rules.describe(),
-                _build_text(field),
-            )
-        )
+    if with_texts and question.takes_text_beside_choice:
+        label = _name_text(question).format(question=field.header)
+        made.append(_label(label, describe_text(question), _build_text(field)))
     return made
+
+
+def _name_text(question: Question) -> str:
+    """Return the label of the text field beside the options of a question, with a place for its header."""
+    if not question.allow_note:
+        return _("Something else… ({question})")
+    return _("Something else, or note ({question})") if question.allow_custom else _("Note ({question})")
 
 
 def _label(words: str, description: str | None, component: Component) -> Component:
@@ -186,7 +189,7 @@ def _build_choice(field: FormField, *, other: bool) -> Component:
     ]
     if other:
         writes = bool(field.value) and (question.multi_select or not field.chosen)
-        options.append(option(_(SOMETHING_ELSE), _OTHER, chosen=writes))
+        options.append(option(_(SOMETHING_ELSE), OTHER, chosen=writes))
     made: Component = {"custom_id": _build_custom_id("choice", field.index), "options": [*options]}
     is_group = len(options) <= limits.CHECKBOXES
     if question.multi_select:
@@ -207,7 +210,7 @@ def _build_text(field: FormField) -> Component:
     question = field.question
     value = replace_controls(field.value)
     kept = truncate(value, limits.INPUT_VALUE)
-    is_line = is_checked(question.rules.kind) and to_single_line(value) == value
+    is_line = not question.allow_note and is_checked(question.rules.kind) and to_single_line(value) == value
     made: Component = {
         "type": limits.INPUT,
         "custom_id": _build_custom_id("text", field.index),

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from pydantic import JsonValue
 
 from askback.domain.card import Card
+from askback.domain.review_line import LONGEST_QUOTED
 from askback.translations.catalogue import _, use_language
 from askback_discord import limits
 from askback_discord.absence import build_absence
@@ -99,7 +100,8 @@ def _get_reserved_space(card: Card) -> Space:
 
 def _get_largest(card: Card) -> Card:
     """Return the open card with the most controls that it can have."""
-    return card.evolve(written=card.written or "-", can_submit=True, absence="away")
+    written = "-" * (LONGEST_QUOTED + 1) if card.can_hide_text else card.written or "-"
+    return card.evolve(written=written, can_submit=True, absence="away")
 
 
 def _build_mentions(card: Card, components: Sequence[Component]) -> Component:

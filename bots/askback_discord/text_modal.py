@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-__all__ = ["PARAGRAPH", "build_modal", "build_prompt", "find_value", "parse_ref", "read_text"]
+__all__ = ["OTHER", "PARAGRAPH", "build_modal", "build_prompt", "find_value", "parse_ref", "read_choice", "read_text"]
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
-from askback.domain.text_field import TextField
+from askback.domain.choice_words import SOMETHING_ELSE
+from askback.domain.text_field import TextField, list_option_labels
 from askback.text.literal import count_utf16_units, replace_controls
 from askback.translations.catalogue import _, use_language
 from askback_discord import control_ids, limits
 from askback_discord.absence import build_absence
 from askback_discord.card_parts import MAX_BOLD
-from askback_discord.components import Component
+from askback_discord.components import Component, option
 from askback_discord.escaping import bold, fit_line, plain, truncate
 
 ONE_LINE, PARAGRAPH = 1, 2
 """The styles of a text input. [ref components/reference#text-input]"""
+
+OTHER: Final = "other"
+"""The value of "Something else…", which the question itself does not offer."""
+_CHOICE: Final = "askback:choice"
+"""The custom_id of the options to which the text is a note."""
+_INDEX: Final = re.compile(r"\d{1,4}", re.ASCII)
 
 Json: TypeAlias = Mapping[str, object]
 
@@ -39,14 +47,14 @@ def _build_modal(field: TextField) -> Component:
         "custom_id": control_ids.TEXT,
         "style": ONE_LINE if field.is_line else PARAGRAPH,
         "required": False,  # the bot then receives an empty text, and explains the problem
-        "max_length": limits.INPUT_VALUE if field.choice is None else field.rules.max_length,
+        "max_length": limits.INPUT_VALUE if field.choice is None and not field.is_note else field.rules.max_length,
         "placeholder": _get_placeholder(field),
     }
     if kept:
         entry["value"] = kept
     labelled: Component = {
         "type": limits.LABELLED,
-        "label": _("Your answer") if field.choice is None else _("Your reason"),
+        "label": _get_label(field),
         "description": _get_hint(field, whole=kept == value),
         "component": entry,
     }
@@ -55,7 +63,12 @@ def _build_modal(field: TextField) -> Component:
     made: Component = {
         "custom_id": control_ids.to_custom_id(control),
         "title": _get_title(field.header if field.choice is None else field.placeholder),
-        "components": [*build_absence(field.absence), build_prompt(field.prompt), labelled],
+        "components": [
+            *build_absence(field.absence),
+            build_prompt(field.prompt),
+            *([_build_choice(field)] if field.options else []),
+            labelled,
+        ],
     }
     limits.check_modal(made)
     return made
@@ -81,6 +94,43 @@ def find_value(data: Json, custom_id: str) -> str:
     Never raises.
     """
     return next(_iter_values(data.get("components"), custom_id, 0), "")
+
+
+def read_choice(data: Json) -> int | None:
+    """Return the index of the option that was chosen with the text (the interaction's `data`); None if there is none.
+
+    Never raises.
+    """
+    value = find_value(data, _CHOICE)
+    return int(value) if _INDEX.fullmatch(value) else None
+
+
+def _build_choice(field: TextField) -> Component:
+    """A radio group or a menu with the options. The last one means a written answer, if there is room for it."""
+    labels = list_option_labels(field.options, limits.OPTION_TEXT)
+    options = [option(words, index, chosen=index == field.chosen) for index, words in enumerate(labels)]
+    if not field.is_note and len(options) < limits.MENU_OPTIONS:
+        options.append(option(_(SOMETHING_ELSE), OTHER, chosen=field.chosen is None and bool(field.value)))
+    is_group = limits.RADIO_LEAST <= len(options) <= limits.RADIO_OPTIONS
+    return {
+        "type": limits.LABELLED,
+        "label": _("Your choice"),
+        "component": {
+            "type": limits.RADIO if is_group else limits.MENU,
+            "custom_id": _CHOICE,
+            "options": [*options],
+            # The text is enough if it can be an answer.
+            "required": field.is_note,
+        },
+    }
+
+
+def _get_label(field: TextField) -> str:
+    if field.choice is not None:
+        return _("Your reason")
+    if not field.options:
+        return _("Your answer")
+    return _("Your note") if field.is_note else _("Your note, or an answer of your own")
 
 
 def _get_placeholder(field: TextField) -> str:

@@ -146,7 +146,17 @@ class SlackConnection:
         self._settings = settings
         picked_names = PickedNames(api, names, services.manager)
         languages = ReaderLanguages(names, behind)
-        clicks = Clicks(services.manager, slack, api, behind, services.choose, languages, picked_names, home)
+        clicks = Clicks(
+            services.manager,
+            slack,
+            api,
+            behind,
+            services.choose,
+            languages,
+            picked_names,
+            home,
+            takes_messages=services.takes_typed_answers,
+        )
         submissions = Submissions(services.manager, behind, names, languages, picked_names, home)
         self._app = AsyncApp(
             # Without a name, slack-bolt searches the source of every loaded module. It also gives the logger of that

@@ -68,8 +68,10 @@ def build_content(card: Card, *, images: bool = True, mentions: bool = True) -> 
         units.append([Part(context(end_sentence(capitalize_first(card.count_rule))), opens=True)])
     if not are_controls_enough(card):
         units += _build_items(card, images=images)
-    if card.view == "question" and card.written is not None:
-        units.append([*_build_captioned(_("Written answer so far:"), card.written)])
+    if card.view == "question" and card.written_beginning is not None:
+        units.append([*_build_captioned(_("Written answer so far:"), card.written_beginning)])
+    if card.view == "question" and card.note is not None:
+        units.append([*_build_captioned(_("Note so far:"), card.note)])
     if card.view == "question" and card.unsent:
         units.append(
             [Part(context(_("A rejected text is kept: {advice}").format(advice=_explain_problem(card))), opens=True)]
@@ -202,15 +204,17 @@ def _build_shared_line(line: ReviewLine, *, mentions: bool) -> Iterator[Block]:
         if number:
             yield text(", ")
         yield from split_runs(answer, strong=True)
+    if line.note is not None:
+        yield from (text("  ·  "), *split_runs(line.note))
     if line.missing is not None:
         yield italic(f"{'  ' if line.answer else ''}{line.missing}")
 
 
 def _quote_line(line: ReviewLine, *, mentions: bool) -> Iterator[Part]:
-    """The answer to one question, as quotations."""
+    """The answer to one question with its note, as quotations."""
     if line.picked:
         yield Part(quote(list_picked(line.picked, line.picks, mentions=mentions)))
-    for answer in line.written:
+    for answer in line.quoted:
         yield from quote_answer(answer)
 
 
@@ -230,7 +234,7 @@ def _build_reminders(reminders: tuple[PersonalReminder, ...]) -> Iterator[Part]:
 
 
 def _explain_problem(card: Card) -> str:
-    return _("“Edit your text…” opens it again.") if card.custom else _("you can no longer send it.")
+    return _("“Edit your text…” opens it again.") if card.takes_text else _("you can no longer send it.")
 
 
 def _build_decided(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Unit]:
@@ -258,14 +262,15 @@ def _build_settled(card: Card, ending: Ending, *, mentions: bool) -> Iterator[Un
         return
     result, answered = card.result, ending.status == "answered"
     line = [bold(ending.title)] if result is None else [text("✓ "), *split_runs(result, strong=True)]
+    if card.result_note is not None:
+        line += [text("  ·  "), *split_runs(card.result_note)]
     if ending.consequence is not None:
         line = [bold(f"{ending.title}. "), *split_runs(ending.consequence.words)]
     if card.settled_picks:
         line = [text("✓ "), *list_picked(card.settled_picks, card.picks, mentions=mentions, strong=True)]
     line += [text("\n"), *_build_facts(card, ending)]
     made = [*paragraph(line, opens=True)]
-    if (answered or ending.lists_defaults) and result is None and card.prompt and card.lines:
-        made += [part for label in card.lines[0].written for part in quote_answer(label)]
+    made += [part for words in card.quotations for part in quote_answer(words)]
     if ending.reason is not None and ending.reason.strip():
         made += quote_answer(ending.reason)
     yield made

@@ -82,7 +82,11 @@ class Clicks:
         languages: ReaderLanguages,
         picked_names: PickedNames,
         home: Installation = UNKNOWN_INSTALLATION,
+        *,
+        takes_messages: bool = True,
     ) -> None:
+        """`takes_messages` is True if a message can be the answer to a question."""
+        self._takes_messages = takes_messages
         self._choose = choose
         self._languages = languages
         self._picked_names = picked_names
@@ -235,7 +239,10 @@ class Clicks:
             declines=field.declines,
             choice=field.choice,
         )
-        view = not_now_modal.build_view(field, ref, utc_now()) if field.declines else text_modal.build_view(field, ref)
+        if field.declines:
+            view = not_now_modal.build_view(field, ref, utc_now())
+        else:
+            view = text_modal.build_view(field, ref, takes_messages=self._takes_messages)
         await self._open_view(pressed, view, _(NO_FIELD))
 
     async def _open_form(self, pressed: Click, fields: FormFields) -> None:

@@ -97,7 +97,7 @@ def _build_ways(card: Card) -> Iterator[list[Block]]:
 
 
 def _fits_buttons(card: Card) -> bool:
-    if len(card.items) + card.custom > BUTTONS:
+    if len(card.items) + card.takes_text > BUTTONS:
         return False
     return all(limits.count_utf16_units(fit_line(item.label, limits.OPTION_TEXT)) <= SHORT for item in card.items)
 
@@ -220,9 +220,9 @@ def _build_entry(item: Item, width: int, described: bool = False) -> Block:
 
 
 def _build_text_buttons(card: Card) -> Iterator[Block]:
-    if card.custom:
+    if card.takes_text:
         yield _write_button(card)
-    if card.written is not None or card.unsent:
+    if card.has_text:
         yield button(_("Remove text"), _to_control(card, "erase"))
 
 
@@ -262,7 +262,7 @@ def _build_navigation(card: Card) -> Iterator[Block]:
 def _build_details_button(card: Card) -> Iterator[Block]:
     if card.is_folded(buttons_enough=are_buttons_enough(card)):
         yield button(card.show_label, _to_control(card, "look"))
-    elif card.details is not None and card.ending is None:
+    elif card.ending is None and (card.details is not None or card.hides_text):
         yield button(_(EVERYTHING), _to_control(card, "look"))
 
 

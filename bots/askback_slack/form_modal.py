@@ -14,6 +14,7 @@ from askback.domain.form import DEFAULT_PLACEHOLDER, Option, Question
 from askback.domain.form_fields import FieldProblem, FieldQuestions, FormField, FormFields, describe_choice
 from askback.domain.outcome import Picked
 from askback.domain.text_kinds import is_checked
+from askback.domain.text_problem import describe_text
 from askback.domain.text_rules import TextRules
 from askback.translations.catalogue import N_, _, use_language
 from askback_slack import limits
@@ -30,14 +31,12 @@ from askback_slack.text_entry import (
     get_initial_value,
     read_entry,
 )
-from askback_slack.text_modal import ANSWER, CALLBACK, FieldRef
+from askback_slack.text_modal import ANSWER, CALLBACK, OTHER, FieldRef
 
 QUESTIONS: Final = 10
 """Maximum number of questions in one modal. A longer form is easier one question at a time."""
 MORE: Final = N_("More questions may follow: they depend on these answers.")
 _ELEMENT: Final = "askback:field"
-_OTHER: Final = "other"
-"""The value of "Something else…", which the question itself does not offer."""
 _HINT: Final = 1_000
 """Maximum length of the sentence about what can be written, in UTF-16 units. A program may give a longer one."""
 _BLOCK: Final = re.compile(r"askback:(choice|text|people|channels):(0|[1-9][0-9]{0,3})")
@@ -46,6 +45,8 @@ _Part = Literal["choice", "text", "people", "channels"]
 
 def fits(asked: FieldQuestions) -> bool:
     """Return True if one modal shows each of these questions with the whole of each option."""
+    if any(one.allow_custom and one.rules.max_length > limits.INPUT_TEXT for one in asked.questions):
+        return False  # one question at a time, a longer answer can be a message
     return len(asked.questions) <= QUESTIONS and all(map(_fits_question, asked.questions))
 
 
@@ -98,7 +99,7 @@ def _read_part(part: str, element: object) -> dict[str, object]:
         return {"text": read_entry(element)}
     if part == "choice":
         values = read_picked(element)
-        return {"chosen": parse_indexes(values), "writes": _OTHER in values}
+        return {"chosen": parse_indexes(values), "writes": OTHER in values}
     ids = read_ids(element, "people" if part == "people" else "channels")
     return {"rejected": True} if ids is None else {"picked": tuple(Picked(id=one) for one in ids)}
 
@@ -120,7 +121,7 @@ def find_error_block(payload: Mapping[str, object]) -> str:
 
 
 def _find_block(question: Question, problem: FieldProblem) -> str:
-    in_text = question.asks_for_text or (problem.in_text and question.allow_custom)
+    in_text = question.asks_for_text or (problem.in_text and question.takes_text_beside_choice)
     return _build_block_id("text" if in_text else question.picks or "choice", problem.index)
 
 
@@ -139,11 +140,17 @@ def _build_field(field: FormField) -> list[Block]:
         # A written answer is enough, and a picker has no entry that says so.
         optional = question.allow_custom
         made = [*blocks, _build_input(question.picks, field, label, picker, hint=hint, optional=optional)]
-    if question.allow_custom:
-        made += _build_text(
-            field, fit_line(_("{question}: something else").format(question=field.header), limits.INPUT_LABEL)
-        )
+    if question.takes_text_beside_choice:
+        label = _name_text(question).format(question=field.header)
+        made += _build_text(field, fit_line(label, limits.INPUT_LABEL))
     return made
+
+
+def _name_text(question: Question) -> str:
+    """Return the label of the text field beside the options of a question, with a place for its header."""
+    if not question.allow_note:
+        return _("{question}: something else")
+    return _("{question}: something else, or a note") if question.allow_custom else _("{question}: a note")
 
 
 def _build_choice(field: FormField) -> Block:
@@ -152,7 +159,7 @@ def _build_choice(field: FormField) -> Block:
     options = [_build_option(index, option) for index, option in enumerate(question.options)]
     chosen = [options[index] for index in field.chosen]
     if question.allow_custom:
-        other: Block = {"text": plain(_(SOMETHING_ELSE)), "value": _OTHER}
+        other: Block = {"text": plain(_(SOMETHING_ELSE)), "value": OTHER}
         options.append(other)
         if field.value and (question.multi_select or not chosen):
             chosen.append(other)
@@ -175,12 +182,13 @@ def _build_text(field: FormField, label: str) -> list[Block]:
     question = field.question
     value, kept_whole = get_initial_value(field.value)
     # If there are options, a written answer is short as a rule. An earlier text of several lines would lose them.
-    is_line = (not question.asks_for_text or is_checked(question.rules.kind)) and to_single_line(value) == value
+    is_short = not (question.asks_for_text or question.allow_note) or is_checked(question.rules.kind)
+    is_line = is_short and to_single_line(value) == value
     placeholder = fit_line(field.placeholder, limits.PLACEHOLDER) or _(DEFAULT_PLACEHOLDER)
-    entry = build_native_entry(question.rules, value) or build_text_entry(value, placeholder, is_line=is_line)
-    hint = (
-        fit_line(question.rules.describe(), _HINT) if question.rules != TextRules() or question.asks_for_text else None
-    )
+    native = None if question.allow_note else build_native_entry(question.rules, value)
+    entry = native or build_text_entry(value, placeholder, is_line=is_line)
+    is_hinted = question.rules != TextRules() or question.allow_note or question.asks_for_text
+    hint = fit_line(describe_text(question), _HINT) if is_hinted else None
     made = _build_input("text", field, label, entry, hint=hint, optional=not question.asks_for_text)
     if kept_whole:
         return [made]

@@ -11,7 +11,7 @@ from askback.domain.card import LONGEST_NAMED, Card, Item, format_position
 from askback.domain.card_ending import Ending
 from askback.domain.choice_words import describe_number
 from askback.domain.outcome import Vote
-from askback.domain.review_line import ReviewLine
+from askback.domain.review_line import NOTE, ReviewLine
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback.translations.catalogue import N_, _, ngettext
@@ -94,7 +94,11 @@ def _format_item(item: Item) -> str:
 
 
 def _format_review_line(line: ReviewLine) -> str:
-    return f"{to_literal(line.prompt)} — {', '.join(map(to_literal, line.answer)) or _('not answered')}"
+    return f"{to_literal(line.prompt)} — {_format_answer(line) or _('not answered')}"
+
+
+def _format_answer(line: ReviewLine) -> str:
+    return ", ".join(map(to_literal, line.answer)) + "".join(f"  ·  {to_literal(note)}" for note in line.quoted_note)
 
 
 def _format_state(card: Card) -> str:
@@ -122,6 +126,8 @@ def _format_progress(card: Card) -> Iterator[str]:
         yield _("Chosen so far: {numbers}").format(numbers=", ".join(str(item.number) for item in chosen))
     if card.written is not None:
         yield _("Written so far: {text}").format(text=to_literal(card.written))
+    if card.note is not None:
+        yield _(NOTE).format(note=to_literal(card.note))
     if card.picked:
         yield _("Chosen so far: {numbers}").format(numbers=", ".join(to_literal(one.label) for one in card.picked))
     if card.picks is not None:
@@ -175,7 +181,7 @@ def _format_ending(card: Card) -> str:
     assert ending is not None
     match ending.status:
         case "answered":
-            answer = ", ".join(map(to_literal, card.lines[0].answer)) if card.prompt and card.lines else ""
+            answer = _format_answer(card.lines[0]) if card.prompt and card.lines else ""
             return _("Answered: {answer}").format(answer=_shorten(answer)) if answer else _("Answered.")
         case "cancelled":
             words = _("Cancelled without an answer.")

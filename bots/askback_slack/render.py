@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from askback.domain.card import Card
+from askback.domain.review_line import LONGEST_QUOTED
 from askback.translations.catalogue import N_, _, use_language
 from askback_slack import limits
 from askback_slack.absence import build_absence
@@ -66,7 +67,10 @@ def _get_largest(card: Card) -> Card:
     if card.is_compact:
         return card
     items = tuple(item.evolve(chosen=True) for item in card.items)
-    return card.evolve(items=items, written=card.written or "-", can_submit=True)
+    written = card.written or "-"
+    if card.can_hide_text:
+        written = "-" * (LONGEST_QUOTED + 1)
+    return card.evolve(items=items, written=written, can_submit=True)
 
 
 def _iter_texts(values: list[JsonValue]) -> Iterator[str]:

@@ -100,7 +100,7 @@ class Submissions:
             operation = await self._picked_names.read_form(operation)
             text = "\n".join(operation.texts)
         else:
-            operation = _build_text_operation(ref, text)
+            operation = _build_text_operation(ref, text, text_modal.read_choice(view))
         if isinstance(operation, _Problem):
             return operation
         action = Action(
@@ -172,6 +172,8 @@ class Submissions:
             await ack(options=options)
 
 
-def _build_text_operation(ref: text_modal.FieldRef, text: str) -> Operation:
-    """Return the action for a sent text field."""
-    return SubmitText(text=text) if ref.choice is None else Choose(index=ref.choice, reason=text)
+def _build_text_operation(ref: text_modal.FieldRef, text: str, chosen: int | None) -> Operation:
+    """Return the action for a sent text field. `chosen` is the option to which the text is a note."""
+    if ref.choice is not None:
+        return Choose(index=ref.choice, reason=text)
+    return SubmitText(text=text) if chosen is None else Choose(index=chosen, note=text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from askback.domain.form import Condition, Form, Option, Question, TextRules
+from askback.domain.form_limits import MAX_NOTE_OPTIONS
 from askback.domain.interview import Interview
 from askback.domain.question_text import describe_questions
 from askback.domain.text_field import TextField
@@ -50,7 +51,8 @@ def questions(pick: st.DrawFn, earlier: list[Question], number: int) -> Question
         multi_select=multi,
         allow_custom=not (offered or picks) or pick(st.booleans()),
         default=tuple(some if multi else some[:1]) if pick(st.booleans()) else (),
-        rules=pick(st.sampled_from([TextRules(), DIGITS])),
+        allow_note=bool(offered) and not multi and pick(st.booleans()),
+        rules=pick(st.sampled_from([TextRules(), DIGITS, TextRules(max_length=4000)])),
         show_if=condition,
     )
 
@@ -91,6 +93,7 @@ def modal_forms(pick: st.DrawFn, *, largest: int = 60) -> Form:
                 multi_select=several and (count > 0 or picks is not None),
                 min_choices=least,
                 allow_custom=not (offered or picks) or pick(st.booleans()),
+                allow_note=0 < count <= MAX_NOTE_OPTIONS and not several and pick(st.booleans()),
                 default=("v0",) if offered and pick(st.booleans()) else (),
                 rules=pick(st.sampled_from([TextRules(), DIGITS, TextRules(kind="integer", minimum=2)])),
             )

@@ -38,6 +38,10 @@ class AskResult(BaseModel):
     approved: bool | None = Field(default=None, description="True if people chose an option that means “yes”.")
     values: dict[str, JsonValue] | None = Field(default=None, description="An instance of the JSON Schema in `form`.")
     answers: dict[str, JsonValue] | None = Field(default=None, description="The answers to `questions`, by their ids.")
+    note: str | None = Field(default=None, description="The note that they wrote to the chosen option.")
+    notes: dict[str, JsonValue] | None = Field(
+        default=None, description="The notes to the choices in a form, by the ids of its questions."
+    )
     by: str | None = Field(default=None, description="A name, which alone proves nothing.")
     by_id: str | None = None
     votes: tuple[VoteResult, ...] = ()
@@ -76,6 +80,8 @@ def to_outcome(result: AskResult, key: str) -> AskOutcome | None:
         at=result.at,
         fallback=result.fallback,
         halted=bool(result.halted),
+        note=result.note,
+        notes=result.notes,
     )
 
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from pydantic import AwareDatetime, JsonValue
 
-from askback.domain.answer_values import list_answer_values, list_fallback_values
+from askback.domain.answer_values import list_answer_values, list_fallback_values, list_notes
 from askback.domain.ask import Ask
 from askback.domain.form import Form
 from askback.domain.identity import Actor
@@ -74,6 +74,10 @@ class AskOutcome(Value):
     """
     halted: bool = False
     """True if nobody answered in time, and the work must therefore stop until a person says more."""
+    note: str | None = None
+    """The note that they wrote to the chosen option. None if there is none, or if there are more answers."""
+    notes: Mapping[str, JsonValue] | None = None
+    """The notes to the choices in a form, by the ids of its questions. None if there are none."""
 
 
 def get_outcome(ask: Ask) -> AskOutcome | None:
@@ -96,6 +100,8 @@ def get_outcome(ask: Ask) -> AskOutcome | None:
         at=outcome.at,
         fallback=list_fallback_values(form, outcome) or None,
         halted=outcome.halted,
+        note=outcome.answers[0].note if len(outcome.answers) == 1 else None,
+        notes=None if _is_plain(form) else list_notes(outcome) or None,
     )
 
 
@@ -119,7 +125,8 @@ def format_sentence(outcome: AskOutcome) -> str:
     match outcome.status:
         case "answered":
             answer = "" if outcome.answer is None else f": {to_terminal_text(outcome.answer)}"
-            return f"Answered{by}{answer}"
+            note = "" if outcome.note is None else f" (note: {to_terminal_text(outcome.note)})"
+            return f"Answered{by}{answer}{note}"
         case "refused":
             return f"Refused{by} ({to_terminal_text(outcome.answer or '')}){why}"
         case "timed_out":

@@ -43,6 +43,9 @@ class Choose(Value):
     index: int
     reason: PersonText | None = None
     """The voter's reason if several people decide. None means they have not given one yet."""
+    # Excluded by default, because an older process rejects a field that it does not know.
+    note: PersonText | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The note to the choice, if the question takes one. None leaves the note to this option as it is."""
 
 
 class ShowDetails(Value):
@@ -119,6 +122,7 @@ class FieldAnswer(Value):
     picked: tuple[Picked, ...] = Field(default=(), exclude_if=lambda value: not value)
     """The people or channels, if the question asks for these."""
     text: PersonText | None = None
+    """The written answer, or the note to the choice if the question takes one. None means that it had no field."""
     writes: bool = Field(default=False, exclude_if=lambda value: not value)
     """True if "Something else…" is chosen, so that a text has to follow."""
     rejected: bool = Field(default=False, exclude_if=lambda value: not value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["list_answer_values", "list_fallback_values"]
+__all__ = ["list_answer_values", "list_fallback_values", "list_notes"]
 
 from collections.abc import Iterable
 
@@ -23,6 +23,11 @@ def list_answer_values(form: Form, outcome: Outcome) -> dict[str, JsonValue]:
     own words to a question with options is an object with the field `written`, so that nobody takes it for an option.
     """
     return _list_values(form, outcome.answers)
+
+
+def list_notes(outcome: Outcome) -> dict[str, JsonValue]:
+    """Return the notes that people wrote to their choices, by the ids of the questions; empty if there is none."""
+    return {answer.question_id: answer.note for answer in outcome.answers if answer.note is not None}
 
 
 def list_fallback_values(form: Form, outcome: Outcome) -> dict[str, JsonValue]:

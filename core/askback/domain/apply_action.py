@@ -44,6 +44,7 @@ from askback.domain.form_limits import MAX_PICKED
 from askback.domain.interview import Draft, Interview, move, settle
 from askback.domain.outcome import Outcome
 from askback.domain.selection import apply_ticks
+from askback.domain.text_problem import find_text_problem
 from askback.domain.text_rules import TextRules
 from askback.errors import PersonError
 from askback.translations.catalogue import _
@@ -81,8 +82,8 @@ def apply_action(interview: Interview, action: Action) -> Interview:
     """Return the interview after one action.
 
     Raises `Closed`, `Stale`, `Incomplete` or `NotPossible` if the action changes nothing. The text of the error is for
-    the person who acted. A written text that breaks the rules raises nothing: `unsent` keeps it, and `rules.problem`
-    gives the reason. A click that counted already changes nothing and raises nothing.
+    the person who acted. A written text that breaks the rules raises nothing: `unsent` keeps it, and
+    `find_text_problem` gives the reason. A click that counted already changes nothing and raises nothing.
     """
     if is_click_recorded(interview, action):
         return interview
@@ -149,12 +150,11 @@ def _apply_to_question(interview: Interview, operation: Operation, action: Actio
     question = interview.question
     match operation:
         case OpenTextField():
-            _require(question.allow_custom, _build_text_refusal(question))
+            _require(question.allow_custom or question.allow_note, _build_text_refusal(question))
             return interview
-        case Choose(index=index):
+        case Choose(index=index, note=note):
             _require(not question.multi_select and 0 <= index < len(question.options), _("There is no such option."))
-            chosen = interview.draft.evolve(chosen=(index,), text=None, unsent=None)
-            return _advance(_replace_draft(interview, chosen), action)
+            return _choose(interview, index, note, action)
         case Pick(picked=picked) if not question.multi_select:
             _require(question.picks is not None and len(picked) == 1, _build_pick_refusal(question))
             return _advance(
@@ -169,7 +169,7 @@ def _apply_to_question(interview: Interview, operation: Operation, action: Actio
         case SubmitText(text=text):
             return _write(interview, text, action)
         case ClearText():
-            return _replace_draft(interview, interview.draft.evolve(text=None, unsent=None))
+            return _replace_draft(interview, interview.draft.evolve(text=None, unsent=None, note=None))
         case Submit():
             _require(
                 interview.form.is_single,
@@ -209,13 +209,25 @@ def _apply_navigation(interview: Interview, operation: Operation) -> Interview:
             raise NotPossible(_("That is not possible here; please use the newest card."))
 
 
+def _choose(interview: Interview, index: int, note: str | None, action: Action) -> Interview:
+    """Choose an option. Without a note, the one that this option has stays."""
+    question, draft = interview.question, interview.draft
+    written = None if note is None else note.strip()
+    _require(not written or question.allow_note, _("This question takes no note."))
+    if written and find_text_problem(question, written, has_choice=True) is not None:
+        return _replace_draft(interview, draft.evolve(chosen=(index,), text=None, unsent=note, note=None))
+    kept = draft.note if written is None and draft.chosen == (index,) else written or None
+    chosen = draft.evolve(chosen=(index,), text=None, unsent=None, note=kept)
+    return _advance(_replace_draft(interview, chosen), action)
+
+
 def _write(interview: Interview, text: str, action: Action) -> Interview:
     question, draft = interview.question, interview.draft
-    _require(question.allow_custom, _build_text_refusal(question))
-    if question.rules.find_problem(text) is not None:
+    _require(question.allow_custom or question.allow_note, _build_text_refusal(question))
+    if find_text_problem(question, text, has_choice=False) is not None:
         return _replace_draft(interview, draft.evolve(unsent=text))
     if not question.multi_select:
-        draft = draft.evolve(chosen=(), picked=())
+        draft = draft.evolve(chosen=(), picked=(), note=None)
     written = _replace_draft(interview, draft.evolve(text=text.strip(), unsent=None))
     return written if question.takes_several else _advance(written, action)
 

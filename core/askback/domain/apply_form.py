@@ -13,6 +13,7 @@ from askback.domain.form_limits import MAX_PICKED
 from askback.domain.interview import Draft, Interview, move, settle
 from askback.domain.outcome import Outcome, Picked
 from askback.domain.selection import sort_picked
+from askback.domain.text_problem import find_text_problem
 from askback.errors import PersonError
 from askback.translations.catalogue import _
 
@@ -68,7 +69,7 @@ def _is_replaced(before: Draft, after: Draft) -> bool:
 
 def _list_answer(draft: Draft) -> tuple[object, ...]:
     """Return what counts as the answer. The names of what was picked may come later."""
-    return draft.chosen, _list_ids(draft.picked), draft.text
+    return draft.chosen, _list_ids(draft.picked), draft.text, draft.note
 
 
 def _list_ids(picked: Iterable[Picked]) -> frozenset[str]:
@@ -82,12 +83,16 @@ def _is_changed(before: Draft, after: Draft) -> bool:
 
 def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
     text = (sent.text or "").strip()
-    if not all(0 <= index < len(question.options) for index in sent.chosen) or (text and not question.allow_custom):
+    if not all(0 <= index < len(question.options) for index in sent.chosen):
+        raise NoFields
+    if text and not (question.allow_custom or question.allow_note):
         raise NoFields
     if max(len(sent.chosen), len(sent.picked)) > 1 and not question.multi_select:
         raise NoFields
     if question.picks is None and (sent.picked or sent.rejected):
         raise NoFields
+    if question.allow_note:
+        return _fill_with_note(question, draft, sent)
     chosen, picked = tuple(sorted(set(sent.chosen))), _name(sent.picked[:MAX_PICKED], draft)
     if sent.text is None and question.takes_several:
         return draft.evolve(chosen=chosen, picked=picked, marks=(), seen=True)  # there was no field for the text
@@ -98,6 +103,18 @@ def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
     if is_both or (text and question.rules.find_problem(text) is not None):
         return Draft(chosen=chosen, picked=picked, text=None, unsent=sent.text, seen=True)
     return Draft(chosen=chosen, picked=picked, text=text or None, seen=True)
+
+
+def _fill_with_note(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
+    """Fill in a question of which one option can be chosen: a text beside the option is its note."""
+    chosen, text = sent.chosen, (sent.text or "").strip()
+    if sent.text is None:  # there was no field for the text
+        return Draft(chosen=chosen, note=draft.note if chosen == draft.chosen else None, seen=True)
+    if text and find_text_problem(question, text, has_choice=bool(chosen)) is not None:
+        return Draft(chosen=chosen, unsent=sent.text, seen=True)
+    if chosen:
+        return Draft(chosen=chosen, note=text or None, seen=True)
+    return Draft(text=text or None, seen=True)
 
 
 def _name(picked: tuple[Picked, ...], draft: Draft) -> tuple[Picked, ...]:

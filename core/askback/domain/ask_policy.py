@@ -257,6 +257,8 @@ class Policy(Value):
                 "People vote by choosing one option: give the question options, with multi_select=False and "
                 "allow_custom=False."
             )
+        if question.allow_note:
+            raise CallerError("People who vote give reasons, and no notes: leave out allow_note.")
         named = (*approval.refusing, *approval.approving, *(value for pair in approval.wider for value in pair))
         unknown = [value for value in named if value not in {option.value for option in question.options}]
         if unknown:

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 from itertools import takewhile
-from typing import Final, Literal
+from typing import Final
 
 from pydantic import AwareDatetime
 
@@ -33,13 +33,14 @@ from askback.domain.arguments import Argument, Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy
 from askback.domain.caller_absence import Absence
 from askback.domain.card_ending import Ending, build_ending
-from askback.domain.choice_words import SOMETHING_ELSE, Picks
+from askback.domain.card_texts import CardTexts
+from askback.domain.choice_words import Picks
 from askback.domain.form import Question
 from askback.domain.form_fields import FieldQuestions, find_open_questions
 from askback.domain.interview import Interview
 from askback.domain.outcome import Picked
 from askback.domain.reserved_options import NO_ANSWER
-from askback.domain.review_line import ReviewLine, build_review
+from askback.domain.review_line import LONGEST_QUOTED, ReviewLine, build_review
 from askback.domain.timeout_words import TimeoutNotice, build_notice
 from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
@@ -57,8 +58,6 @@ LONGEST_CALL = 200
 """Maximum number of characters of a tool call's arguments on its settled card. "Show question" shows longer ones."""
 LONGEST_RESULT = 150
 """Maximum number of characters of an answer that is the first line of its settled card. A longer one is quoted."""
-WRITE_ANSWER = N_("Write an answer…")
-EDIT_TEXT = N_("Edit your text…")
 NOT_NOW = N_("Not now…")
 ANSWER_REST = N_("Answer the rest")
 """Label of the button that leads from a review to the first question without an answer."""
@@ -96,7 +95,7 @@ class Item(Value):
         return f"{self.number}. {self.label}"
 
 
-class Card(Value):
+class Card(CardTexts):
     """One rendering of one ask."""
 
     ask_id: str
@@ -106,7 +105,6 @@ class Card(Value):
     deadline: AwareDatetime | None
     timeout: TimeoutNotice | None
     """The announcement about its deadline. None if a timeout is only reported, or once it has ended."""
-    view: Literal["question", "review", "ended"]
     header: str | None
     prompt: str
     """The current question; empty in the review and for an ended form of several questions."""
@@ -125,19 +123,10 @@ class Card(Value):
     """The largest number of them; None means any number."""
     count_rule: str | None
     """How many to choose, such as "choose at least 2 options"; None means any number."""
-    custom: bool
-    """True if an answer can be written."""
-    asks_for_text: bool
-    """True if the only option, if any, means not to answer."""
-    written: str | None
-    """The written answer so far."""
-    unsent: bool
-    """True if a rejected text waits to be corrected; a blank text does not count."""
     position: tuple[int, int] | None
     """The question's number among the visible ones, and the number of those. None if no question of a form is shown."""
     is_answered: bool
     """True if the question of a form that is shown has an answer."""
-    lines: tuple[ReviewLine, ...]
     can_submit: bool
     can_go_back: bool
     can_go_on: bool
@@ -165,15 +154,10 @@ class Card(Value):
     """The language of the words that askback adds. A platform draws the card under `use_language`."""
 
     @property
-    def write_label(self) -> str:
-        """The label of the button that opens the text field."""
-        if self.written is not None or self.unsent:
-            return _(EDIT_TEXT)
-        return _(WRITE_ANSWER if self.asks_for_text else SOMETHING_ELSE)
-
-    @property
     def show_label(self) -> str:
         """The label of the button that shows what the settled card leaves out."""
+        if self.hides_text:
+            return _(EVERYTHING)
         return _(SHOW_QUESTION if self.prompt else SHOW_QUESTIONS)
 
     @property
@@ -202,13 +186,6 @@ class Card(Value):
     def is_plain_choice(self) -> bool:
         """True if one line for each option, its label, says all about the options, of which one can be chosen."""
         return not self.several and not self.is_described and self.has_line_options
-
-    @property
-    def next_missing(self) -> int | None:
-        """Index of the first question that a review finds unanswered; None if all are answered."""
-        if self.view != "review":
-            return None
-        return next((line.index for line in self.lines if line.missing is not None), None)
 
     @property
     def is_compact(self) -> bool:
@@ -256,6 +233,25 @@ class Card(Value):
             return ()
         return rows if sum(len(row.name) + len(row.value) for row in rows) <= LONGEST_CALL else ()
 
+    def result_note(self) -> str | None:
+        """The note that stands behind the result; None if it is quoted below, or if there is none."""
+        result = self.result
+        note = None if result is None else self.lines[0].note
+        if result is None or note is None or len(result) + len(note) > LONGEST_RESULT:
+            return None
+        return note if is_readable_line(note) else None
+
+    @property
+    def quotations(self) -> tuple[str, ...]:
+        """The texts that the settled card of one question quotes below its first lines."""
+        if self.ending is None or not self.prompt or not self.lines:
+            return ()
+        if self.ending.status != "answered" and not self.ending.lists_defaults:
+            return ()
+        if self.result is None:
+            return self.lines[0].quoted
+        return self.lines[0].quoted_note if self.result_note is None else ()
+
     def is_folded(self, *, buttons_enough: bool) -> bool:
         """Return True if the settled card leaves out a part of the question. It then has a button that shows it.
 
@@ -266,7 +262,7 @@ class Card(Value):
             return False
         asked = self.parts[0] if self.short_arguments else self.prompt
         is_short = bool(asked) and asked == self.title and self.details is None
-        return not is_short or (bool(self.items) and not buttons_enough)
+        return not is_short or self.hides_text or (bool(self.items) and not buttons_enough)
 
     @property
     def can_undo(self) -> bool:
@@ -335,8 +331,11 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
         max_choices=question.max_choices if shown else None,
         count_rule=question.describe_count() if asking else None,
         custom=asking and question.allow_custom,
+        takes_note=asking and question.allow_note,
         asks_for_text=question.picks is None and all(option.value == NO_ANSWER for option in question.options),
         written=draft.text if shown else None,
+        note=draft.note if shown else None,
+        can_hide_text=shown and question.allow_custom and question.rules.max_length > LONGEST_QUOTED,
         unsent=asking and draft.unsent is not None and bool(draft.unsent.strip()),
         position=(visible.index(interview.current) + 1, len(visible)) if asking and several_questions else None,
         is_answered=asking and several_questions and interview.is_answered(interview.current),

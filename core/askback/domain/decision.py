@@ -12,6 +12,7 @@ from askback.domain.actions import (
     OpenDecline,
     OpenForm,
     OpenTextField,
+    Operation,
     Remind,
     ShowDetails,
     SubmitForm,
@@ -24,9 +25,11 @@ from askback.domain.caller_absence import Absence
 from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Redraw, Response
 from askback.domain.form_fields import build_form_fields, find_field_problems, find_field_questions
 from askback.domain.identity import Actor, MessageRef, is_person_among
+from askback.domain.interview import Interview
 from askback.domain.not_now import add_reminder, drop_reminder
-from askback.domain.question_text import describe_call, describe_questions
+from askback.domain.question_text import describe_answers, describe_call, describe_questions
 from askback.domain.text_field import build_reason_field, build_text_field, build_vote_field
+from askback.domain.text_problem import find_text_problem
 from askback.domain.voting import ReasonRequired, apply_vote
 from askback.errors import PersonError
 from askback.translations.catalogue import N_, Language, _, use_language
@@ -120,11 +123,19 @@ def _decide(
     if isinstance(action.operation, OpenDecline):
         may_answer = ask.find_denial(action.actor, is_admitted) is None
         return after, AskText(field=build_reason_field(ask, may_answer=may_answer))
-    stayed = interview.step == ask.interview.step
-    if stayed and isinstance(action.operation, SubmitText) and interview.draft.unsent is not None:
-        message = interview.question.rules.find_problem(interview.draft.unsent) or ""
-        return after, FieldErrors(message=message, field=build_text_field(ask.id, interview))
+    if interview.step == ask.interview.step and (problem := _find_rejection(interview, action.operation)) is not None:
+        return after, FieldErrors(message=problem, field=build_text_field(ask.id, interview))
     return after, Redraw()
+
+
+def _find_rejection(interview: Interview, operation: Operation) -> str | None:
+    """Return the reason why the text of an operation was not accepted. None means that it was, or that it has none."""
+    unsent = interview.draft.unsent
+    has_choice = isinstance(operation, Choose)
+    has_text = operation.note is not None if isinstance(operation, Choose) else isinstance(operation, SubmitText)
+    if unsent is None or not has_text:
+        return None
+    return find_text_problem(interview.question, unsent, has_choice=has_choice) or ""
 
 
 def _find_denial(ask: Ask, action: Action, is_admitted: AdmissionCheck, *, ends_any: bool) -> Notice | None:
@@ -179,6 +190,11 @@ def _build_details(ask: Ask, actor: Actor, is_admitted: AdmissionCheck) -> Respo
             return Details(ask_id=ask.id, title=title, text=call, is_document=True)
         return Details(ask_id=ask.id, title=title, text=describe_questions(ask.interview, with_details=with_details))
     question = ask.interview.question
+    if ask.to_card().hides_text:
+        text = describe_answers(ask.interview)
+        details = question.details if ask.interview.phase == "asking" and question.has_hidden_details else None
+        text = text if details is None else f"{text}\n\n{details}"
+        return Details(ask_id=ask.id, title=_("Your answers"), text=text)
     if question.details is None:
         return Notice(text=_("The card already shows everything."))
     return Details(ask_id=ask.id, title=question.header or _("Details"), text=question.details, is_document=True)

@@ -35,6 +35,7 @@ from askback.domain.form_limits import (
     MAX_ID,
     MAX_IMAGE_URL,
     MAX_LABEL,
+    MAX_NOTE_OPTIONS,
     MAX_OPTIONS,
     MAX_PICKED,
     MAX_PLACEHOLDER,
@@ -139,10 +140,12 @@ class Question(Value):
     default: tuple[str, ...] = ()
     """The values that are chosen at the start."""
     show_if: Condition | None = None
-    # Both are excluded by default, because an older process rejects a field that it does not know.
+    # The next three are excluded by default, because an older process rejects a field that it does not know.
     min_choices: int = Field(default=1, ge=1, exclude_if=lambda value: value == 1)
     """The smallest number of options, people or channels to choose, if several can be chosen."""
     max_choices: int | None = Field(default=None, ge=1, validate_default=True, exclude_if=lambda value: value is None)
+    allow_note: bool = Field(default=False, exclude_if=lambda value: not value)
+    """True if people may write a note to the option that they choose, such as "but after six"."""
     details: Annotated[str, _limit_text("the details", MAX_DETAILS)] | None = None
     """The full text of what the prompt is about, such as a tool's arguments. Shown to anyone who asks to see it."""
 
@@ -205,10 +208,27 @@ class Question(Value):
             raise ValueError(f"fits no answer: the question has {len(options)} options, and min_choices is {least}")
         return value
 
+    @field_validator("allow_note")
+    @classmethod
+    def _check_note(cls, value: bool, info: ValidationInfo) -> bool:
+        options = cast("tuple[Option, ...] | None", info.data.get("options"))
+        if not value or options is None:
+            return value
+        if not options or info.data.get("multi_select") is True:
+            raise ValueError("needs options of which one can be chosen: give such options, or leave it out")
+        if len(options) > MAX_NOTE_OPTIONS:
+            raise ValueError(f"goes with at most {MAX_NOTE_OPTIONS} options: give fewer, or leave it out")
+        return value
+
     @property
     def asks_for_text(self) -> bool:
         """True if there is nothing to choose, so that people can only write."""
         return not self.options and self.picks is None
+
+    @property
+    def takes_text_beside_choice(self) -> bool:
+        """True if people can choose the answer, and can also write an answer or a note."""
+        return not self.asks_for_text and (self.allow_custom or self.allow_note)
 
     @property
     def takes_several(self) -> bool:

@@ -23,10 +23,11 @@ from pydantic import Field
 from askback.domain.actions import FieldAnswer, SubmitForm
 from askback.domain.caller_absence import Absence
 from askback.domain.choice_words import NOT_PICKED, SOMETHING_ELSE, describe_number, describe_too_many
-from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Question
+from askback.domain.form import Form, Question
 from askback.domain.form_limits import MAX_PICKED
 from askback.domain.interview import Interview
 from askback.domain.outcome import Picked
+from askback.domain.text_problem import NEITHER, find_text_problem, get_placeholder
 from askback.internal.values import Value
 from askback.text.literal import is_readable_line
 from askback.translations.catalogue import N_, Language, _, get_language
@@ -38,7 +39,6 @@ ANSWER_ALL = N_("Answer all…")
 ANSWER_SEVERAL = N_("Answer {count} together…")
 """Label of that button if other questions depend on these."""
 UNANSWERED = N_("Please answer this question.")
-NEITHER = N_("Please choose an option or write an answer.")
 BOTH = N_("You chose an option and wrote an answer. Please keep one of them.")
 BOTH_PICKED = N_("You chose from the list and wrote an answer. Please keep one of them.")
 NOT_WRITTEN = N_("You chose “{choice}”: please write your answer, or change the choice.")
@@ -78,8 +78,7 @@ class FormField(Value):
     @property
     def placeholder(self) -> str:
         """The hint in the empty text field, in the current language."""
-        given = self.question.placeholder
-        return _(DEFAULT_PLACEHOLDER) if given == DEFAULT_PLACEHOLDER else given
+        return get_placeholder(self.question)
 
 
 class FormFields(Value):
@@ -183,7 +182,7 @@ def _find_problem(interview: Interview, sent: FieldAnswer) -> tuple[str, bool] |
         return describe_too_many(question.picks, MAX_PICKED), False
     if draft.unsent is not None and draft.unsent.strip():
         both = _(BOTH if question.picks is None else BOTH_PICKED)
-        return question.rules.find_problem(draft.unsent) or both, True
+        return find_text_problem(question, draft.unsent, has_choice=bool(draft.chosen)) or both, True
     if sent.writes and draft.text is None:
         return _(NOT_WRITTEN).format(choice=_(SOMETHING_ELSE)), True
     if interview.is_answered(sent.index):

@@ -7,6 +7,8 @@ continues in more messages or pages.
 from __future__ import annotations
 
 __all__ = [
+    "DEFAULT_ANSWER",
+    "FIELD_ANSWER",
     "MAX_ANSWER",
     "MAX_DESCRIPTION",
     "MAX_DETAILS",
@@ -14,6 +16,8 @@ __all__ = [
     "MAX_ID",
     "MAX_IMAGE_URL",
     "MAX_LABEL",
+    "MAX_NOTE",
+    "MAX_NOTE_OPTIONS",
     "MAX_OPTIONS",
     "MAX_PICKED",
     "MAX_PICKED_ID",
@@ -52,5 +56,13 @@ MAX_IMAGE_URL: Final = 3000
 
 MAX_PLACEHOLDER: Final = 150
 """Slack's limit for the hint in an empty text field."""
-MAX_ANSWER: Final = 1000
-"""Maximum length of a written answer, from the design documents of the question tools."""
+DEFAULT_ANSWER: Final = 1000
+"""Maximum length of a written answer if the question does not say it, from the design documents of the tools."""
+MAX_ANSWER: Final = 4000
+"""Maximum length of a written answer: that of Discord's text field, which is the longer one of the two platforms."""
+FIELD_ANSWER: Final = 3000
+"""Maximum length that the text field of every platform holds. A longer answer can also be a message."""
+MAX_NOTE: Final = 1000
+"""Maximum length of a note to a choice."""
+MAX_NOTE_OPTIONS: Final = 25
+"""Maximum number of options with a note: Discord's limit for the menu of a modal, which is the lower one."""

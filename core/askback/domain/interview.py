@@ -46,7 +46,10 @@ class Draft(Value):
     text: str | None = None
     """A written answer that keeps the rules."""
     unsent: str | None = None
-    """A written answer that breaks the rules, kept so that the person can correct it."""
+    """A written answer or a note that breaks the rules, kept so that the person can correct it."""
+    # Excluded by default, because an older process rejects a field that it does not know.
+    note: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    """A note to the choice, which keeps the rules of notes."""
     marks: tuple[SelectionSnapshot, ...] = ()
     seen: bool
     """True if the question has been shown to people."""
@@ -60,8 +63,8 @@ class Draft(Value):
 
     @property
     def shown_text(self) -> str:
-        """The text in its field when that opens: the rejected text, or else the written answer."""
-        return self.unsent if self.unsent and self.unsent.strip() else self.text or ""
+        """The text in its field when that opens: the rejected text, or else the written answer or the note."""
+        return self.unsent if self.unsent and self.unsent.strip() else self.text or self.note or ""
 
 
 class Interview(Value):
@@ -125,7 +128,8 @@ class Interview(Value):
         choices = tuple(
             Choice(index=i, value=question.options[i].value, label=question.options[i].label) for i in draft.chosen
         )
-        return Answer(question_id=question.id, choices=choices, picked=draft.picked, text=draft.text)
+        note = draft.note if choices else None
+        return Answer(question_id=question.id, choices=choices, picked=draft.picked, text=draft.text, note=note)
 
     def _is_met(self, condition: Condition, shown: Collection[int]) -> bool:
         earlier = self.form.find_index(condition.question)

@@ -24,6 +24,8 @@ def get_text(action: Action) -> str:
             return written.strip()
         case SubmitForm() as sent:
             return "\n".join(sent.texts)
+        case Choose(note=str(note)):
+            return note.strip()
         case Decline(reason=reason) | Choose(reason=reason) | Cancel(reason=reason) | Remind(reason=reason):
             return (reason or "").strip()
         case _:
@@ -35,7 +37,7 @@ def to_message(ask: Ask, action: Action, is_admitted: AdmissionCheck) -> Incomin
 
     The same text by the same person is one message, however often it is delivered or sent.
     """
-    written = get_text(action)
+    written = _describe_text(ask, action)
     if is_click_recorded(ask.interview, action):
         return None  # the click was applied as the answer, or as a part of it
     if (
@@ -55,6 +57,17 @@ def to_message(ask: Ask, action: Action, is_admitted: AdmissionCheck) -> Incomin
         dedupe_key=f"late:{ask.id}:{digest}",
         at=action.at,
     )
+
+
+def _describe_text(ask: Ask, action: Action) -> str:
+    """Return the text that a person wrote, with the option of a note; empty if they wrote nothing."""
+    written, operation = get_text(action), action.operation
+    options = ask.interview.question.options
+    if not written or not isinstance(operation, Choose) or operation.note is None:
+        return written
+    if not ask.interview.form.is_single or not 0 <= operation.index < len(options):
+        return written
+    return f"{options[operation.index].label}, {written}"
 
 
 def get_closed_notice(ask: Ask) -> str:

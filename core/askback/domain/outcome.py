@@ -4,11 +4,11 @@ from __future__ import annotations
 
 __all__ = ["Answer", "Choice", "Outcome", "OutcomeState", "OutcomeStatus", "Picked", "Vote"]
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AwareDatetime, Field, ValidationInfo, field_validator, model_validator
 
-from askback.domain.form_limits import MAX_PICKED_ID, MAX_PICKED_NAME
+from askback.domain.form_limits import MAX_NOTE, MAX_PICKED_ID, MAX_PICKED_NAME
 from askback.domain.identity import Actor
 from askback.internal.values import PersonText, Value, find_repeats
 from askback.text.literal import to_single_line
@@ -49,18 +49,25 @@ class Answer(Value):
     picked: tuple[Picked, ...] = Field(default=(), exclude_if=lambda value: not value)
     """The people or channels, if the question asks for these."""
     text: PersonText | None = None
+    # Excluded by default, because an older process rejects a field that it does not know.
+    note: Annotated[PersonText, Field(max_length=MAX_NOTE)] | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
+    """The note that a person wrote to their choice. It is no answer."""
 
-    @field_validator("text")
+    @field_validator("text", "note")
     @classmethod
-    def _check_not_blank(cls, value: str | None) -> str | None:
+    def _check_not_blank(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and not value.strip():
-            raise ValueError("is blank: write an answer")
+            raise ValueError(f"is blank: write {'an answer' if info.field_name == 'text' else 'a note'}")
         return value
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if not self.choices and not self.picked and self.text is None:
             raise ValueError("is empty: give choices or a text")
+        if self.note is not None and not self.choices:
+            raise ValueError("has a note without a choice: give the choice")
         return self
 
     @property
@@ -70,7 +77,7 @@ class Answer(Value):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The answer in the words that people saw, with the written text last."""
+        """The answer in the words that people saw, with the written text last. A note is not part of it."""
         written = () if self.text is None else (self.text,)
         return (*(choice.label for choice in self.choices), *(one.label for one in self.picked), *written)
 

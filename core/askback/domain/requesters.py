@@ -90,8 +90,8 @@ def _has_new_request(seq: int, words: tuple[ReadMessage, ...]) -> bool:
 def find_authors(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
     """Return the authors of the words that the model reads in the outcome of an ask.
 
-    `writers` are all who wrote a text into its form or picked somebody, because one person may submit what another
-    wrote.
+    `writers` are all who wrote a text or a note into its form or picked somebody, because one person may submit what
+    another wrote.
     """
     outcome = ask.outcome
     if outcome is None:
@@ -105,7 +105,7 @@ def find_authors(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
             for vote in outcome.votes
             if outcome.refused and vote.choice.value == approval.DENY and _has_words(vote.reason)
         )
-    if not any(_has_words(answer.text) or answer.picked for answer in outcome.answers):
+    if not any(_has_words(one.text) or _has_words(one.note) or one.picked for one in outcome.answers):
         return ()
     return deduplicate_accounts((*(() if outcome.by is None else (outcome.by,)), *writers, *_list_picked_people(ask)))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["TextField", "build_reason_field", "build_text_field", "build_vote_field"]
+__all__ = ["TextField", "build_reason_field", "build_text_field", "build_vote_field", "list_option_labels"]
+
+from collections.abc import Sequence
 
 from pydantic import AwareDatetime, Field
 
@@ -10,12 +12,13 @@ from askback.domain.apply_action import REASON_RULES
 from askback.domain.ask import Ask
 from askback.domain.caller_absence import Absence
 from askback.domain.card import LONGEST_NAMED, get_excerpt
-from askback.domain.form import DEFAULT_PLACEHOLDER, Question
+from askback.domain.form import Option, Question
 from askback.domain.interview import Interview
 from askback.domain.text_kinds import is_checked
-from askback.domain.text_rules import TextRules
+from askback.domain.text_problem import NOTE_HINT, get_placeholder
+from askback.domain.text_rules import NOTE_RULES, TextRules
 from askback.internal.values import Value
-from askback.text.literal import fit_line, to_single_line
+from askback.text.literal import fit_line, is_readable_line, to_single_line
 from askback.translations.catalogue import Language, _, get_language
 
 
@@ -45,18 +48,26 @@ class TextField(Value):
     """The reason why nobody waits for the answer."""
     choice: int | None = None
     """The index of the option that sending it chooses, with the text as the reason."""
+    options: tuple[Option, ...] = ()
+    """The options of which a person can choose one here, with the text as its note. Empty if it takes no note."""
+    chosen: int | None = None
+    """The index of the option that is chosen when the field opens."""
+    is_note: bool = False
+    """True if the text can only be a note, and no written answer."""
     language: Language = Field(default_factory=get_language)
     """The language of its words, which is that of the person. A platform builds the modal under `use_language`."""
 
     @property
     def hint(self) -> str:
         """What a person can write, in a sentence."""
+        if self.options and not self.is_note:
+            return f"{_(NOTE_HINT)} {self.rules.describe()}"
         return self.rules.describe()
 
     @property
     def is_line(self) -> bool:
         """True if one line is enough, as for a number or a date. A rejected text may have more, and would lose them."""
-        return is_checked(self.rules.kind) and to_single_line(self.value) == self.value
+        return not self.options and is_checked(self.rules.kind) and to_single_line(self.value) == self.value
 
 
 def build_text_field(ask_id: str, interview: Interview) -> TextField:
@@ -69,10 +80,13 @@ def build_text_field(ask_id: str, interview: Interview) -> TextField:
         if not interview.form.is_single
         else (question.header or ""),
         prompt=question.prompt,
-        placeholder=_(DEFAULT_PLACEHOLDER) if question.placeholder == DEFAULT_PLACEHOLDER else question.placeholder,
+        placeholder=get_placeholder(question),
         value=draft.shown_text,
-        rules=question.rules,
+        rules=question.rules if question.allow_custom else NOTE_RULES,
         multi=question.takes_several,
+        options=question.options if question.allow_note else (),
+        chosen=draft.chosen[0] if question.allow_note and draft.chosen else None,
+        is_note=question.allow_note and not question.allow_custom,
     )
 
 
@@ -115,3 +129,11 @@ def build_vote_field(ask_id: str, interview: Interview, index: int, reason: str 
 def _get_short_prompt(question: Question) -> str:
     """Return the prompt without the excerpt of its details, which the card behind the field shows already."""
     return question.prompt.partition("\n")[0] if get_excerpt(question) else question.prompt
+
+
+def list_option_labels(options: Sequence[Option], longest: int) -> tuple[str, ...]:
+    """Return a label of at most `longest` UTF-16 units for each option, with its number if labels alone are unclear."""
+    labels = [fit_line(option.label, longest) for option in options]
+    if len(set(labels)) == len(labels) and all(is_readable_line(option.label) for option in options):
+        return tuple(labels)
+    return tuple(fit_line(f"{number}. {option.label}", longest) for number, option in enumerate(options, 1))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["TextRules"]
+__all__ = ["NOTE_RULES", "TextRules"]
 
 import re
-from typing import cast
+from collections.abc import Mapping
+from typing import Final, cast
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from askback.domain.form_limits import MAX_ANSWER
+from askback.domain.form_limits import DEFAULT_ANSWER, MAX_ANSWER, MAX_NOTE
 from askback.domain.text_kinds import TextKind, describe_kind, find_kind_problem
 from askback.internal.values import Value
 from askback.translations.catalogue import _, ngettext
@@ -20,7 +21,8 @@ class TextRules(Value):
     """The rules for a written answer. Lengths are in characters, after trimming."""
 
     min_length: int = Field(default=1, ge=1, le=MAX_ANSWER)
-    max_length: int = Field(default=MAX_ANSWER, ge=1, le=MAX_ANSWER)
+    max_length: int = Field(default=DEFAULT_ANSWER, ge=1, le=MAX_ANSWER)
+    """The default is 1,000, or 4,000 if `min_length` is larger than that."""
     pattern: str | None = Field(default=None, min_length=1)
     """A regular expression that the whole text must match. From trusted code only, never from a model."""
     hint: str | None = None
@@ -31,6 +33,16 @@ class TextRules(Value):
     minimum: float | None = Field(default=None, allow_inf_nan=False, exclude_if=lambda value: value is None)
     """The smallest number, for the kinds `integer` and `number`."""
     maximum: float | None = Field(default=None, allow_inf_nan=False, exclude_if=lambda value: value is None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _make_room(cls, value: object) -> object:
+        if not isinstance(value, Mapping):
+            return value
+        fields = cast("Mapping[str, object]", value)
+        least = fields.get("min_length")
+        is_longer = isinstance(least, int) and least > DEFAULT_ANSWER
+        return {**fields, "max_length": MAX_ANSWER} if is_longer and "max_length" not in fields else fields
 
     @field_validator("max_length")
     @classmethod
@@ -88,3 +100,7 @@ class TextRules(Value):
         if self.pattern is not None and not re.fullmatch(self.pattern, text.strip()):
             return self.hint or _("This does not have the requested format.")
         return find_kind_problem(self.kind, text.strip(), self.minimum, self.maximum)
+
+
+NOTE_RULES: Final = TextRules(max_length=MAX_NOTE)
+"""The rules for a note to a choice. Those of the question are for a written answer alone."""

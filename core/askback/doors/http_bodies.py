@@ -111,10 +111,8 @@ def build_question(given: AskBody) -> tuple[CallKind, Form, Approval | None]:
         raise CallerError("`quorum`, `refusals`, `yes`, `no` and `reasons` need `options` to choose from.")
     if given.questions is not None:
         others = (given.form, given.picks, given.details, given.default)
-        if given.question.strip() or given.options or any(one is not None for one in others):
-            raise CallerError(
-                "`questions` is the whole form: leave out question, options, form, picks, details and default."
-            )
+        if given.question.strip() or given.options or given.allow_note or any(one is not None for one in others):
+            raise CallerError("`questions` is the whole form: leave out the other fields of a question.")
         return "askback_form", _read_questions(given.questions), None
     if not given.question.strip():
         raise CallerError("`question` is missing: write the question to ask.")

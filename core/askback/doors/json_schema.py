@@ -18,7 +18,7 @@ from typing import Final, cast
 from pydantic import JsonValue
 
 from askback.domain.form import Form, Option, Question
-from askback.domain.form_limits import MAX_ANSWER, MAX_QUESTIONS
+from askback.domain.form_limits import DEFAULT_ANSWER, MAX_ANSWER, MAX_QUESTIONS
 from askback.domain.reserved_options import NO_ANSWER, NONE_OF_THESE, build_no_answer_option, build_none_option
 from askback.domain.text_kinds import TIME_PATTERN, TextKind, is_numeric, to_json_value
 from askback.domain.text_rules import TextRules
@@ -272,7 +272,8 @@ def _read_text_rules(schema: Mapping[str, object]) -> TextRules:
             f"has the format {quote_line(str(named))}, which askback does not check: use {', '.join(_FORMATS)}, or "
             "leave it out. Never ask people for secrets"
         )
-    least, most = _read_count(schema, "minLength", 0), _read_count(schema, "maxLength", MAX_ANSWER)
+    least = _read_count(schema, "minLength", 0)
+    most = _read_count(schema, "maxLength", DEFAULT_ANSWER if least <= DEFAULT_ANSWER else MAX_ANSWER)
     if least > MAX_ANSWER or most == 0:
         raise UnsupportedSchema(f"fits no answer: people write 1 to {MAX_ANSWER:,} characters, so change its length")
     kind = "text" if named is None else _FORMATS[named]
@@ -295,7 +296,7 @@ def _read_number_rules(kind: TextKind, schema: Mapping[str, object]) -> TextRule
 def write_schema(form: Form) -> dict[str, JsonValue]:
     """Return a schema for the answers to a form. Raises `CallerError` if a question depends on another.
 
-    Texts of up to 1,000 characters are the longest that people can write, so the schema does not name that limit.
+    A text has at most 1,000 characters if nothing else is said, so the schema does not name that limit.
     """
     properties: dict[str, JsonValue] = {}
     required: list[JsonValue] = []
@@ -354,7 +355,7 @@ def _write_rules(rules: TextRules) -> dict[str, JsonValue]:
         found["format"] = rules.kind
     if rules.min_length > 1:
         found["minLength"] = rules.min_length
-    if rules.max_length < MAX_ANSWER:
+    if rules.max_length != DEFAULT_ANSWER:
         found["maxLength"] = rules.max_length
     if rules.pattern is not None:
         found["pattern"] = f"^(?:{rules.pattern})$"

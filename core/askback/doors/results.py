@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
-from askback.domain.answer_values import list_answer_values, list_fallback_values
+from askback.domain.answer_values import list_answer_values, list_fallback_values, list_notes
 from askback.domain.ask import Ask
 from askback.domain.form import Form
 from askback.domain.identity import Actor
@@ -75,6 +75,11 @@ def to_result(
             found["answer"] = ", ".join(outcome.answers[0].labels)
             if form.questions[0].picks is not None:
                 found["picked"] = [{"id": one.id, "name": one.label} for one in outcome.answers[0].picked]
+        notes = list_notes(outcome)
+        if notes and kind == "ask":
+            found["note"] = outcome.answers[0].note
+        elif notes:
+            found["notes"] = notes
     if outcome.fallback:
         found["fallback"] = (
             build_instance(form, outcome.fallback) if kind == "form" else list_fallback_values(form, outcome)
@@ -112,11 +117,14 @@ def _describe(ask: Ask, outcome: Outcome, found: dict[str, JsonValue], kind: Cal
         return f"{text} Answered{stamp}."
     if kind in ("form", "askback_form"):
         answers = found["values" if kind == "form" else "answers"]
-        return f"Answered{stamp}: {json.dumps(answers, ensure_ascii=False)}"
+        notes = f" Notes: {json.dumps(found['notes'], ensure_ascii=False)}" if "notes" in found else ""
+        return f"Answered{stamp}: {json.dumps(answers, ensure_ascii=False)}{notes}"
     reasons = "".join(
         f" {vote.by.display_name} wrote: {indent_body(vote.reason)}" for vote in outcome.votes if vote.reason
     )
     answer = indent_body(_list_picked(outcome) or str(found["answer"]))
+    if "note" in found:
+        return f"Answered{stamp}: {answer}. They noted: {indent_body(str(found['note']))}"
     return f"{'Refused' if outcome.refused else 'Answered'}{stamp}: {answer}{'.' if reasons else ''}{reasons}"
 
 

@@ -24,7 +24,7 @@ from askback.client.result import QUESTION_ID
 from askback.domain.ask_policy import Approval
 from askback.domain.choice_words import Picks
 from askback.domain.form import Form, Option, Question
-from askback.domain.form_limits import MAX_DETAILS, MAX_LABEL, MAX_OPTIONS, MAX_PROMPT
+from askback.domain.form_limits import MAX_DETAILS, MAX_LABEL, MAX_NOTE_OPTIONS, MAX_OPTIONS, MAX_PROMPT
 from askback.domain.timeout_action import TimeoutAction
 from askback.doors.json_schema import read_form
 from askback.doors.results import CallKind
@@ -71,6 +71,11 @@ class AskInput(_Input):
             "maxItems": MAX_OPTIONS,
             "items": {"anyOf": [{"type": "string"}, {"type": "object", "required": ["label"]}]},
         },
+    )
+    allow_note: bool = Field(
+        default=False,
+        description="With options of which none is a “no”: people can write a note to the option that they choose, "
+        "such as “but after six”. It comes back in `note`.",
     )
     form: Annotated[dict[str, JsonValue] | None, BeforeValidator(decode_json)] = Field(
         default=None,
@@ -167,6 +172,8 @@ def build_question(given: AskInput) -> tuple[CallKind, Form, Approval | None]:
             raise CallerError("There are both `picks` and a `form`: ask for people or channels in a call of its own.")
         if given.options:
             raise CallerError("There are both `options` and a `form`: put the options into the form, or leave it out.")
+        if given.allow_note:
+            raise CallerError("`allow_note` does not go together with a `form`: leave it out.")
         if drop_blank(given.default) is not None:
             raise CallerError("There are both `default` and a `form`: put the default into the form, or leave it out.")
         message, details = drop_blank(given.question), drop_blank(given.details)
@@ -184,11 +191,21 @@ def build_question(given: AskInput) -> tuple[CallKind, Form, Approval | None]:
     decides = given.is_vote or bool(request.list_refusing_options())
     # Without options, the question may offer its default.
     options = options or question.options
-    form = Form(questions=(question.evolve(id=QUESTION_ID, options=options, allow_custom=not decides),))
+    if given.allow_note:
+        _check_note(options, decides=decides)
+    form = Form(
+        questions=(
+            question.evolve(
+                id=QUESTION_ID, options=options, allow_custom=not decides, allow_note=given.allow_note and not decides
+            ),
+        )
+    )
     return "ask", form, request.build_approval() if decides else None
 
 
 def _build_picks(given: AskInput, picks: Picks) -> Form:
+    if given.allow_note:
+        raise CallerError("There are both `picks` and `allow_note`: leave out one of them. Notes are for options.")
     if given.options or drop_blank(given.default) is not None:
         raise CallerError("There are both `picks` and `options` or a `default`: leave out `picks`, or the others.")
     try:
@@ -202,6 +219,17 @@ def _build_picks(given: AskInput, picks: Picks) -> Form:
     except InvalidValue as error:
         raise CallerError(f"The question cannot be asked: {'; '.join(map(str, error.problems))}.") from None
     return Form(questions=(question,))
+
+
+def _check_note(options: Sequence[Option], *, decides: bool) -> None:
+    """Raise `CallerError` if the question takes no notes."""
+    if decides:
+        raise CallerError("People who decide give reasons, and no notes: leave out `allow_note`.")
+    if not 1 <= len(options) <= MAX_NOTE_OPTIONS:
+        raise CallerError(
+            f"`allow_note` needs 1 to {MAX_NOTE_OPTIONS} options, and there are {len(options):,}: correct them, or "
+            "leave it out."
+        )
 
 
 def check_secrets(form: Form) -> None:

@@ -7,7 +7,16 @@ them.
 
 from __future__ import annotations
 
-__all__ = ["LONGEST", "TypedReplies", "is_option_label", "parse_answer", "parse_written_answer"]
+__all__ = [
+    "LONGEST",
+    "TypedReplies",
+    "is_long_answer",
+    "is_option_label",
+    "parse_answer",
+    "parse_long_answer",
+    "parse_noted_choice",
+    "parse_written_answer",
+]
 
 import re
 import unicodedata
@@ -18,9 +27,11 @@ from typing import Final, Literal, TypeAlias
 from askback.domain.actions import Choose, Decline, Next, Operation, Pick, Select, Submit, SubmitText
 from askback.domain.apply_action import REASON_RULES
 from askback.domain.form import Option
+from askback.domain.form_limits import FIELD_ANSWER
 from askback.domain.incoming_message import Mentions
 from askback.domain.interview import Interview
 from askback.domain.text_kinds import is_checked
+from askback.domain.text_rules import NOTE_RULES
 
 TypedReplies: TypeAlias = Literal["answer", "offer", "off"]
 """The handling of a message to an open question. `answer` takes any text as the answer, `offer` asks the author if it
@@ -33,6 +44,7 @@ _RECOMMENDED: Final = re.compile(r"\(\s*recommended\s*\)")
 _QUOTES: Final = "\"'`´“”„‟«»‘’‚‛‹›「」『』"
 _TRAILING: Final = ".,;:!?…。、·"
 _UNSEEN: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\u20e3\ufeff]")
+_WORD: Final = re.compile(r"\w+")
 _NUMBERS: Final = re.compile("[0-9]+")
 _NUMBER: Final = re.compile(r"(?:(?:option|answer|choice|number|no\.?|nr\.?)\s*)?#?\s*\(?([0-9]{1,4})\s*[.):]?")
 _NUMBERED: Final = re.compile(r"#?\(?([0-9]{1,4})\s*[.):\s–—-]\s*(.+)", re.DOTALL)
@@ -43,6 +55,8 @@ _PARTINGS: Final = (
     re.compile(r"[,;\n&+]|\sand\s|(?<=[,;])\s*and\s"),
 )
 """Separators between several answers, the surest first. A label may hold a comma or an "and"."""
+_BEFORE_NOTE: Final = re.compile(r"[,;:\n]|\s[–—-]\s|[–—]")
+"""Separators between an option and a note to it."""
 _NOT_NOW: Final = re.compile(
     r"\s*not\s+now(?:\s*[:,;–—-]\s*(?P<why>.+)|\s+(?P<because>because\b.+))", re.IGNORECASE | re.DOTALL
 )
@@ -75,6 +89,48 @@ def parse_answer(interview: Interview, text: str, mentions: Mentions | None = No
 def parse_written_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
     """Return the operations that give the text as a written answer, even if the card offers options."""
     return (SubmitText(text=text), *_build_confirmation(interview)) if interview.phase == "asking" else ()
+
+
+def parse_noted_choice(interview: Interview, text: str) -> tuple[Operation, ...]:
+    """Return the operation that chooses an option with a note, such as "Production, but after six".
+
+    The text begins with the whole label or the number of one option, and its rest names no other. It is empty if that
+    is unclear, or if the question takes no notes. Only the author knows if it is meant so, so ask them.
+    """
+    question = interview.question
+    if interview.phase != "asking" or not question.allow_note or len(text) > LONGEST:
+        return ()
+    names = _LabelIndex.from_options(question.options)
+    found: dict[int, str] = {}
+    for parting in _BEFORE_NOTE.finditer(text):
+        named, rest = names.find(text[: parting.start()]), text[parting.end() :].strip()
+        if named and rest:
+            found[named[0]] = rest
+    if len(found) != 1:
+        return ()
+    ((index, note),) = found.items()
+    others = (label for other, label in enumerate(names.labels) if other != index)
+    words = f" {' '.join(_WORD.findall(_fold(note)))} "
+    if NOTE_RULES.find_problem(note) is not None or any(f" {' '.join(_WORD.findall(one))} " in words for one in others):
+        return ()
+    return (Choose(index=index, note=note),)
+
+
+def is_long_answer(interview: Interview, text: str) -> bool:
+    """Return True if a message is longer than a text field, and the question asks for such an answer."""
+    if interview.phase != "asking" or not interview.question.allow_custom:
+        return False
+    return min(len(text.strip()), interview.question.rules.max_length) > FIELD_ANSWER
+
+
+def parse_long_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
+    """Return the operations that give a message as the written answer, if a text field cannot hold it and it is valid.
+
+    A person has no other way to send it.
+    """
+    if not is_long_answer(interview, text) or interview.question.rules.find_problem(text) is not None:
+        return ()
+    return parse_written_answer(interview, text)
 
 
 def is_option_label(interview: Interview, text: str) -> bool:

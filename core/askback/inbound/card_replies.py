@@ -41,6 +41,7 @@ CLOCKS_APART = timedelta(hours=1)
 BY_CARD = N_("To answer {question}, use its card.")
 BY_LABEL = N_("To answer {question}, use its card, or write one of its options here: {labels}.")
 NOT_COUNTED = N_("I did not count that as your answer to {question}. Please use its card.")
+NOT_VALID = N_("I did not count that as your answer to {question}. {why}")
 WHICH = N_("That could answer several questions here. Please use the card of the one that you mean.")
 
 
@@ -107,7 +108,8 @@ class CardTextAnswers:
             return ()
         if ask.explain_denial(incoming.author, self._manager.access.is_admitted) is not None:
             return ()
-        return answer_parser.parse_answer(ask.interview, incoming.text, incoming.mentions)
+        found = answer_parser.parse_answer(ask.interview, incoming.text, incoming.mentions)
+        return found or answer_parser.parse_long_answer(ask.interview, incoming.text)
 
     async def _count(self, ask: Ask, operations: tuple[Operation, ...], incoming: IncomingMessage) -> MessageResult:
         step = ask.interview.step
@@ -137,6 +139,8 @@ class CardTextAnswers:
         if denial is not None:
             return denial
         question = ask.interview.question
+        if (problem := self._find_long_problem(ask, incoming)) is not None:
+            return _(NOT_VALID).format(question=quote_question(ask), why=problem)
         options = question.options if ask.interview.phase == "asking" else ()
         if question.picks is not None and ask.interview.phase == "asking" and self._typed != "off":
             words = describe_mention(question.picks, several=question.multi_select)
@@ -148,9 +152,17 @@ class CardTextAnswers:
         named = _("{names} and {count} more").format(names=", ".join(labels), count=more) if more > 0 else None
         return _(BY_LABEL).format(question=quote_question(ask), labels=named or ", ".join(labels))
 
+    def _find_long_problem(self, ask: Ask, incoming: IncomingMessage) -> str | None:
+        """Return the reason why a message that is longer than a text field is no answer. None if it is none at all."""
+        if self._typed == "off" or not answer_parser.is_long_answer(ask.interview, incoming.text):
+            return None
+        return ask.interview.question.rules.find_problem(incoming.text)
+
     def _limit_to_once(self, ask: Ask, incoming: IncomingMessage, words: str) -> str | None:
         """Return the words, or None if this person has received a notice about this question before."""
         key = (ask.id, incoming.author.id)
+        if self._find_long_problem(ask, incoming) is not None:
+            return words  # they may write it again
         if key in self._notices:
             return None
         self._notices[key] = None

@@ -32,11 +32,13 @@ from askback.internal.clock import utc_now
 from askback.manager import AccessControl
 from askback.store.queries.offers import StoredOffer
 from askback.store.store import Store
+from askback.text.literal import quote_line
 from askback.translations.catalogue import N_, _, get_language, use_language
 
 log = logging.getLogger("askback.replies")
 
 QUESTION = N_("Is this your answer to {question}?")
+NOTED = N_("Is {option} your answer to {question}, with the note {note}?")
 NOT_TAKEN = N_("I did not count that as your answer to {question}, but kept it as a message. {why}")
 USE_CARD = N_("Please use the card.")
 UNKNOWN = N_(
@@ -137,7 +139,7 @@ def classify_text(
     exact = [
         steps
         for ask in mine
-        if (operations := answer_parser.parse_answer(ask.interview, incoming.text, incoming.mentions))
+        if (operations := _parse_exact(ask, incoming))
         and _is_certain(ask, incoming.text, incoming.mentions)
         and isinstance(steps := _build_steps(ask, operations, incoming.author, is_admitted), tuple)
     ]
@@ -159,12 +161,29 @@ def classify_text(
     for ask in waited_for:
         if isinstance(_find_steps(ask, incoming.text, incoming.author, is_admitted), tuple):
             offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=incoming.text, turn=ask.interview.step)
-            outgoing = _build_notice(incoming, _ask_if_answer(ask), f"{OFFER}{offer.id}")
+            outgoing = _build_notice(incoming, _ask_if_answer(ask, incoming.text), f"{OFFER}{offer.id}")
             return TextReading(outgoing=outgoing.evolve(offer=offer))
     return TextReading()
 
 
-def _ask_if_answer(ask: Ask) -> str:
+def _parse_exact(ask: Ask, incoming: IncomingMessage) -> tuple[Operation, ...]:
+    """Return the operations of a message that is surely the answer. Empty if it is not.
+
+    Nobody is asked about a message to a program's question, so a text that its field cannot hold counts at once.
+    """
+    found = answer_parser.parse_answer(ask.interview, incoming.text, incoming.mentions)
+    if found or ask.conversation_id is not None:
+        return found
+    return answer_parser.parse_long_answer(ask.interview, incoming.text)
+
+
+def _ask_if_answer(ask: Ask, text: str) -> str:
+    match answer_parser.parse_noted_choice(ask.interview, text):
+        case (Choose(index=index, note=str(note)),):
+            option = ask.interview.question.options[index].label
+            return _(NOTED).format(option=quote_line(option), question=quote_question(ask), note=quote_line(note))
+        case _:
+            pass
     asked = _(QUESTION).format(question=quote_question(ask))
     # The quoted question has its own question mark.
     return asked[:-1] if asked.endswith("?”?") else asked
@@ -238,8 +257,12 @@ def _move_to(interview: Interview, index: int) -> Interview:
 
 def _find_steps(ask: Ask, text: str, author: Actor, is_admitted: AdmissionCheck) -> tuple[Step, ...] | str:
     """Return the steps that follow if this text is the answer, or the reason it cannot be one."""
-    exact = answer_parser.parse_answer(ask.interview, text)
-    return _build_steps(ask, exact or answer_parser.parse_written_answer(ask.interview, text), author, is_admitted)
+    operations = (
+        answer_parser.parse_answer(ask.interview, text)
+        or answer_parser.parse_noted_choice(ask.interview, text)
+        or answer_parser.parse_written_answer(ask.interview, text)
+    )
+    return _build_steps(ask, operations, author, is_admitted)
 
 
 def _build_steps(

@@ -104,6 +104,8 @@ class BotServices:
     """Call this when the bot has reconnected and may have missed deletions."""
     list_recent: Callable[[], Awaitable[tuple[RecentConversation, ...]]]
     """Return this platform's conversations of the last day, for a bot whose platform never repeats an event."""
+    takes_typed_answers: bool = True
+    """True if a message can count as the written answer to a question."""
     routes: Sequence[web.RouteDef] = ()
     """Health routes. The bot serves them if it listens for HTTP itself."""
 

@@ -218,6 +218,7 @@ async def _run_bots(
                 changes=changes,
                 missed=partial(sweep.schedule_check, name),
                 list_recent=partial(list_recent, name),
+                takes_typed_answers=settings.typed_replies != "off",
                 routes=health.list_routes(),
             )
 

@@ -14,16 +14,18 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from askback.domain.answer_values import list_answer_values, list_fallback_values
+from askback.domain.answer_values import list_answer_values, list_fallback_values, list_notes
 from askback.domain.choice_words import Picks
 from askback.domain.form import Form
 from askback.domain.form_limits import (
+    DEFAULT_ANSWER,
     MAX_ANSWER,
     MAX_DESCRIPTION,
     MAX_DETAILS,
     MAX_HEADER,
     MAX_ID,
     MAX_LABEL,
+    MAX_NOTE_OPTIONS,
     MAX_OPTIONS,
     MAX_PICKED,
     MAX_PLACEHOLDER,
@@ -61,6 +63,7 @@ _FIELD_NAMES = {
     "prompt": "question",
     "multi_select": "multiSelect",
     "allow_custom": "allowCustom",
+    "allow_note": "allowNote",
     "min_choices": "minChoices",
     "max_choices": "maxChoices",
     "show_if": "showIf",
@@ -169,9 +172,17 @@ class QuestionInput(ToolInput):
         alias="allowCustom",
         description="True: people may write another answer instead of choosing. The default is False with picks.",
     )
+    allow_note: LenientBool = Field(
+        default=False,
+        alias="allowNote",
+        description="True: people may write a note to the option that they choose, such as “but after six”. You get it "
+        f"in `notes`. For one choice of up to {MAX_NOTE_OPTIONS} options.",
+    )
     kind: Kind = Field(default="text", description="The kind of a written answer, and of the options' values.")
     min_length: int | None = Field(default=None, alias="minLength", ge=1, le=MAX_ANSWER)
-    max_length: int | None = Field(default=None, alias="maxLength", ge=1, le=MAX_ANSWER)
+    max_length: int | None = Field(
+        default=None, alias="maxLength", ge=1, le=MAX_ANSWER, description=f"Default: {DEFAULT_ANSWER}."
+    )
     minimum: float | None = Field(default=None, description="The smallest number.", allow_inf_nan=False)
     maximum: float | None = Field(default=None, description="The largest number.", allow_inf_nan=False)
     placeholder: LenientText | None = Field(
@@ -205,6 +216,7 @@ class QuestionInput(ToolInput):
             minChoices=(),
             maxChoices=(),
             allowCustom=("allowOther", "other"),
+            allowNote=("allowNotes", "note", "notes"),
             kind=("type", "format"),
             minLength=(),
             maxLength=(),
@@ -311,6 +323,8 @@ class AskTool(QuestionTool[AskInput]):
             data["answers"] = answers
             if skipped:
                 data["skipped"] = skipped
+            if notes := list_notes(outcome):
+                data["notes"] = notes
         else:
             if outcome.fallback:
                 data["fallback"] = list_fallback_values(self.to_form(parsed), outcome)
@@ -360,6 +374,7 @@ def _build_question(given: QuestionInput, by_id: dict[str, QuestionInput]) -> di
         "max_choices": given.max_choices,
         "picks": given.picks,
         "allow_custom": allow_custom,
+        "allow_note": given.allow_note,
         "placeholder": drop_blank(given.placeholder),
         "rules": {name: value for name, value in rules.items() if value is not None},
         "default": [given.find_value(value) for value in given.default],

@@ -87,7 +87,7 @@ def test_each_form_can_be_answered_together_and_what_comes_back_keeps_its_rules(
                 else st.just([])
             ),
             picked=data.draw(picked_people(3 if one.multi_select else 1)) if one.picks else (),
-            text=data.draw(texts) if one.allow_custom else None,
+            text=data.draw(texts) if one.allow_custom or one.allow_note else None,
         )
         for index, one in enumerate(asked_form.questions)
     ]
@@ -96,7 +96,7 @@ def test_each_form_can_be_answered_together_and_what_comes_back_keeps_its_rules(
     assert (after.outcome is None) == bool(problems)
     for index, (sent, draft) in enumerate(zip(answers, after.drafts, strict=True)):
         one, text = asked_form.questions[index], (sent.text or "").strip()
-        kept = draft.text or (draft.unsent or "").strip()
+        kept = draft.text or draft.note or (draft.unsent or "").strip()
         assert kept == text, "no text is lost"
         assert set(draft.chosen) == set(sent.chosen), "no choice is lost"
         assert set(draft.picked) == set(sent.picked), "nobody who was picked is lost"

@@ -56,8 +56,12 @@ OFFERED = 6
 people = st.sampled_from(PEOPLE)
 mostly = st.sampled_from([True, True, True, False])
 texts = st.sampled_from(
-    ["", "  \n", "7", " 42 ", "x", "x" * 1000, "x" * 1001, "@everyone <!channel>", "a\x00b\u202e", "👩‍👩‍👧"]
-)
+    [
+        "", "  \n", "7", " 42 ", "x", "x" * 1000, "x" * 1001, "x" * 4001,
+        "@everyone <!channel>", "a\x00b\u202e", "👩‍👩‍👧",
+    ]
+)  # fmt: skip
+notes = st.none() | texts
 
 
 def to_picked(number: int) -> Picked:
@@ -114,6 +118,7 @@ class Account:
     chosen: set[int] = field(default_factory=set[int])
     text: str | None = None
     unsent: str | None = None
+    note: str | None = None
 
 
 class Room(RuleBasedStateMachine):
@@ -261,14 +266,24 @@ class Room(RuleBasedStateMachine):
         screen.heard, screen.heard_at = shown, order
 
     @precondition(lambda self: self.is_asking and self.interview.question.options)
-    @rule(person=people, data=st.data(), fresh=mostly)
-    def choose(self, person: Actor, data: st.DataObject, fresh: bool) -> None:
+    @rule(person=people, data=st.data(), note=notes, fresh=mostly)
+    def choose(self, person: Actor, data: st.DataObject, note: str | None, fresh: bool) -> None:
+        """Choose an option: with its button, or with a note to it in the window."""
         at, count = self.interview.current, len(self.interview.question.options)
         index = data.draw(st.integers(0, count - 1) | st.sampled_from([-1, count, 10**9]))
-        if self.press(person, Choose(index=index), fresh) is None:
-            assert 0 <= index < count
-            assert not self.form.questions[at].multi_select
-            self.accounts[at] = Account({index})
+        before = self.accounts[at]
+        if self.press(person, Choose(index=index, note=note), fresh) is not None:
+            return
+        assert 0 <= index < count
+        assert not self.form.questions[at].multi_select
+        assert self.form.questions[at].allow_note or not (note or "").strip()
+        self.accounts[at] = Account({index})
+        if note is None:
+            self.accounts[at].note = before.note if before.chosen == {index} else None
+        elif len(note.strip()) > 1000:
+            self.accounts[at].unsent = note
+        else:
+            self.accounts[at].note = note.strip() or None
 
     @precondition(lambda self: self.is_asking and not self.interview.question.multi_select)
     @rule(person=people, picked=st.lists(st.integers(0, OFFERED - 1), max_size=2, unique=True), fresh=mostly)
@@ -285,20 +300,21 @@ class Room(RuleBasedStateMachine):
         asked, account = self.form.questions[at], self.accounts[at]
         if self.press(person, WriteIn(text=text), fresh) is not None:
             return
-        assert asked.allow_custom
-        if asked.rules.find_problem(text) is not None:
+        assert asked.allow_custom or asked.allow_note
+        if not asked.allow_custom or asked.rules.find_problem(text) is not None:
             account.unsent = text
         else:
             account.text, account.unsent = text.strip(), None
+            account.note = None
             if not asked.multi_select:
                 account.chosen.clear()
 
-    @precondition(lambda self: any(account.text or account.unsent for account in self.accounts))
+    @precondition(lambda self: any(account.text or account.unsent or account.note for account in self.accounts))
     @rule(person=people, fresh=mostly)
     def erase(self, person: Actor, fresh: bool) -> None:
         at = self.interview.current
         if self.press(person, ClearText(), fresh) is None:
-            self.accounts[at].text = self.accounts[at].unsent = None
+            self.accounts[at].text = self.accounts[at].unsent = self.accounts[at].note = None
 
     @rule(
         person=people,
@@ -345,7 +361,7 @@ class Room(RuleBasedStateMachine):
                 else (),
                 rejected=bool(one.picks) and data.draw(st.sampled_from([False, False, True])),
                 writes=bool(one.options) and one.allow_custom and data.draw(st.booleans()),
-                text=data.draw(texts) if one.allow_custom else None,
+                text=data.draw(texts) if one.allow_custom or one.allow_note else None,
             )
             for index, one in zip(asked.indexes, asked.questions, strict=True)
         )
@@ -358,8 +374,10 @@ class Room(RuleBasedStateMachine):
             account, draft = self.accounts[one.index], self.interview.drafts[one.index]
             text = (one.text or "").strip()
             if one.text is not None or not self.form.questions[one.index].multi_select:
-                assert (draft.text or (draft.unsent or "").strip()) in (text, ""), "no other text appears"
-                account.text, account.unsent = draft.text, draft.unsent
+                kept = draft.text or draft.note or (draft.unsent or "").strip()
+                assert kept in (text, ""), "no other text appears"
+                assert kept == text or not self.form.questions[one.index].allow_note, "a text is never dropped"
+                account.text, account.unsent, account.note = draft.text, draft.unsent, draft.note
             account.chosen = {*one.chosen, *numbers_of(one.picked)}
             assert get_chosen(draft) == account.chosen, "every choice is kept"
         problems = find_field_problems(self.interview, operation)
@@ -402,7 +420,7 @@ class Room(RuleBasedStateMachine):
     def no_draft_is_lost(self) -> None:
         for draft, account in zip(self.interview.drafts, self.accounts, strict=True):
             assert get_chosen(draft) == account.chosen
-            assert (draft.text, draft.unsent) == (account.text, account.unsent)
+            assert (draft.text, draft.unsent, draft.note) == (account.text, account.unsent, account.note)
 
     @invariant()
     def index_and_answer_agree(self) -> None:
@@ -424,11 +442,18 @@ class Room(RuleBasedStateMachine):
     def what_is_written_is_allowed_and_never_blank(self) -> None:
         for index, draft in enumerate(self.interview.drafts):
             asked = self.form.questions[index]
-            if draft.text is not None or draft.unsent is not None:
-                assert asked.allow_custom
+            if draft.unsent is not None:
+                assert asked.allow_custom or asked.allow_note
+            if draft.note is not None:
+                assert asked.allow_note
+                assert draft.chosen
+                assert draft.text is None
+                assert draft.note.strip() == draft.note
+                assert 1 <= len(draft.note) <= 1000
             if draft.text is not None:
+                assert asked.allow_custom
                 assert draft.text.strip() == draft.text
-                assert 1 <= len(draft.text) <= 1000
+                assert 1 <= len(draft.text) <= asked.rules.max_length
                 assert asked.rules.find_problem(draft.text) is None
 
     @invariant()

@@ -49,5 +49,5 @@ def test_a_form_has_every_question() -> None:
     story.does(SubmitText(text="Zoë"))
     story.does(Submit())
     assert describe_questions(story.now, with_details=True) == (
-        "What about colour?\n\n1. Red  ✓\n\n2. Green\n\nWhat about name?"
+        "What about colour?\n\n1. Red  ✓\n\n2. Green\n\nWhat about name?\n\nWritten answer:\nZoë"
     )

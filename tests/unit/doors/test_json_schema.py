@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.domain.form import Form, Question
-from askback.domain.form_limits import MAX_ANSWER, MAX_QUESTIONS
+from askback.domain.form_limits import MAX_QUESTIONS
 from askback.domain.outcome import Answer, Choice, Outcome
 from askback.domain.reserved_options import NO_ANSWER
 from askback.doors.json_answers import build_instance
@@ -207,7 +207,7 @@ def test_what_is_not_required_can_be_left_out() -> None:
         ({"type": "array", "items": {"enum": ["a"]}, "maxItems": 0}, "permits no item"),
         ({"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2}, "cannot say “several or nothing”"),
         ({"type": "string", "format": "password"}, "has the format “password”, which askback does not check"),
-        ({"type": "string", "minLength": 2000}, "people write 1 to 1,000 characters"),
+        ({"type": "string", "minLength": 5000}, "people write 1 to 4,000 characters"),
         ({"type": "string", "minLength": 9, "maxLength": 3}, "max_length: is smaller than min_length (9)"),
         ({"type": "number", "exclusiveMinimum": 0}, "the keyword “exclusiveMinimum”"),
         ({"type": "number", "minimum": "0"}, "`minimum` that is not a number"),
@@ -280,5 +280,21 @@ def test_people_and_channels_have_no_schema() -> None:
         write_schema(Form(questions=(Question(id="a", prompt="?", picks="people"),)))
 
 
-def test_the_longest_answer_is_what_the_documentation_says() -> None:
-    assert MAX_ANSWER == 1000
+@pytest.mark.parametrize(
+    ("given", "least", "most"),
+    [
+        ({}, 1, 1000),
+        ({"maxLength": 4000}, 1, 4000),
+        ({"maxLength": 9000}, 1, 4000),
+        ({"minLength": 1500}, 1500, 4000),
+        ({"minLength": 1500, "maxLength": 2000}, 1500, 2000),
+    ],
+)
+def test_an_answer_has_up_to_1000_characters_and_up_to_4000_if_the_schema_says_so(
+    given: dict[str, object], least: int, most: int
+) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", **given}}, "required": ["a"]}
+    form = read_form(schema)
+    rules = form.questions[0].rules
+    assert (rules.min_length, rules.max_length) == (least, most)
+    assert read_form(write_schema(form)) == form

@@ -26,8 +26,10 @@ from askback.client.summary import (
     format_time,
     to_json,
 )
+from askback.domain.answer_values import list_notes
 from askback.domain.ask import Ask
 from askback.domain.ask_filter import AskFilter, get_state
+from askback.domain.outcome import Answer
 from askback.store.external_access import DatabaseLocation, DatabaseNotFound, read_snapshot
 from askback.store.queries import ask_history
 from askback.store.unreadable_rows import SkippedRows
@@ -90,8 +92,9 @@ def _to_record(ask: Ask) -> dict[str, JsonValue]:
         "posted": None if ask.posted_at is None else ask.posted_at.isoformat(),
         "settled": None if ended is None else ended.at.isoformat(),
         "seconds": None if taken is None else round(taken.total_seconds(), 3),
-        "answer": _join_answers(ask) or None,
+        "answer": _join_answers(ask, with_notes=False) or None,
         "answers": None if outcome is None or outcome.answers is None else dict(outcome.answers),
+        "notes": None if ended is None else list_notes(ended) or None,
         "by": None if outcome is None else outcome.by,
         "by_id": None if outcome is None else outcome.by_id,
         "reason": None if outcome is None else outcome.reason,
@@ -101,10 +104,15 @@ def _to_record(ask: Ask) -> dict[str, JsonValue]:
     return record
 
 
-def _join_answers(ask: Ask) -> str:
+def _join_answers(ask: Ask, *, with_notes: bool) -> str:
     """Return the answers to all questions in one line; empty if there are none."""
     answers = () if ask.outcome is None else ask.outcome.answers
-    return "; ".join(", ".join(answer.labels) for answer in answers)
+    return "; ".join(_format_answer(answer) if with_notes else ", ".join(answer.labels) for answer in answers)
+
+
+def _format_answer(answer: Answer) -> str:
+    labels = ", ".join(answer.labels)
+    return labels if answer.note is None else f"{labels} (note: {answer.note})"
 
 
 def _to_cells(record: Mapping[str, JsonValue]) -> list[str]:
@@ -124,7 +132,7 @@ def _print(ask: Ask, console: Console) -> None:
     if ask.time_taken is not None:
         line.append(f"{'' if by is None else f' by {format_person(by)}'} after {format_span(ask.time_taken)}")
     console.print(line)
-    answer = _join_answers(ask)
+    answer = _join_answers(ask, with_notes=True)
     shown = f" → {to_terminal_text(fit_line(answer, ANSWER))}" if answer else ""
     if ask.outcome is not None and ask.outcome.fallback:
         shown = f" → {describe_fallback(ask.outcome)}"

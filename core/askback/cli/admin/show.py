@@ -160,6 +160,8 @@ def _format_questions(interview: Interview) -> list[str]:
         lines += [f"     [x] {_format_picked(one)}" for one in draft.picked]
         if draft.text is not None:
             lines.append(f"     written: {to_terminal_text(draft.text)}")
+        if draft.note is not None:
+            lines.append(f"     note: {to_terminal_text(draft.note)}")
         if draft.unsent is not None:
             lines.append(f"     written, not accepted: {to_terminal_text(draft.unsent)}")
     if interview.outcome is None:
@@ -228,8 +230,9 @@ def _describe_operation(operation: Operation, labels: list[str] | None) -> str:
         return f"“{labels[index]}”" if labels is not None and known else f"option {index + 1}"
 
     match operation:
-        case Choose(index=index, reason=reason):
-            return _add_reason(f"chose {format_option(index)}", reason)
+        case Choose(index=index, reason=reason, note=note):
+            noted = f" with the note “{to_terminal_text(note)}”" if note else ""
+            return _add_reason(f"chose {format_option(index)}{noted}", reason)
         case Select(chosen=chosen):
             return f"ticked {', '.join(map(format_option, chosen)) or 'nothing'}"
         case Pick(picked=picked):
@@ -275,6 +278,7 @@ def _to_json(record: _Record) -> dict[str, JsonValue]:
             "question": question.id,
             "chosen": [question.options[index].label for index in draft.chosen],
             "text": draft.text,
+            **({} if draft.note is None else {"note": draft.note}),
             "unsent": draft.unsent,
             **({} if question.picks is None else {"picked": [one.model_dump(mode="json") for one in draft.picked]}),
         }

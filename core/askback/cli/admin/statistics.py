@@ -33,6 +33,9 @@ class QuestionStatistics(Value):
     written: tuple[str, ...]
     """The newest answers in people's own words."""
     written_count: int
+    notes: tuple[str, ...] = ()
+    """The newest notes to choices."""
+    note_count: int = 0
 
 
 class Statistics(Value):
@@ -55,6 +58,8 @@ class _Count:
     choices: Counter[str] = field(default_factory=Counter[str])
     written: list[str] = field(default_factory=list[str])
     written_count: int = 0
+    notes: list[str] = field(default_factory=list[str])
+    note_count: int = 0
 
     def add(self, answer: Answer | None) -> None:
         self.asked += 1
@@ -63,6 +68,10 @@ class _Count:
         self.answered += 1
         self.choices.update(choice.label for choice in answer.choices if choice.value != NO_ANSWER)
         self.choices.update(one.label for one in answer.picked)
+        if answer.note is not None:
+            self.note_count += 1
+            if len(self.notes) < MAX_WRITTEN:
+                self.notes.append(answer.note)
         if answer.text is not None:
             self.written_count += 1
             if len(self.written) < MAX_WRITTEN:
@@ -96,6 +105,8 @@ def compute_statistics(asks: Iterable[Ask]) -> Statistics:
                 choices=tuple(count.choices.most_common()),
                 written=tuple(count.written),
                 written_count=count.written_count,
+                notes=tuple(count.notes),
+                note_count=count.note_count,
             )
             for prompt, count in most
         ),

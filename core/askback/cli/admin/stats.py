@@ -64,6 +64,9 @@ def _list_lines(question: QuestionStatistics) -> list[str]:
     if question.written_count:
         newest = ", ".join(to_terminal_text(quote_line(text, PROMPT)) for text in question.written)
         lines.append(f"{question.written_count} × in own words, the newest first: {newest}")
+    if question.note_count:
+        newest = ", ".join(to_terminal_text(quote_line(text, PROMPT)) for text in question.notes)
+        lines.append(f"{question.note_count} × with a note, the newest first: {newest}")
     unanswered = question.asked - question.answered
     return [*lines, *([f"{unanswered} × without an answer"] if unanswered else [])]
 

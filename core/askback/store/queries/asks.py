@@ -34,7 +34,7 @@ from pydantic_core import from_json
 from sqlalchemy import BigInteger, Connection, RowMapping, Select, and_, bindparam, func, or_, select, update
 from sqlalchemy import insert as insert_into
 
-from askback.domain.actions import Action
+from askback.domain.actions import Action, SubmitForm
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Policy
 from askback.domain.form import Form
@@ -57,9 +57,15 @@ _GET = Statement(select(asks).where(asks.c.id == bindparam("ask")))
 _SAVE = Statement(update(asks).where(asks.c.id == bindparam("ask")))
 _LOG = Statement(insert_into(actions))
 _TEXT_AUTHORS = Statement(
-    select(actions.c.actor)
+    select(actions.c.actor, actions.c.action)
     .where(actions.c.ask_id == bindparam("of"))
-    .where(or_(*(actions.c.action.startswith(f'{{"kind":"{kind}"') for kind in ("write", "pick"))))
+    .where(
+        or_(
+            *(actions.c.action.startswith(f'{{"kind":"{kind}"') for kind in ("write", "pick", "submit_form")),
+            # A quotation mark in a text is escaped, so that no text looks like the field.
+            and_(actions.c.action.startswith('{"kind":"choose"'), actions.c.action.contains('"note":"')),
+        )
+    )
     .where(actions.c.verdict != "unchanged")
     .order_by(actions.c.id)
 )
@@ -288,12 +294,18 @@ def log_action(connection: Connection, action: Action, verdict: str, revision: i
 
 
 def list_text_authors(connection: Connection, ask_id: str) -> tuple[Actor, ...]:
-    """Return everybody who wrote a text into the form of an ask, or picked people or channels.
+    """Return everybody who wrote a text or a note into the form of an ask, or picked people or channels.
 
     Texts and picks that were replaced later count too.
     """
     rows = _TEXT_AUTHORS.fetch_rows(connection, of=ask_id)
-    return deduplicate_accounts(Actor.model_validate_json(row["actor"]) for row in rows)
+    return deduplicate_accounts(Actor.model_validate_json(row["actor"]) for row in rows if _has_words(row["action"]))
+
+
+def _has_words(action: str) -> bool:
+    """Return True unless the stored action sends all answers of a form without a text."""
+    sends_form = action.startswith('{"kind":"submit_form"')
+    return not sends_form or bool(SubmitForm.model_validate_json(action).texts)
 
 
 def _list_changes(ask: Ask, before: Ask | None = None) -> dict[str, object]:
