@@ -217,6 +217,8 @@ def _build_paging(card: Card, page: int, pages: int) -> Iterator[Component]:
 
 
 def _build_text_buttons(card: Card) -> Iterator[Component]:
+    if card.file_rules is not None:
+        yield button(card.choose_label, _to_control(card, "files"), "secondary" if card.files else "primary")
     if card.custom:
         yield _write_button(card)
     if card.written is not None or card.unsent:

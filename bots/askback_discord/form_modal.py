@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from askback.domain.actions import FieldAnswer
+from askback.domain.attached_file import AttachedFile
 from askback.domain.card import SOMETHING_ELSE
+from askback.domain.file_field import describe_file_rules, describe_replaced
 from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Option, Question
 from askback.domain.form_fields import FormField, FormFields
 from askback.domain.text_kinds import is_checked
 from askback.domain.text_rules import TextRules
 from askback.text.literal import count_utf16_units, replace_controls, to_single_line
 from askback.translations.catalogue import N_, _, use_language
-from askback_discord import control_ids, limits
+from askback_discord import control_ids, file_modal, limits
 from askback_discord.components import Component, display, option
 from askback_discord.escaping import fit_line, truncate
 from askback_discord.payloads import parse_indexes
@@ -27,8 +29,8 @@ TITLE: Final = N_("Your answers")
 NO_TEXTS: Final = N_("To write an answer of your own, close this window and use the card.")
 _OTHER: Final = "other"
 """The value of "Something else…", which the question itself does not offer."""
-_CUSTOM_ID: Final = re.compile(r"askback:(choice|text):(0|[1-9][0-9]{0,3})")
-_Part = Literal["choice", "text"]
+_CUSTOM_ID: Final = re.compile(r"askback:(choice|text|files):(0|[1-9][0-9]{0,3})")
+_Part = Literal["choice", "text", "files"]
 Json = Mapping[str, object]
 
 
@@ -78,17 +80,20 @@ def read_answers(data: Json) -> tuple[FieldAnswer, ...]:
     """
     choices: dict[int, tuple[int, ...]] = {}
     texts: dict[int, str] = {}
+    files: dict[int, tuple[AttachedFile, ...]] = {}
     for part, index, component in _iter_fields(data.get("components"), 0):
         value, values = component.get("value"), component.get("values")
         if part == "text":
             texts[index] = value if isinstance(value, str) else ""
+        elif part == "files":
+            files[index] = file_modal.read_files(data, _build_custom_id("files", index))
         elif isinstance(values, list):
             choices[index] = parse_indexes(tuple(map(str, cast("list[object]", values))))
         else:
             choices[index] = parse_indexes((str(value),))
     return tuple(
-        FieldAnswer(index=index, chosen=choices.get(index, ()), text=texts.get(index))
-        for index in sorted({*choices, *texts})
+        FieldAnswer(index=index, chosen=choices.get(index, ()), text=texts.get(index), files=files.get(index))
+        for index in sorted({*choices, *texts, *files})
     )
 
 
@@ -138,6 +143,8 @@ def _place_words(question: Question, header: str) -> _Words:
 
 def _describe_answer(question: Question) -> tuple[str | None, bool]:
     """Return a sentence about the answer, and True if a person needs it."""
+    if question.files is not None:
+        return fit_line(describe_file_rules(question.files), limits.LABEL_DESCRIPTION), True
     if question.options:
         count = question.describe_count()
         return (None, False) if count is None else (_("Please {needed}.").format(needed=count), True)
@@ -148,6 +155,10 @@ def _build_field(field: FormField, *, with_texts: bool) -> list[Component]:
     question = field.question
     words = _place_words(question, field.header)
     above = [] if words.above is None else [build_prompt(words.above)]
+    if question.files is not None:
+        entry = file_modal.build_entry(_build_custom_id("files", field.index), question.files, required=not field.files)
+        hint = describe_replaced(field.files) or words.description
+        return [*above, _label(words.label, hint, entry)]
     if not question.options:
         return [*above, _label(words.label, words.description, _build_text(field))]
     other = with_texts and question.allow_custom

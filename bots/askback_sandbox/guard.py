@@ -10,6 +10,8 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from .json_values import JsonObject, as_object
 
 DOOR_BODY_BYTES = 1_000_000
+FILES_BODY_BYTES = 30 * 2**20
+"""The limit for a message with files, which are base64."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _json: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
@@ -50,8 +52,8 @@ async def same_origin_only(request: web.Request, handler: Handler) -> web.Stream
     return await handler(request)
 
 
-async def read_object(request: web.Request) -> JsonObject:
-    """Return the JSON object in a request of at most one megabyte.
+async def read_object(request: web.Request, at_most: int = DOOR_BODY_BYTES) -> JsonObject:
+    """Return the JSON object in a request of at most one megabyte, or another limit.
 
     Raises:
         web.HTTPRequestEntityTooLarge: the body is larger.
@@ -60,8 +62,8 @@ async def read_object(request: web.Request) -> JsonObject:
     data = b""
     async for chunk in request.content.iter_any():
         data += chunk
-        if len(data) > DOOR_BODY_BYTES:
-            raise web.HTTPRequestEntityTooLarge(max_size=DOOR_BODY_BYTES, actual_size=len(data))
+        if len(data) > at_most:
+            raise web.HTTPRequestEntityTooLarge(max_size=at_most, actual_size=len(data))
     try:
         value = _json.validate_json(data)
     except ValidationError as error:

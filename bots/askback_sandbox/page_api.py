@@ -15,7 +15,7 @@ from askback_sandbox.slack.values import Channel, Interaction, Message, OpenView
 from askback_sandbox.slack.workspace import Workspace
 
 from .attached import Attached, NoFileError, read_attached
-from .guard import Handler, read_object
+from .guard import FILES_BODY_BYTES, Handler, read_object
 from .json_values import JsonObject, as_object, as_text, copied, copied_all, json_list, objects, texts
 from .slack import limits
 
@@ -219,7 +219,7 @@ class PageApi:
         return web.json_response({"ok": True, "options": options})
 
     async def _submit(self, request: web.Request) -> web.StreamResponse:
-        body = await read_object(request)
+        body = await read_object(request, FILES_BODY_BYTES)
         done = await self._modals.submit(
             as_text(body.get("person")), as_text(body.get("view_id")), as_object(body.get("values"))
         )

@@ -9,16 +9,20 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, cast
 
 from askback.domain.actions import FieldAnswer
+from askback.domain.attached_file import AttachedFile
 from askback.domain.card import SOMETHING_ELSE
+from askback.domain.file_field import describe_file_rules, describe_replaced
+from askback.domain.file_rules import FileRules
 from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Option, Question
 from askback.domain.form_fields import FieldProblem, FormField, FormFields
 from askback.domain.text_kinds import is_checked
 from askback.domain.text_rules import TextRules
 from askback.translations.catalogue import _, use_language
-from askback_slack import limits
+from askback_slack import file_modal, limits
 from askback_slack.blocks import Block, context, divider, plain
 from askback_slack.click_payloads import parse_indexes, read_picked
 from askback_slack.escaping import fit_line, to_single_line
+from askback_slack.files import list_files
 from askback_slack.json_access import get_list, get_text, get_value
 from askback_slack.text_entry import (
     build_label,
@@ -36,8 +40,8 @@ _OTHER: Final = "other"
 """The value of "Something else…", which the question itself does not offer."""
 _HINT: Final = 1_000
 """Maximum length of the sentence about what can be written, in UTF-16 units. A program may give a longer one."""
-_BLOCK: Final = re.compile(r"askback:(choice|text):(0|[1-9][0-9]{0,3})")
-_Part = Literal["choice", "text"]
+_BLOCK: Final = re.compile(r"askback:(choice|text|files):(0|[1-9][0-9]{0,3})")
+_Part = Literal["choice", "text", "files"]
 
 
 def fits(form: Form) -> bool:
@@ -76,16 +80,19 @@ def read_answers(payload: Mapping[str, object]) -> tuple[FieldAnswer, ...]:
     values = get_value(payload, "state", "values")
     choices: dict[int, tuple[int, ...]] = {}
     texts: dict[int, str] = {}
+    files: dict[int, tuple[AttachedFile, ...]] = {}
     for block_id, elements in cast("Mapping[str, object]", values).items() if isinstance(values, dict) else ():
         match = _BLOCK.fullmatch(block_id)
         element = get_value(elements, _ELEMENT)
         if match is not None and match[1] == "choice":
             choices[int(match[2])] = parse_indexes(read_picked(element))
+        elif match is not None and match[1] == "files":
+            files[int(match[2])] = list_files(element)
         elif match is not None:
             texts[int(match[2])] = read_entry(element)
     return tuple(
-        FieldAnswer(index=index, chosen=choices.get(index, ()), text=texts.get(index))
-        for index in sorted({*choices, *texts})
+        FieldAnswer(index=index, chosen=choices.get(index, ()), text=texts.get(index), files=files.get(index))
+        for index in sorted({*choices, *texts, *files})
     )
 
 
@@ -105,6 +112,8 @@ def find_error_block(payload: Mapping[str, object]) -> str:
 
 
 def _find_block(question: Question, problem: FieldProblem) -> str:
+    if question.files is not None:
+        return _build_block_id("files", problem.index)
     in_text = not question.options or (problem.in_text and question.allow_custom)
     return _build_block_id("text" if in_text else "choice", problem.index)
 
@@ -112,6 +121,8 @@ def _find_block(question: Question, problem: FieldProblem) -> str:
 def _build_field(field: FormField) -> list[Block]:
     question = field.question
     label, blocks = build_label(question.prompt, field.header)
+    if question.files is not None:
+        return [*blocks, *_build_files(field, question.files, label)]
     if not question.options:
         return [*blocks, *_build_text(field, label)]
     made = [*blocks, _build_input("choice", field, label, _build_choice(field), hint=_describe_count(question))]
@@ -159,6 +170,20 @@ def _build_text(field: FormField, label: str) -> list[Block]:
     if kept_whole:
         return [made]
     return [context(_("Your earlier text is longer than this field, which shows only its beginning.")), made]
+
+
+def _build_files(field: FormField, rules: FileRules, label: str) -> list[Block]:
+    """Slack's field cannot show files that were given before. They stay unless others are chosen."""
+    made = _build_input(
+        "files",
+        field,
+        label,
+        file_modal.build_entry(rules),
+        hint=describe_file_rules(rules),
+        optional=bool(field.files),
+    )
+    replaced = describe_replaced(field.files)
+    return [made] if replaced is None else [context(replaced), made]
 
 
 def _build_input(

@@ -74,6 +74,8 @@ class Guild(Revisions):
         self.posts: dict[str, Post] = {}
         self.files: dict[str, bytes] = {}
         """The contents of the files that the bot attached to messages, by the attachment's id."""
+        self.uploads: dict[str, JsonObject] = {}
+        """The files that people chose in modals, as Discord describes them, by the attachment's id."""
         self.modals: dict[str, OpenModal] = {}
         self._done: dict[str, Done] = {}
         self._tokens: dict[str, str] = {}

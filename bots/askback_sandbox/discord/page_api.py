@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
-from askback_sandbox.guard import read_object
+from askback_sandbox.guard import FILES_BODY_BYTES, read_object
 from askback_sandbox.json_values import JsonObject, as_object, as_text, objects, texts
 from askback_sandbox.page_api import attached, polite
 
@@ -108,7 +108,7 @@ class DiscordPageApi:
         return _outcome(await self._clicks.select(_target(body), texts(body.get("values")), _delivery(body)))
 
     async def _submit(self, request: web.Request) -> web.StreamResponse:
-        body = await read_object(request)
+        body = await read_object(request, FILES_BODY_BYTES)
         person, custom_id = as_text(body.get("person")), as_text(body.get("custom_id"))
         return _outcome(await self._clicks.submit(person, custom_id, as_object(body.get("values")), _delivery(body)))
 

@@ -39,6 +39,7 @@ _KINDS: Mapping[str, Kind] = {
     "email_text_input": "field",
     "url_text_input": "field",
     "datepicker": "field",
+    "file_input": "files",
 }
 
 

@@ -42,6 +42,7 @@ class Bot:
         "channels:history",
         "channels:read",
         "chat:write",
+        "files:read",
         "groups:history",
         "groups:read",
         "im:history",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "Action",
+    "AttachFiles",
     "Back",
     "Cancel",
     "Choose",
@@ -13,6 +14,7 @@ __all__ = [
     "GoTo",
     "Next",
     "OpenDecline",
+    "OpenFiles",
     "OpenForm",
     "OpenTextField",
     "Operation",
@@ -27,10 +29,13 @@ __all__ = [
     "UndoVote",
 ]  # fmt: skip
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field
 
+from askback.domain.attached_file import AttachedFile
+from askback.domain.file_kinds import MAX_FILES
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.outcome import Picked
 from askback.internal.values import PersonText, Value
@@ -84,6 +89,13 @@ class Pick(Value):
     """The platform's own time of the click, as in `Select`."""
 
 
+class AttachFiles(Value):
+    """Give files as the answer. They replace those that were given before."""
+
+    kind: Literal["attach"] = "attach"
+    files: tuple[AttachedFile, ...] = Field(max_length=MAX_FILES)
+
+
 class SubmitText(Value):
     """Send a written text, instead of or in addition to options."""
 
@@ -103,6 +115,12 @@ class OpenTextField(Value):
     kind: Literal["open"] = "open"
 
 
+class OpenFiles(Value):
+    """Ask for the field in which files are chosen. Changes nothing."""
+
+    kind: Literal["open_files"] = "open_files"
+
+
 class OpenForm(Value):
     """Ask for the fields of all questions. Changes nothing."""
 
@@ -116,6 +134,10 @@ class FieldAnswer(Value):
     """The index of the question in the form."""
     chosen: tuple[int, ...] = ()
     text: PersonText | None = None
+    files: tuple[AttachedFile, ...] | None = Field(
+        default=None, max_length=MAX_FILES, exclude_if=lambda value: value is None
+    )
+    """The files that were chosen. None if the question asks for none, and empty if the person chose none now."""
 
 
 class SubmitForm(Value):
@@ -208,9 +230,11 @@ Operation = Annotated[
     Choose
     | Select
     | Pick
+    | AttachFiles
     | SubmitText
     | ClearText
     | OpenTextField
+    | OpenFiles
     | OpenForm
     | SubmitForm
     | ShowDetails
@@ -245,6 +269,36 @@ class Action(Value):
     """The platform's id of this click. A click that is delivered twice, even to two processes, counts once."""
 
     @property
+    def files(self) -> tuple[AttachedFile, ...]:
+        """The files that the action gives, with the addresses at which the bot reads them."""
+        match self.operation:
+            case AttachFiles(files=files):
+                return files
+            case SubmitForm(answers=answers):
+                return tuple(file for answer in answers for file in answer.files or ())
+            case _:
+                return ()
+
+    def without_addresses(self) -> Action:
+        """Return the same action for the record, in which no address is kept."""
+        if not self.files:
+            return self
+        operation = self.operation
+        if isinstance(operation, AttachFiles):
+            operation = operation.evolve(files=_strip_addresses(operation.files))
+        elif isinstance(operation, SubmitForm):
+            answers = (
+                answer if answer.files is None else answer.evolve(files=_strip_addresses(answer.files))
+                for answer in operation.answers
+            )
+            operation = operation.evolve(answers=tuple(answers))
+        return self.evolve(operation=operation)
+
+    @property
     def picks(self) -> Pick | None:
         """The people or channels that the action reports, if it does."""
         return next((one for one in (self.operation, self.ticks) if isinstance(one, Pick)), None)
+
+
+def _strip_addresses(files: Iterable[AttachedFile]) -> tuple[AttachedFile, ...]:
+    return tuple(file.evolve(address=None) for file in files)

@@ -5,6 +5,8 @@ from __future__ import annotations
 __all__ = ["apply_form"]
 
 from askback.domain.actions import Action, FieldAnswer, SubmitForm
+from askback.domain.answer_file import AnswerFile
+from askback.domain.file_rules import FileRules
 from askback.domain.form import Question
 from askback.domain.form_fields import find_field_problems, has_field_for_each
 from askback.domain.interview import Draft, Interview, settle
@@ -34,7 +36,7 @@ def apply_form(interview: Interview, sent: SubmitForm, action: Action) -> Interv
     filled = tuple(map(_fill, questions, interview.drafts, sent.answers))
     drafts = tuple(draft.evolve(sender=sender) for draft in filled)
     after = interview.evolve(drafts=drafts)
-    if find_field_problems(after):
+    if find_field_problems(after, sent):
         return after.evolve(revision=interview.revision + (drafts != interview.drafts))
     if sent.revision != interview.revision and any(
         draft.sender != sender and _is_replaced(draft, other)
@@ -45,11 +47,15 @@ def apply_form(interview: Interview, sent: SubmitForm, action: Action) -> Interv
 
 
 def _is_replaced(before: Draft, after: Draft) -> bool:
-    return before.is_answer and (before.chosen, before.text) != (after.chosen, after.text)
+    return before.is_answer and (before.chosen, before.text, before.files) != (after.chosen, after.text, after.files)
 
 
 def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
+    if question.files is not None:
+        return _fill_files(question.files, draft, sent)
     text = (sent.text or "").strip()
+    if sent.files is not None:
+        raise NoFields
     if not all(0 <= index < len(question.options) for index in sent.chosen) or (text and not question.allow_custom):
         raise NoFields
     if len(sent.chosen) > 1 and not question.multi_select:
@@ -63,3 +69,12 @@ def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
     if is_both or (text and question.rules.find_problem(text) is not None):
         return Draft(chosen=chosen, text=None, unsent=sent.text, seen=True)
     return Draft(chosen=chosen, text=text or None, seen=True)
+
+
+def _fill_files(rules: FileRules, draft: Draft, sent: FieldAnswer) -> Draft:
+    """Return the draft with the files that were sent. Earlier ones stay if there are none, or if they are no answer."""
+    if sent.chosen or sent.text:
+        raise NoFields
+    if not sent.files or rules.find_problem(sent.files) is not None:
+        return draft.evolve(seen=True)
+    return Draft(files=tuple(map(AnswerFile.from_attached, sent.files)), seen=True)

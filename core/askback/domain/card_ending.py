@@ -72,6 +72,6 @@ def build_ending(interview: Interview, outcome: Outcome) -> Ending:
 def _has_changed_drafts(interview: Interview) -> bool:
     before = start_interview(interview.form).drafts
     return any(
-        (draft.chosen, draft.text, draft.unsent) != (first.chosen, first.text, first.unsent)
+        (draft.chosen, draft.files, draft.text, draft.unsent) != (first.chosen, first.files, first.text, first.unsent)
         for draft, first in zip(interview.drafts, before, strict=True)
     )

@@ -13,6 +13,7 @@ from askback.domain.actions import (
     Cancel,
     Choose,
     OpenDecline,
+    OpenFiles,
     OpenForm,
     OpenTextField,
     Remind,
@@ -20,9 +21,21 @@ from askback.domain.actions import (
     SubmitForm,
     SubmitText,
 )
-from askback.domain.apply_action import Closed, apply_action
+from askback.domain.apply_action import Closed, FilesRefused, apply_action
 from askback.domain.ask import AdmissionCheck, Ask
-from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Redraw, Response
+from askback.domain.click_response import (
+    AskFiles,
+    AskForm,
+    AskText,
+    Details,
+    FieldErrors,
+    FileErrors,
+    FormErrors,
+    Notice,
+    Redraw,
+    Response,
+)
+from askback.domain.file_field import build_file_field
 from askback.domain.form_fields import build_form_fields, find_field_problems, has_field_for_each
 from askback.domain.identity import Actor, MessageRef, is_person_among
 from askback.domain.not_now import add_reminder, drop_reminder
@@ -91,6 +104,8 @@ def _decide(
         field = build_vote_field(ask.id, ask.interview, missing.index, missing.reason)
         asked = str(missing)
         return adopted, FieldErrors(message=asked, field=field) if asked else AskText(field=field)
+    except FilesRefused as refused:
+        return adopted, FileErrors(message=str(refused), field=build_file_field(ask.id, ask.interview))
     except Closed:
         return adopted, Notice(text=_describe_closed(ask, action), card=ask.to_card())
     except PersonError as error:
@@ -100,11 +115,13 @@ def _decide(
         after = drop_reminder(after, action.actor)
     if isinstance(action.operation, OpenTextField):
         return after, AskText(field=build_text_field(ask.id, interview))
+    if isinstance(action.operation, OpenFiles):
+        return after, AskFiles(field=build_file_field(ask.id, interview))
     if isinstance(action.operation, OpenForm):
         if not has_field_for_each(interview.form):
             return adopted, Notice(text=_(NO_FORM), card=ask.to_card())
         return after, AskForm(fields=build_form_fields(ask.id, interview))
-    if isinstance(action.operation, SubmitForm) and (problems := find_field_problems(interview)):
+    if isinstance(action.operation, SubmitForm) and (problems := find_field_problems(interview, action.operation)):
         return after, FormErrors(problems=problems, fields=build_form_fields(ask.id, interview))
     if isinstance(action.operation, OpenDecline):
         may_answer = ask.find_denial(action.actor, is_admitted) is None

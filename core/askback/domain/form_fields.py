@@ -4,8 +4,13 @@ from __future__ import annotations
 
 __all__ = ["FieldProblem", "FormField", "FormFields", "build_form_fields", "find_field_problems", "has_field_for_each"]
 
+from collections.abc import Sequence
+from itertools import zip_longest
+
 from pydantic import Field
 
+from askback.domain.actions import SubmitForm
+from askback.domain.attached_file import AttachedFile
 from askback.domain.form import DEFAULT_PLACEHOLDER, Form, Question
 from askback.domain.interview import Interview
 from askback.internal.values import Value
@@ -28,6 +33,8 @@ class FormField(Value):
     """The indexes of the options that are chosen when the fields open."""
     value: str
     """The text in the field for a written answer when the fields open."""
+    files: tuple[str, ...] = ()
+    """The names of the files that were given so far. No platform shows these in the field itself."""
 
     @property
     def placeholder(self) -> str:
@@ -62,8 +69,8 @@ class FieldProblem(Value):
 def has_field_for_each(form: Form) -> bool:
     """Return True if fields can show the whole of several questions at once.
 
-    No question depends on another or asks to pick people or channels, and each option is a label and a description of
-    one line each. The platforms have further limits.
+    No question depends on another or asks to pick people or channels, and none takes either files or a text. Each
+    option is a label and a description of one line each. The platforms have further limits.
     """
     return not form.is_single and all(map(_fits_field, form.questions))
 
@@ -77,20 +84,35 @@ def build_form_fields(ask_id: str, interview: Interview) -> FormFields:
             question=question,
             chosen=draft.chosen,
             value=draft.shown_text,
+            files=tuple(file.shown_name for file in draft.files),
         )
         for index, (question, draft) in enumerate(zip(interview.form.questions, interview.drafts, strict=True))
     )
     return FormFields(ask_id=ask_id, step=interview.step, revision=interview.revision, fields=fields)
 
 
-def find_field_problems(interview: Interview) -> tuple[FieldProblem, ...]:
-    """Return the problems of a form whose questions are all shown, in their order."""
-    found = ((index, _find_problem(interview, index)) for index in range(len(interview.drafts)))
+def find_field_problems(interview: Interview, sent: SubmitForm | None = None) -> tuple[FieldProblem, ...]:
+    """Return the problems of a form whose questions are all shown, in their order.
+
+    The interview does not keep files that are no answer, so `sent` has them.
+    """
+    files = () if sent is None else [answer.files for answer in sent.answers]
+    found = (
+        (index, _find_file_problem(question, given) or _find_problem(interview, index))
+        for index, (question, given) in enumerate(zip_longest(interview.form.questions, files))
+    )
     return tuple(
         FieldProblem(index=index, header=interview.form.get_header(index), message=problem[0], in_text=problem[1])
         for index, problem in found
         if problem is not None
     )
+
+
+def _find_file_problem(question: Question, given: Sequence[AttachedFile] | None) -> tuple[str, bool] | None:
+    if question.files is None or not given:
+        return None
+    problem = question.files.find_problem(given)
+    return None if problem is None else (problem, False)
 
 
 def _find_problem(interview: Interview, index: int) -> tuple[str, bool] | None:
@@ -99,7 +121,7 @@ def _find_problem(interview: Interview, index: int) -> tuple[str, bool] | None:
         return question.rules.find_problem(draft.unsent) or _(BOTH), True
     if interview.is_answered(index):
         return None
-    if not question.options:
+    if question.asks_for_text:
         return _(UNANSWERED), True
     count = question.describe_count()
     if count is not None:
@@ -109,6 +131,8 @@ def _find_problem(interview: Interview, index: int) -> tuple[str, bool] | None:
 
 def _fits_field(question: Question) -> bool:
     if question.show_if is not None or question.details is not None or question.picks is not None:
+        return False
+    if question.files is not None and question.allow_custom:
         return False
     if any(option.preview or option.image for option in question.options):
         return False

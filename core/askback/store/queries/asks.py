@@ -56,10 +56,12 @@ _MESSAGES = TypeAdapter(tuple[MessageRef, ...])
 _GET = Statement(select(asks).where(asks.c.id == bindparam("ask")))
 _SAVE = Statement(update(asks).where(asks.c.id == bindparam("ask")))
 _LOG = Statement(insert_into(actions))
+_WRITING = ("write", "pick", "attach", "submit_form")
+"""The kinds of operations with words of people, or with names that they chose."""
 _TEXT_AUTHORS = Statement(
     select(actions.c.actor)
     .where(actions.c.ask_id == bindparam("of"))
-    .where(or_(*(actions.c.action.startswith(f'{{"kind":"{kind}"') for kind in ("write", "pick"))))
+    .where(or_(*(actions.c.action.startswith(f'{{"kind":"{kind}"') for kind in _WRITING)))
     .where(actions.c.verdict != "unchanged")
     .order_by(actions.c.id)
 )
@@ -280,7 +282,7 @@ def log_action(connection: Connection, action: Action, verdict: str, revision: i
         connection,
         ask_id=action.ask_id,
         actor=action.actor.model_dump_json(),
-        action=action.operation.model_dump_json(),
+        action=action.without_addresses().operation.model_dump_json(),
         verdict=verdict,
         revision=revision,
         at=to_micros(action.at),
@@ -288,9 +290,9 @@ def log_action(connection: Connection, action: Action, verdict: str, revision: i
 
 
 def list_text_authors(connection: Connection, ask_id: str) -> tuple[Actor, ...]:
-    """Return everybody who wrote a text into the form of an ask, or picked people or channels.
+    """Return everybody who wrote a text into the form of an ask, picked people or channels, or gave files.
 
-    Texts and picks that were replaced later count too.
+    What was replaced later counts, too.
     """
     rows = _TEXT_AUTHORS.fetch_rows(connection, of=ask_id)
     return deduplicate_accounts(Actor.model_validate_json(row["actor"]) for row in rows)

@@ -1,0 +1,41 @@
+"""The sentences about files that the model does not get, for the model and for people."""
+
+from __future__ import annotations
+
+__all__ = ["explain_to_model", "explain_to_person"]
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from askback.domain.attached_file import FileProblem, FileProblemCode
+from askback.translations.catalogue import ENGLISH, N_, _, use_language
+
+_SENTENCES: Final[Mapping[FileProblemCode, str]] = MappingProxyType(
+    {
+        "too_large": N_("It is too large: I read at most {detail}."),
+        "too_many": N_("I read at most {detail} files of a message."),
+        "unsupported": N_("I read only pictures (PNG, JPEG, GIF, WebP), PDF and text."),
+        "mismatch": N_("Its content is not what its name says."),
+        "not_text": N_("It is not text in UTF-8."),
+        "too_wide": N_("The picture is too large: I read at most {detail} pixels in each direction."),
+        "protected": N_("It is protected by a password."),
+        "broken": N_("It is broken, or not a complete file."),
+        "empty": N_("It is empty."),
+        "deleted": N_("It was deleted before I read it."),
+        "forbidden": N_("I may not read it: {detail}"),
+        "unreachable": N_("I could not get it for a long time: {detail}"),
+        "refused": N_("The model's service rejected it."),
+    }
+)
+
+
+def explain_to_person(problem: FileProblem) -> str:
+    """Return a sentence in the reader's language about why the model does not get a file."""
+    return _(_SENTENCES[problem.code]).format(detail=problem.detail)
+
+
+def explain_to_model(problem: FileProblem) -> str:
+    """Return the same sentence in English."""
+    with use_language(ENGLISH):
+        return explain_to_person(problem)
