@@ -20,6 +20,7 @@ from askback.domain.bot_access import Access
 from askback.errors import OperatorError
 from askback.network.connector import open_connector
 from askback.ports.bot import Bot, BotOptions, BotServices
+from askback.ports.files import FileReader
 from askback.ports.membership import Membership
 from askback.ports.platform import HistoryReader, Platform
 from askback.settings.loader import is_configured
@@ -29,6 +30,7 @@ from askback_discord.channels import ChannelCache
 from askback_discord.clicks import Clicks
 from askback_discord.directory import DiscordDirectory
 from askback_discord.events import MessageListener
+from askback_discord.files import DiscordFiles
 from askback_discord.gateway import Gateway
 from askback_discord.groups import DiscordRoles
 from askback_discord.history import History
@@ -122,7 +124,8 @@ class DiscordBot:
                     client.access = settings.to_access(public=public, owners=_list_owners(client.application))
                     try:
                         history = History(api, str(me.id), reads_everything=reads_everything)
-                        yield DiscordConnection(client, platform, history, DiscordRoles(api))
+                        files = DiscordFiles(api, session, settings.api_url)
+                        yield DiscordConnection(client, platform, history, DiscordRoles(api), files)
                     finally:
                         await client.finish()
                         await platform.close()
@@ -144,10 +147,18 @@ class DiscordBot:
 class DiscordConnection:
     """A connection of the bot to Discord."""
 
-    def __init__(self, client: _Client, platform: Platform, history: HistoryReader, membership: Membership) -> None:
+    def __init__(
+        self,
+        client: _Client,
+        platform: Platform,
+        history: HistoryReader,
+        membership: Membership,
+        files: FileReader,
+    ) -> None:
         self.platform = platform
         self.history = history
         self.membership = membership
+        self.files = files
         self.access = client.access
         self._client = client
         self._gateway = Gateway(client)

@@ -13,6 +13,7 @@ from typing import TypeVar
 import discord
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay, wait_exponential
 
+from askback.domain.attached_file import AttachedFile
 from askback.domain.identity import MessageRef, Place
 from askback.domain.incoming_message import NO_TEXT, DeletedMessages, EditedMessage, IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OutgoingMessage
@@ -22,10 +23,11 @@ from askback.ports.platform import DeliveryError, MessageNotFound, RetryableErro
 from askback.store.errors import StoreError
 from askback.translations.catalogue import N_, Language, _, ngettext, use_language
 from askback_discord.channels import ChannelCache
+from askback_discord.files import list_files
 from askback_discord.id_patterns import PLATFORM
 from askback_discord.locales import Locales
 from askback_discord.message_positions import MessagePositions
-from askback_discord.payloads import build_dedupe_key, list_file_names, read_actor, read_mentions, to_visible_text
+from askback_discord.payloads import build_dedupe_key, read_actor, read_mentions, to_visible_text
 from askback_discord.posting import DiscordPlatform
 
 log = logging.getLogger("askback.discord")
@@ -81,7 +83,7 @@ class MessageListener:
             return
         direct = _get_guild_id(message) is None
         mentioned = any(person.id == me.id for person in message.mentions)
-        text, files = to_visible_text(message, me), list_file_names(message)
+        text, files = to_visible_text(message, me), list_files(message)
         async with self._once.wait_for(_get_order_key(message)):
             # Keep the order of arrival. A message that overtakes a mention would find no conversation.
             async with self._once.wait_for(f"order:{message.channel.id}"):
@@ -221,7 +223,7 @@ class MessageListener:
                 )
 
     def _to_incoming_message(
-        self, message: discord.Message, text: str, files: tuple[str, ...], parent: str | None
+        self, message: discord.Message, text: str, files: tuple[AttachedFile, ...], parent: str | None
     ) -> IncomingMessage:
         incoming = _to_incoming_message(message, text, files, parent)
         return incoming.evolve(author=self._locales.add_language(incoming.author, message.guild))
@@ -254,7 +256,7 @@ async def _store_or_raise(take: Callable[[], Awaitable[T]], what: str) -> T:
 
 
 def _to_incoming_message(
-    message: discord.Message, text: str, files: tuple[str, ...], parent: str | None
+    message: discord.Message, text: str, files: tuple[AttachedFile, ...], parent: str | None
 ) -> IncomingMessage:
     """Translate a message into the core's type."""
     return IncomingMessage(

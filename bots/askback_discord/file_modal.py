@@ -63,11 +63,13 @@ def build_entry(custom_id: str, rules: FileRules, *, required: bool) -> Componen
 
 def read_files(data: Json, custom_id: str = FILES) -> tuple[AttachedFile, ...]:
     """Return the files of a submitted modal (the interaction's `data`). Never raises."""
-    resolved = data.get("resolved")
-    attachments = cast("Json", resolved).get("attachments") if isinstance(resolved, Mapping) else None
-    known = cast("Json", attachments) if isinstance(attachments, Mapping) else {}
-    found = (known.get(one) for one in _iter_ids(data.get("components"), custom_id, 0))
-    return tuple(read_attachment(cast("Json", one)) for one in found if isinstance(one, Mapping))[: limits.UPLOADS]
+    known = _to_object(_to_object(data.get("resolved")).get("attachments"))
+    found = (_to_object(known.get(one)) for one in _iter_ids(data.get("components"), custom_id, 0))
+    return tuple(read_attachment(one) for one in found if one)[: limits.UPLOADS]
+
+
+def _to_object(value: object) -> Json:
+    return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def _iter_ids(components: object, custom_id: str, depth: int) -> Iterator[str]:

@@ -8,11 +8,11 @@ from typing import Final, cast
 
 import aiohttp
 import discord
-from askback.network.download import download, is_from_host
 
 from askback.domain.attached_file import AttachedFile
 from askback.domain.identity import MessageRef
 from askback.domain.incoming_message import FORWARDED
+from askback.network.download import download, is_from_host
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_discord.api_calls import DiscordApi, DiscordRejection, Json
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 __all__ = [
     "Click",
     "build_dedupe_key",
-    "list_file_names",
     "parse_indexes",
     "read_actor",
     "read_click",
@@ -24,7 +23,7 @@ import discord
 from askback.domain.actions import Pick
 from askback.domain.choice_words import Picks
 from askback.domain.identity import Actor, MessageRef
-from askback.domain.incoming_message import FORWARDED, Mentions
+from askback.domain.incoming_message import Mentions
 from askback.domain.outcome import Picked
 from askback.text.literal import to_single_line
 from askback_discord import control_ids, pickers
@@ -185,13 +184,6 @@ def read_mentions(message: discord.Message, me: discord.ClientUser) -> Mentions 
         if ids and all(one in names[picks] for one in ids) and not _BETWEEN.sub("", pattern.sub(" ", rest)):
             return Mentions(picks=picks, picked=tuple(Picked(id=one, name=names[picks][one]) for one in ids))
     return None
-
-
-def list_file_names(message: discord.Message) -> tuple[str, ...]:
-    """Return the names of what is attached to a message: files, stickers and forwarded messages."""
-    files = [attachment.filename or "unnamed file" for attachment in message.attachments]
-    stickers = (f"the sticker {sticker.name}" for sticker in message.stickers)
-    return (*files, *stickers, *(FORWARDED for _ in message.message_snapshots))
 
 
 def build_dedupe_key(message: discord.Message) -> str:

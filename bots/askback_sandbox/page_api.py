@@ -160,7 +160,7 @@ class PageApi:
         return response
 
     async def _write(self, request: web.Request) -> web.StreamResponse:
-        body = await read_object(request)
+        body = await read_object(request, FILES_BODY_BYTES)
         thread_ts = body.get("thread_ts")
         message = self._people.write(
             as_text(body.get("person")),

@@ -19,6 +19,7 @@ from askback_sandbox.play.play import play
 from askback_sandbox.play.scenario import Scenario, ScenarioError, load
 from askback_sandbox.slack.api import SlackApi
 from askback_sandbox.slack.clicks import Clicks
+from askback_sandbox.slack.files import SlackFiles
 from askback_sandbox.slack.modals import Modals
 from askback_sandbox.slack.people import People
 from askback_sandbox.slack.posting import Posting
@@ -169,6 +170,7 @@ class Services:
         self._runner = runner
         self._port = int(runner.addresses[0][1])
         self._api.serve_at(self.url.replace("http", "ws", 1))
+        self.workspace.files_url = self.url
         self.clicks.serve_at(self.url)
         self.discord.serve_at(self.url)
 
@@ -242,6 +244,7 @@ class Services:
         application = web.Application(middlewares=[same_origin_only, _with_page_policy], client_max_size=LARGEST_BODY)
         application.add_routes(self._api.routes())
         application.add_routes([web.get("/link/", self.socket.handle)])
+        application.add_routes(SlackFiles(self.workspace).routes())
         application.add_routes(self._responses.routes())
         application.add_routes(self._page_api.routes())
         application.add_routes(self._start_page.routes())

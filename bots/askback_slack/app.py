@@ -26,6 +26,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from askback.errors import OperatorError
 from askback.network.http_server import serve_http
 from askback.ports.bot import Bot, BotOptions, BotServices
+from askback.ports.files import FileReader
 from askback.ports.membership import Membership
 from askback.ports.platform import DeliveryError, HistoryReader, MessageNotFound, Platform, RetryableError
 from askback.settings.address import Address
@@ -38,6 +39,7 @@ from askback_slack.clicks import Clicks
 from askback_slack.directory import SlackDirectory
 from askback_slack.dispatch import dispatch, record_ack
 from askback_slack.events import MessageListener
+from askback_slack.files import SlackFiles
 from askback_slack.groups import SlackUserGroups
 from askback_slack.history import History
 from askback_slack.http import SignedEndpoint
@@ -90,7 +92,9 @@ class SlackBot:
             me = await _read_identity(api, settings.bot_token.get_secret_value())
             # Read this before events arrive, so that no new message hides those that were missed.
             newest = NewestMessages(await services.list_recent())
-            connection = SlackConnection(settings, client, api, me, services, behind, newest)
+            token = settings.bot_token.get_secret_value()
+            files = SlackFiles(api, session, settings.api_url, token)
+            connection = SlackConnection(settings, client, api, files, me, services, behind, newest)
             try:
                 yield connection
                 await behind.settle(FINISH_SECONDS)
@@ -114,6 +118,7 @@ class SlackConnection:
         settings: SlackSettings,
         client: AsyncWebClient,
         api: SlackApi,
+        files: FileReader,
         me: AuthorizeResult,
         services: BotServices,
         behind: Background,
@@ -135,6 +140,7 @@ class SlackConnection:
         self.platform: Platform = slack
         self.history: HistoryReader = History(api, names, me.bot_user_id or "", home)
         self.membership: Membership = SlackUserGroups(api)
+        self.files: FileReader = files
         self._close = slack.close
         self.access = settings.to_access(home.tenant)
         self._settings = settings

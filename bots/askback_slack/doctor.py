@@ -22,7 +22,7 @@ from askback.ports.clock_check import check_clock
 from askback.ports.findings import Finding, Scene, report_broken, report_error, report_good, report_warning
 from askback.settings.address import Address
 from askback.settings.loader import load
-from askback_slack.install import ASKING, SCOPES
+from askback_slack.install import OPTIONAL, SCOPES
 from askback_slack.json_access import get_object, get_text
 from askback_slack.settings import SlackCalls, SlackSettings, load_settings
 
@@ -195,7 +195,7 @@ def _examine_scopes(headers: Mapping[str, str]) -> list[Finding]:
         return [report_warning("scopes", "Slack's response does not list the token's scopes.", cure)]
     held = {scope.strip() for scope in scopes.split(",")}
     missing = [
-        (report_warning if scope in ASKING else report_broken)(
+        (report_warning if scope in OPTIONAL else report_broken)(
             "scopes", f"{scope} is missing: without it, {loss}.", REINSTALL
         )
         for scope, loss in SCOPES.items()

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Final
 
 import aiohttp
-from askback.network.download import Download, download, is_from_host
 
 from askback.domain.attached_file import AttachedFile
 from askback.domain.identity import MessageRef
+from askback.network.download import Download, download, is_from_host
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_slack.api_calls import SlackApi, SlackRejection
 from askback_slack.json_access import get_list, get_object, get_text, get_value

@@ -17,10 +17,11 @@ from askback.domain.outgoing_message import TURN_TEXT
 from askback.ports.platform import DeliveryError
 from askback_slack import control_ids
 from askback_slack.api_calls import SlackApi, SlackRejection
+from askback_slack.files import list_files
 from askback_slack.id_patterns import PLATFORM
 from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import get_list, get_text, get_value
-from askback_slack.message_events import build_dedupe_key, is_share, list_file_names, to_datetime, to_visible_text
+from askback_slack.message_events import build_dedupe_key, is_share, to_datetime, to_visible_text
 from askback_slack.user_names import UserNames
 
 PAGE = 200
@@ -134,7 +135,7 @@ def read_message(message: object, place: Place, me: str, home: Installation = UN
         return None
     text, mentioned = to_visible_text(_read_text(message, author), me)
     quotes: list[Quote] = []
-    files = list_file_names(message)
+    files = tuple(file.name for file in list_files(message))
     for one in get_list(message, "attachments"):
         if not _is_of_others(one, author):
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ASKING", "SCOPES"]
+__all__ = ["OPTIONAL", "SCOPES"]
 
 from collections.abc import Mapping
 from typing import Final
@@ -13,6 +13,7 @@ SCOPES: Final[Mapping[str, str]] = {
     "channels:history": "the bot does not receive messages in its threads in public channels",
     "channels:read": "`askback ask` cannot find public channels by name",
     "chat:write": "the bot cannot post anything",
+    "files:read": "the agent does not get the files that people attach to their messages",
     "groups:history": "the bot does not receive messages in its threads in private channels",
     "groups:read": "`askback ask` cannot find private channels by name",
     "im:history": "the bot does not receive direct messages",
@@ -22,5 +23,5 @@ SCOPES: Final[Mapping[str, str]] = {
     "users:read": "the bot does not know people's names",
 }
 """Maps each scope of the bot's token to the feature that fails without it."""
-ASKING: Final = frozenset({"channels:read", "groups:read", "im:write"})
-"""The scopes that only `askback ask` needs. Everything else works without them, as in older installations."""
+OPTIONAL: Final = frozenset({"channels:read", "files:read", "groups:read", "im:write"})
+"""The scopes without which everything else works, as in older installations."""

@@ -11,7 +11,6 @@ __all__ = [
     "is_direct",
     "is_share",
     "is_timestamp",
-    "list_file_names",
     "read_deletion",
     "read_edit",
     "read_mentions",
@@ -29,6 +28,7 @@ from datetime import UTC, datetime
 from html import unescape
 from typing import Final
 
+from askback.domain.attached_file import AttachedFile
 from askback.domain.choice_words import Picks
 from askback.domain.form_limits import MAX_PICKED_ID
 from askback.domain.identity import Actor, MessageRef, Place
@@ -36,6 +36,7 @@ from askback.domain.incoming_message import NO_TEXT, SHARED, Mentions
 from askback.domain.outcome import Picked
 from askback.internal.clock import utc_now
 from askback_slack import id_patterns
+from askback_slack.files import list_files
 from askback_slack.id_patterns import PLATFORM
 from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, find_tenant
 from askback_slack.json_access import Json, get_list, get_object, get_text, get_value
@@ -66,8 +67,8 @@ class UserMessage:
     """Ids of the people who appear in the text as `@ID`."""
     mentions: Mentions | None
     """The people or channels that it mentions, if it says nothing else."""
-    files: tuple[str, ...]
-    """Names of the attached files, and `SHARED` for each message that it shares."""
+    files: tuple[AttachedFile, ...]
+    """The attached files, and `SHARED` for each message that it shares."""
     ref: MessageRef
 
     @property
@@ -117,7 +118,8 @@ def read_message(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALL
     mentions_bot = contains_mention(raw, bot_user) or get_text(event, "type") == "app_mention"
     thread = get_text(event, "thread_ts")
     text, mentioned = to_visible_text(raw, bot_user)
-    files = (*list_file_names(event), *(SHARED for one in get_list(event, "attachments") if is_share(one)))
+    shared = sum(map(is_share, get_list(event, "attachments")))
+    files = (*list_files(event), *(AttachedFile(name=SHARED),) * shared)
     return UserMessage(
         place=Place(
             platform=PLATFORM,
@@ -232,13 +234,6 @@ def is_direct(channel: str) -> bool:
 def contains_mention(raw: str, user: str) -> bool:
     """Return True if a text, as Slack writes it, mentions this person or bot."""
     return f"<@{user}>" in raw or f"<@{user}|" in raw
-
-
-def list_file_names(message: object) -> tuple[str, ...]:
-    """Return the names of the files that are attached to a message."""
-    return tuple(
-        get_text(file, "name") or get_text(file, "title") or "unnamed file" for file in get_list(message, "files")
-    )
 
 
 def is_share(attachment: object) -> bool:

@@ -78,6 +78,8 @@ class SlackPlatform:
         if message.only_for is not None:
             words = bot_sentences.build_remark(message.text)
             blocks = answer_offers.to_blocks(message) or words.blocks
+            if message.reply_to is not None and message.reply_to.id == place.thread:
+                place = place.evolve(thread=None)  # Slack shows an ephemeral message in an empty thread to nobody
             await self.post_ephemeral(
                 place, message.only_for.id, bot_sentences.Remark(text=words.text, blocks=tuple(blocks))
             )

@@ -3,7 +3,7 @@
 from pydantic import JsonValue
 
 from askback_sandbox.attached import NoFileError, read_attached
-from askback_sandbox.json_values import JsonObject, as_list, as_text, json_list, objects, texts
+from askback_sandbox.json_values import JsonObject, as_list, as_text, objects, texts
 from askback_sandbox.slack.people import PersonError
 
 from .components import bound, each_component
@@ -91,7 +91,7 @@ def entered(guild: Guild, field: JsonObject, value: JsonValue) -> JsonObject:
     if kind == Kind.CHECKBOX:
         return {**told, "value": value if isinstance(value, bool) else field.get("default") is True}
     if kind == Kind.FILE_UPLOAD:
-        return {**told, "values": json_list(_upload(guild, field, value, required=required))}
+        return {**told, "values": [*_upload(guild, field, value, required=required)]}
     chosen = [value] if isinstance(value, str) else texts(value) if value is not None else defaults_of(field)
     if required and not chosen:
         raise PersonError("required", f"{name!r} is required")
@@ -120,6 +120,8 @@ def _upload(guild: Guild, field: JsonObject, value: JsonValue, *, required: bool
         upload: JsonObject = {**attachment_object(guild, file.name, file.size, file.mimetype), "ephemeral": True}
         ids.append(as_text(upload["id"]))
         guild.uploads[ids[-1]] = upload
+        if file.content is not None:
+            guild.files[ids[-1]] = file.content
     return ids
 
 

@@ -73,7 +73,10 @@ class Guild(Revisions):
         self.places: dict[str, Place] = {place.id: place for place in CHANNELS}
         self.posts: dict[str, Post] = {}
         self.files: dict[str, bytes] = {}
-        """The contents of the files that the bot attached to messages, by the attachment's id."""
+        """The contents of the files in messages, by the attachment's id."""
+        self.files_url = "https://cdn.discordapp.com"
+        self.files_signature = 1
+        """The signature of the addresses of files. A higher one lets all earlier addresses expire."""
         self.uploads: dict[str, JsonObject] = {}
         """The files that people chose in modals, as Discord describes them, by the attachment's id."""
         self.modals: dict[str, OpenModal] = {}

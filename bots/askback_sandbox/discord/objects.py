@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from urllib.parse import quote
 
-from askback_sandbox.json_values import JsonObject, copied_all, json_list
+from askback_sandbox.json_values import JsonObject, copied, copied_all, json_list
 
 from .guild import Guild
 from .values import Flag, Member, Permission, Place, Post, PostType, Role
@@ -163,7 +163,7 @@ def post_object(guild: Guild, post: Post) -> JsonObject:
         "mention_everyone": post.mention_everyone,
         "mentions": json_list([user_object(member) for member in mentioned if member is not None]),
         "mention_roles": list(post.mention_roles),
-        "attachments": json_list(copied_all(list(post.attachments))),
+        "attachments": json_list([_with_address(guild, one) for one in post.attachments]),
         "embeds": json_list(copied_all(list(post.embeds))),
         "components": json_list(copied_all(list(post.components))),
         "pinned": False,
@@ -188,17 +188,23 @@ def post_object(guild: Guild, post: Post) -> JsonObject:
 
 
 def attachment_object(guild: Guild, name: str, size: int, kind: str) -> JsonObject:
-    """Return an attachment of a message; its URLs do not exist on this machine."""
-    attachment_id = guild.next_id()
-    path = f"attachments/0/{attachment_id}/{quote(name)}"
-    return {
-        "id": attachment_id,
+    """Return an attachment of a message."""
+    described: JsonObject = {
+        "id": guild.next_id(),
         "filename": name,
         "size": size,
-        "url": f"https://cdn.discordapp.com/{path}",
-        "proxy_url": f"https://media.discordapp.net/{path}",
+        "url": "",
+        "proxy_url": "",
         "content_type": kind,
     }
+    return _with_address(guild, described)
+
+
+def _with_address(guild: Guild, attachment: JsonObject) -> JsonObject:
+    """Return an attachment with its present addresses. They expire, and each payload has fresh ones."""
+    path = f"attachments/0/{attachment['id']}/{quote(str(attachment['filename']))}?ex=0&is=0&hm={guild.files_signature}"
+    addresses: JsonObject = {"url": f"{guild.files_url}/{path}", "proxy_url": f"{guild.files_url}/{path}"}
+    return {**copied(attachment), **addresses}
 
 
 def post_object_without_reference(guild: Guild, post: Post) -> JsonObject:

@@ -72,7 +72,7 @@ class DiscordPageApi:
         return response
 
     async def _write(self, request: web.Request) -> web.StreamResponse:
-        body = await read_object(request)
+        body = await read_object(request, FILES_BODY_BYTES)
         reference = body.get("reference")
         post = self._people.write(
             as_text(body.get("person")),

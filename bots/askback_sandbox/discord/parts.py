@@ -5,6 +5,7 @@ from pathlib import Path
 from aiohttp import web
 
 from .clicks import DiscordClicks
+from .files import DiscordFiles
 from .gateway import Gateway
 from .guild import Guild
 from .openapi import OpenApi
@@ -47,12 +48,13 @@ class Discord:
         """Set the address of the services: http://host:port."""
         url = self.gateway_url(base)
         self.gateway.serve_at(url)
+        self.guild.files_url = base
         self._rest.reading.serve_at(url)
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes to mount."""
         gateway = [web.get(GATEWAY, self.gateway.handle), web.get(GATEWAY + "/", self.gateway.handle)]
-        return [*self._rest.routes(), *gateway, *self._page_api.routes()]
+        return [*self._rest.routes(), *gateway, *self._page_api.routes(), *DiscordFiles(self.guild).routes()]
 
     async def close(self) -> None:
         """Wake everyone who waits, and end every connection."""

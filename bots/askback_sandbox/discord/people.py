@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 from askback_sandbox.attached import Attached
+from askback_sandbox.json_values import JsonObject
 from askback_sandbox.slack.people import PersonError
 
 from . import limits
@@ -80,13 +81,27 @@ class DiscordPeople:
         if content.strip() or not files:
             post = self._worded(post, content)
         if files:
-            beside = [attachment_object(self._guild, one.name, one.size, one.mimetype) for one in files]
-            post = replace(post, attachments=tuple(beside))
+            post = replace(post, attachments=tuple(self._attachment(one) for one in files))
         if reference is not None:
             target = seen_post(self._guild, writer, place, reference)
             told = post.mentions if target.author in post.mentions else (*post.mentions, target.author)
             post = replace(post, type=PostType.REPLY, reference=target.id, mentions=told)
         return self._posting.post(post)
+
+    def _attachment(self, file: Attached) -> JsonObject:
+        attachment = attachment_object(self._guild, file.name, file.size, file.mimetype)
+        if file.content is not None:
+            self._guild.files[str(attachment["id"])] = file.content
+        return attachment
+
+    def delete_file(self, person: str, channel: str, message_id: str, file_id: str) -> Post:
+        """Remove a file from a person's own message."""
+        post = self._own(person, channel, message_id)
+        left = tuple(one for one in post.attachments if one["id"] != file_id)
+        if left == post.attachments:
+            raise PersonError("file_not_found", f"the message has no file {file_id}")
+        self._guild.files.pop(file_id, None)
+        return self._posting.change(replace(post, attachments=left, edited=self._guild.clock.time()))
 
     def edit(self, person: str, channel: str, message_id: str, content: str) -> Post:
         """Change a person's own message."""

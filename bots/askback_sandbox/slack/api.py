@@ -12,6 +12,7 @@ from .chat import ChatMethods
 from .checks import SlackRefusalError
 from .directory import DirectoryMethods, needed
 from .faults import Fault
+from .files import SlackFiles
 from .posting import Posting
 from .reading import ReadingMethods
 from .sessions import SessionMethods
@@ -53,6 +54,7 @@ class SlackApi:
             "conversations.info": directory.conversation_info,
             "conversations.list": directory.channels,
             "conversations.open": directory.conversation_open,
+            "files.info": SlackFiles(workspace).info,
             "users.info": reading.user_info,
             "users.list": directory.people,
             "usergroups.list": reading.groups,

@@ -16,6 +16,7 @@ from .workspace import Workspace
 SCOPES = {
     "conversations.info": ("channels:read", "groups:read", "im:read", "mpim:read"),
     "conversations.open": ("im:write", "mpim:write"),
+    "files.info": ("files:read",),
     "users.info": ("users:read",),
     "users.list": ("users:read",),
     "usergroups.list": ("usergroups:read",),

@@ -34,13 +34,14 @@ class Fault:
     seconds: float = 0.0
     body: str = "<html>Blocked</html>"
     content_type: str = "text/html"
+    location: str = "/portal"
     done: bool = False
 
     def to_response(self) -> web.Response:
-        """Return the answer of a fault of the kind "foreign". A redirect leads to another page of the same server."""
+        """Return the answer of a fault of the kind "foreign". A redirect leads to `location`."""
         headers = {"Content-Type": self.content_type}
         if 300 <= self.status < 400:
-            headers["Location"] = "/portal"
+            headers["Location"] = self.location
         return web.Response(status=self.status, body=self.body.encode(), headers=headers)
 
 

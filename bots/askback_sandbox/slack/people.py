@@ -126,6 +126,15 @@ class People:
             return
         self._posting.remove(self._own(person, channel, ts))
 
+    def delete_file(self, person: str, file_id: str) -> None:
+        """Delete a person's own file. The messages with it stay."""
+        owner = known_person(self._workspace, person)
+        described = self._workspace.files.get(file_id)
+        if described is None or described["user"] != owner.id:
+            raise PersonError("file_not_found", f"{owner.name} has no file {file_id}")
+        del self._workspace.files[file_id]
+        self._workspace.contents.pop(file_id, None)
+
     def moderate(self, person: str, channel: str, ts: str) -> None:
         """Delete any person's message, as a workspace's administrators may."""
         moderator = known_person(self._workspace, person)

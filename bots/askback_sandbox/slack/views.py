@@ -135,7 +135,7 @@ class ViewMethods:
 
         The code of the error is not published.
         """
-        kinds = {placed.element.get("type") for placed in each_element(objects(view.get("blocks")))}
+        kinds = [placed.element.get("type") for placed in each_element(objects(view.get("blocks")))]
         scopes = self._workspace.bot.scopes
         if "file_input" in kinds and "files:read" not in scopes:
             raise SlackRefusalError("missing_scope", needed="files:read", provided=",".join(scopes))

@@ -67,6 +67,11 @@ class Workspace(Revisions):
         self.interactions: deque[Interaction] = deque(maxlen=KEPT_INTERACTIONS)
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
+        self.files: dict[str, JsonObject] = {}
+        """The files of messages as Slack describes them, by id, unless they were deleted."""
+        self.contents: dict[str, bytes] = {}
+        """The contents of those that have any."""
+        self.files_url = "https://files.slack.com"
         self.largest_page = limits.LARGEST_PAGE  # even if the bot asks for more entries: Slack may send fewer
         self.hears_stop = True  # True if the app subscribes to agent_session_stopped
         self._statuses: dict[tuple[str, str], Status] = {}

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from askback.agent.display_names import NameFormatter
 from askback.agent.thread_history import ThreadHistory
 from askback.agent.tool_calls import ToolCallHandler
-from askback.agent.transcript import render_history, render_message, render_stop_note, render_unshown_note
+from askback.agent.transcript import render_file, render_history, render_message, render_stop_note, render_unshown_note
 from askback.domain.identity import deduplicate_accounts
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Message, TurnInput
@@ -37,8 +37,13 @@ def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnIn
     context = render_history(earlier, namer)
     if context is not None:
         content.append(context)
-    content.extend(render_message(one, namer) for one in news.written)
-    return Message(seq=0, role="user", content=tuple(content), authors=authors)
+    blocks: dict[int, int] = {}
+    for one in news.written:
+        content.append(render_message(one, namer))
+        for attached in one.attached:
+            blocks[attached.id] = len(content)
+            content.append(render_file(attached))
+    return Message(seq=0, role="user", content=tuple(content), authors=authors, files=blocks)
 
 
 def build_omission_notice(conversation_id: str, earlier: ThreadHistory) -> OutgoingMessage | None:

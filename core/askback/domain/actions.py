@@ -94,6 +94,8 @@ class AttachFiles(Value):
 
     kind: Literal["attach"] = "attach"
     files: tuple[AttachedFile, ...] = Field(max_length=MAX_FILES)
+    message: MessageRef | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The message that they are attached to. None if they were chosen in a field."""
 
 
 class SubmitText(Value):

@@ -24,7 +24,6 @@ __all__ = [
 
 import re
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -101,7 +100,8 @@ def claim_kind(name: str, media_type: str | None) -> FileKind | Literal["unsuppo
     None means that it makes no claim, and "unsupported" that the model cannot read such a file.
     """
     stated = (media_type or "").partition(";")[0].strip().lower()
-    suffix = PurePosixPath(name.lower()).suffix
+    _, dot, ending = name.lower().rpartition(".")
+    suffix = f"{dot}{ending}"
     if suffix in _TEXT_SUFFIXES and not stated.startswith("image/"):
         return "text"
     if stated in _UNSPECIFIC:

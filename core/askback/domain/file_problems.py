@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["explain_to_model", "explain_to_person"]
+__all__ = ["describe_unread", "explain_to_model", "explain_to_person"]
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,6 +17,7 @@ _SENTENCES: Final[Mapping[FileProblemCode, str]] = MappingProxyType(
         "too_many": N_("I read at most {detail} files of a message."),
         "unsupported": N_("I read only pictures (PNG, JPEG, GIF, WebP), PDF and text."),
         "mismatch": N_("Its content is not what its name says."),
+        "not_asked": N_("The question does not ask for such a file."),
         "not_text": N_("It is not text in UTF-8."),
         "too_wide": N_("The picture is too large: I read at most {detail} pixels in each direction."),
         "protected": N_("It is protected by a password."),
@@ -30,12 +31,24 @@ _SENTENCES: Final[Mapping[FileProblemCode, str]] = MappingProxyType(
 )
 
 
-def explain_to_person(problem: FileProblem) -> str:
-    """Return a sentence in the reader's language about why the model does not get a file."""
-    return _(_SENTENCES[problem.code]).format(detail=problem.detail)
+UNREAD: Final = N_("I cannot read {names}. {reason}")
+
+
+def describe_unread(names: str, problem: FileProblem) -> str:
+    """Return the sentences for people, in their language, about files that the model does not get."""
+    return _(UNREAD).format(names=names, reason=_explain(problem))
 
 
 def explain_to_model(problem: FileProblem) -> str:
-    """Return the same sentence in English."""
+    """Return a sentence in English about why the model does not get a file."""
     with use_language(ENGLISH):
-        return explain_to_person(problem)
+        return _explain(problem)
+
+
+def explain_to_person(problem: FileProblem) -> str:
+    """Return the same sentence in the current language."""
+    return _explain(problem)
+
+
+def _explain(problem: FileProblem) -> str:
+    return _(_SENTENCES[problem.code]).format(detail=problem.detail)

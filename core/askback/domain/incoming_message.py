@@ -29,6 +29,7 @@ from pydantic import Field
 
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
+from askback.domain.attached_file import AttachedFile, MessageFile
 from askback.domain.choice_words import Picks
 from askback.domain.conversation import Conversation
 from askback.domain.identity import Actor, MessageRef, Place
@@ -65,8 +66,8 @@ class IncomingMessage(Value):
     """A key that is equal for all events that announce the same message."""
     at: datetime
     """The time of writing by the platform's clock, because events can arrive out of order."""
-    files: tuple[PersonText, ...] = ()
-    """Names of what is attached: files, and messages from elsewhere. Nothing here reads their content."""
+    files: tuple[AttachedFile, ...] = ()
+    """What is attached: files, and messages from elsewhere, which have no content to read."""
     direct: bool = False
     """True if it was written to the bot alone, and no other person can read it."""
     midway: bool = False
@@ -163,6 +164,9 @@ class InboxMessage(Value):
     author: Actor
     text: str
     files: tuple[str, ...] = ()
+    """The names of what is attached and has no content to read. In a message of an earlier release, of all files."""
+    attached: tuple[MessageFile, ...] = ()
+    """The files that have a content."""
     before: str | None = None
     """The earlier version that the model has read, if this is an edit of it."""
 
@@ -174,6 +178,8 @@ class Received(Value):
     duplicate: bool = False
     inbox_id: int | None = None
     """The inbox row of the message."""
+    files: tuple[MessageFile, ...] = ()
+    """Its files with a content, as stored. Some of them may not be read."""
     waiting_for: tuple[Ask, ...] = ()
     """The open asks that the conversation waits for, oldest first."""
     is_notified: bool = True

@@ -23,6 +23,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from askback.domain.ask import Ask
+from askback.domain.attached_file import MessageFile
 from askback.domain.conversation import Conversation, StopRecord, UnshownText
 from askback.domain.group import GroupMembers
 from askback.domain.identity import Actor, Place
@@ -47,6 +48,8 @@ class Message(Value):
     """True if it is not sent to the model again."""
     authors: tuple[Actor, ...] | None = None
     """The authors of a message to the model. None for a row of an earlier release and for the model's own messages."""
+    files: Mapping[int, int] = Field(default_factory=dict[int, int])
+    """The index of the block that stands for a file, by the file's id. Known while the message is composed."""
 
 
 class ToolCall(Value):
@@ -154,6 +157,8 @@ class Turn(Value):
     """True if an earlier process may have begun it and ended in the middle."""
     has_earlier_text: bool = False
     """True if an earlier text of the conversation is still to be posted."""
+    files: tuple[MessageFile, ...] = ()
+    """The files of the messages in the history."""
     halted: bool = False
     """True if its newest results say that the agent stops, and people did not write since."""
 

@@ -149,7 +149,7 @@ class CallerAsks:
 
         `report` is called again after each interval of `every` seconds.
         """
-        if ask.outcome is not None:
+        if ask.is_complete:
             return ask
         self._follow(ask)
         settled = self._settled[ask.id]
@@ -227,7 +227,7 @@ class CallerAsks:
 
     def _follow(self, ask: Ask) -> None:
         """Serve an open ask until it is settled and its card shows that, even if its caller is lost."""
-        if ask.id in self._followed or ask.outcome is not None:
+        if ask.id in self._followed or ask.is_complete:
             return
         self._settled[ask.id] = asyncio.get_running_loop().create_future()
         self._followed[ask.id] = asyncio.create_task(self._serve(ask), name="askback door")

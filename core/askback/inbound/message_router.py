@@ -5,11 +5,13 @@ from __future__ import annotations
 __all__ = ["NOT_HERE", "NOT_STOPPED", "MessageRouter"]
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from askback.agent.loop import Agent
 from askback.domain.ask import Ask
+from askback.domain.attached_file import FileProblem
 from askback.domain.conversation import Conversation, StopDenial
+from askback.domain.file_problems import describe_unread
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import (
     SHARED_MESSAGES,
@@ -50,7 +52,7 @@ NOT_HERE = StopDenial(
 NEW = N_("This is a new conversation, without what was said before.")
 NOT_YOURS_TO_STOP = N_("Only {name}, who began this, or an administrator may stop it.")
 NOT_YOURS_TO_END = N_("Only {name}, who began this, or an administrator may start a new conversation here.")
-FILES = N_("I cannot read attachments, so I do not know what is in {names}. If it matters, please paste the text here.")
+UNSEEN = N_("I do not see what is in {names}. If it matters, please paste the text here.")
 
 
 class MessageRouter:
@@ -97,7 +99,7 @@ class MessageRouter:
         if received is None or received.duplicate:
             return MessageResult(new=False)
         if incoming.files:
-            await self._notify_about_files(received.conversation, incoming)
+            await self._notify_about_files(received, incoming)
         if received.waiting_for and not received.is_notified:
             await self._notify_about_waiting(received, incoming)
         span.end(received.conversation.trace)
@@ -187,11 +189,28 @@ class MessageRouter:
             log.info("Rejected a message: its author may not talk to the bot.", extra=extra)
         return denial
 
-    async def _notify_about_files(self, conversation: Conversation, incoming: IncomingMessage) -> None:
-        with use_language(self._language or conversation.language):
-            text = _(FILES).format(names=_format_files(incoming.files))
-        outgoing = OutgoingMessage(target=f"files:{incoming.dedupe_key}", text=text, markdown=False)
-        await self._store.enqueue_message(outgoing, conversation.id)
+    async def _notify_about_files(self, received: Received, incoming: IncomingMessage) -> None:
+        """Tell the author which files the agent does not get. The others are read later, and may still fail then."""
+        unseen = tuple(file.name for file in incoming.files if not file.has_content)
+        unread: dict[FileProblem, list[str]] = {}
+        for one in received.files:
+            if one.problem is not None:
+                unread.setdefault(one.problem, []).append(one.file.name)
+        if not (unseen or unread):
+            return
+        with use_language(self._language or received.conversation.language):
+            sentences = [describe_unread(_format_files(names), problem) for problem, names in unread.items()]
+            if unseen:
+                sentences.append(_(UNSEEN).format(names=_format_files(unseen)))
+            outgoing = OutgoingMessage(
+                target=f"files:{incoming.dedupe_key}",
+                text=" ".join(sentences),
+                markdown=False,
+                only_for=incoming.author,
+                reply_to=incoming.ref,
+                language=get_language(),
+            )
+        await self._store.enqueue_message(outgoing, received.conversation.id)
 
     async def _notify_about_waiting(self, received: Received, incoming: IncomingMessage) -> None:
         """Tell people once which answer the conversation waits for. Their messages are kept for later."""
@@ -212,7 +231,7 @@ def _build_not_stopped() -> StopDenial:
     return NOT_STOPPED.evolve(notice=_(NOT_STOPPED.notice))
 
 
-def _format_files(files: tuple[str, ...]) -> str:
+def _format_files(files: Sequence[str]) -> str:
     names = [_(name) if name in SHARED_MESSAGES else quote_name(name, LONGEST_FILE) for name in files[:NAMED]]
     more = len(files) - NAMED
     return _("{names} and {count} more").format(names=", ".join(names), count=more) if more > 0 else ", ".join(names)

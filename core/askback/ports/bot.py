@@ -30,6 +30,7 @@ from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import DeletedMessages, EditedMessage, IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OfferChoice, OfferResult
 from askback.ports.directory import Directory
+from askback.ports.files import FileReader
 from askback.ports.findings import Finding, Scene
 from askback.ports.membership import Membership
 from askback.ports.platform import HistoryReader, Platform
@@ -118,6 +119,9 @@ class Connection(Protocol):
 
     @property
     def membership(self) -> Membership: ...
+
+    @property
+    def files(self) -> FileReader: ...
 
     @property
     def access(self) -> Access:

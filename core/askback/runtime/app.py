@@ -35,6 +35,7 @@ from askback.manager import QuestionManager
 from askback.network.http_server import serve_http as serving
 from askback.observability import telemetry
 from askback.ports.bot import Bot, BotServices, Connection
+from askback.ports.files import FileReader
 from askback.ports.installed_bots import list_bot_names
 from askback.ports.platform import HistoryReader, Platform
 from askback.runtime.backend import build_signal_handler, open_backend
@@ -139,6 +140,7 @@ async def _run_bots(
         stack.enter_context(telemetry.observe_open_asks(store.count_open))
         platforms: dict[str, Platform] = {}
         histories: dict[str, HistoryReader] = {}
+        readers: dict[str, FileReader] = {}
         brain = toolbox = model = None
         if agent:
             model = await stack.enter_async_context(ModelClient(settings.model_key))
@@ -160,6 +162,7 @@ async def _run_bots(
             alone=not kept.is_shared,
             look_again=kept.look_again,
             retention=retention,
+            readers=readers,
         )
         await stack.enter_async_context(kept.listen(build_signal_handler(manager, worker, brain)))
 
@@ -222,6 +225,7 @@ async def _run_bots(
         for connection in connections:
             name = connection.platform.name
             platforms[name], histories[name] = connection.platform, connection.history
+            readers[name] = connection.files
             manager.access.add(name, connection.access, connection.membership)
             if reception is not None:
                 level = logging.WARNING if connection.access.is_closed else logging.INFO

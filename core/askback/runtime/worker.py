@@ -10,15 +10,24 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from askback.manager import QuestionManager
+from askback.ports.files import FileReader
 from askback.ports.platform import Platform
 from askback.runtime.delivery_retries import FIRST_PAUSE, GIVE_UP, DeliveryRetries
+from askback.runtime.file_worker import FileWorker
 from askback.runtime.maintenance import Maintenance
 from askback.runtime.outbox_worker import OutboxWorker
 from askback.runtime.periodic import LOOK_AGAIN, STORE_PAUSE, repeat
 from askback.runtime.turns import TurnScheduler
 from askback.store.errors import StoreError
 from askback.store.store import Store
-from askback.store.transaction_events import CommitUncertain, DeadlineChanged, Event, TurnRequested, WorkEnqueued
+from askback.store.transaction_events import (
+    CommitUncertain,
+    DeadlineChanged,
+    Event,
+    FilesAttached,
+    TurnRequested,
+    WorkEnqueued,
+)
 
 log = logging.getLogger("askback.worker")
 
@@ -38,11 +47,13 @@ class Worker:
         give_up: timedelta = GIVE_UP,
         first_pause: float = FIRST_PAUSE,
         retention: timedelta | None = None,
+        readers: Mapping[str, FileReader] | None = None,
     ) -> None:
         """`alone` means that no other process works on this store, so that only dead processes can hold leases.
 
         `look_again` is the maximum sleep in seconds. `DeliveryRetries` explains `give_up` and `first_pause`.
-        `retention` is the time for which inactive conversations are kept; None means permanently.
+        `retention` is the time for which inactive conversations are kept; None means permanently. `readers` read the
+        files of messages, by platform.
         """
         self._store = store
         self._manager = manager
@@ -53,6 +64,7 @@ class Worker:
         self._deadlines = asyncio.Event()
         retries = DeliveryRetries(store, manager, give_up=give_up, first_pause=first_pause)
         self._outbox = OutboxWorker(store, manager, platforms, retries, look_again)
+        self._files = FileWorker(store, manager, {} if readers is None else readers, look_again)
         self._maintenance = Maintenance(store, self.wake, retention)
         self._has_doubts = False
         """True if some commit is in doubt."""
@@ -63,12 +75,15 @@ class Worker:
         if self._turns is not None:
             self._turns.wake()
         self._outbox.wake()
+        self._files.wake()
         self._deadlines.set()
 
     def _on_event(self, event: Event) -> None:
         match event:
             case WorkEnqueued():
                 self._outbox.wake()
+            case FilesAttached():
+                self._files.wake()
             case DeadlineChanged():
                 self._deadlines.set()
             case CommitUncertain():
@@ -87,6 +102,7 @@ class Worker:
         deadlines = repeat("deadlines", self._deadlines, self._apply_deadlines, self._look_again)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._outbox.run(), name="askback outbox")
+            tasks.create_task(self._files.run(), name="askback files")
             tasks.create_task(deadlines, name="askback deadlines")
             tasks.create_task(self._maintenance.run(), name="askback maintenance")
             if self._turns is not None:
@@ -107,7 +123,8 @@ class Worker:
     async def _end_all_leases(self) -> None:
         while True:
             try:
-                return await self._store.end_all_leases()
+                await self._store.end_all_leases()
+                return await self._store.end_all_file_leases()
             except StoreError as error:
                 log.error(
                     "Could not release the leases of the previous process; trying again: %s",

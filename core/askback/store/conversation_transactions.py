@@ -20,6 +20,7 @@ from askback.store.queries import (
     asks,
     conversations,
     decisions,
+    files,
     inbox,
     locks,
     offers,
@@ -28,6 +29,7 @@ from askback.store.queries import (
     tool_calls,
     transcript,
 )
+from askback.store.queries.files import FileOwner
 from askback.store.queries.offers import StoredOffer
 from askback.store.queries.turns import request_turn
 from askback.store.stop_transactions import end_all, is_working
@@ -83,6 +85,14 @@ class ConversationTransactions(Transactions):
                 decisions.save_steps(connection, reading.steps)
                 return Received(conversation=conversation, answered=answered)
             inbox_id = inbox.add(connection, conversation.id, incoming)
+            owner = FileOwner(
+                place=incoming.place,
+                author=incoming.author,
+                message=incoming.ref,
+                conversation_id=conversation.id,
+                inbox_id=inbox_id,
+            )
+            attached = files.add(connection, owner, incoming.files)
             if incoming.trace is not None and not is_working(connection, conversation):
                 conversations.set_trace(connection, conversation.id, incoming.trace)
                 conversation = conversation.evolve(trace=incoming.trace)
@@ -94,7 +104,11 @@ class ConversationTransactions(Transactions):
                     offers.insert_offer(connection, reading.outgoing.offer, conversation.id, inbox_id)
                 outbox.enqueue_message(connection, reading.outgoing, conversation.id)
             return Received(
-                conversation=conversation, inbox_id=inbox_id, waiting_for=waiting_for, is_notified=is_notified
+                conversation=conversation,
+                inbox_id=inbox_id,
+                waiting_for=waiting_for,
+                is_notified=is_notified,
+                files=attached,
             )
 
         return await self._run(work)

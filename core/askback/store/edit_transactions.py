@@ -21,6 +21,7 @@ from askback.store.queries import (
     conversations,
     decisions,
     edits,
+    files,
     history,
     inbox,
     locks,
@@ -149,6 +150,7 @@ class EditTransactions(Transactions):
             rows = edits.withdraw_unread(connection, conversation_id, keys)
             for row in rows:
                 _withdraw(connection, conversation_id, row)
+            files.delete_of_messages(connection, rows)
             return len(rows)
 
         return await self._run(work)

@@ -13,6 +13,7 @@ __all__ = [
     "calls",
     "card_messages",
     "conversations",
+    "files",
     "hand_overs",
     "inbox",
     "meta",
@@ -32,6 +33,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -292,6 +294,46 @@ hand_overs = Table(
     PrimaryKeyConstraint("framework", "run", "call"),
     CheckConstraint("state IN ('asked', 'claimed', 'acknowledged', 'unknown')", name="state"),
     Index(None, "framework", "state"),
+)
+
+# The files that people attach to messages. Foreign keys are missing on purpose, since a process of an earlier release
+# deletes conversations and asks without knowing this table.
+files = Table(
+    "files",
+    metadata,
+    Column("id", _Serial, primary_key=True, autoincrement=True),
+    # A file belongs to a conversation, or to an ask.
+    Column("conversation_id", Text),
+    Column("ask_id", Text, index=True),
+    # The message that it is attached to, and its index among what is attached there.
+    Column("inbox_id", BigInteger, index=True),
+    Column("position", Integer, nullable=False),
+    Column("place_key", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    # JSON reference of the message on the platform.
+    Column("message", Text),
+    # The file as the platform describes it, as JSON.
+    Column("file", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("kind", Text),
+    Column("size", Integer, nullable=False, server_default=text("0")),
+    Column("tokens", Integer, nullable=False, server_default=text("0")),
+    # The reason for which there is no content, as JSON.
+    Column("problem", Text),
+    # The transcript row that took up the message, and the index of the block that stands for the file.
+    Column("seq", Integer),
+    Column("block", Integer),
+    Column("due_at", BigInteger, nullable=False),
+    Column("leased_until", BigInteger),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("first_failed_at", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    # The last column, so that SQLite reads the others without it.
+    Column("content", LargeBinary),
+    CheckConstraint("state IN ('pending', 'stored', 'failed')", name="state"),
+    Index(None, "conversation_id", "seq"),
+    Index(None, "state", "due_at"),
+    sqlite_autoincrement=True,
 )
 
 meta = Table(

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from askback.store.ask_transactions import AskTransactions, DecisionResult
 from askback.store.conversation_transactions import ConversationTransactions
 from askback.store.edit_transactions import EditTransactions
+from askback.store.file_transactions import FileTransactions
 from askback.store.hand_over_transactions import HandOverTransactions
 from askback.store.outbox_transactions import OutboxTransactions
 from askback.store.queries import retention, unserved_work
@@ -24,6 +25,7 @@ class Store(
     OutboxTransactions,
     ConversationTransactions,
     EditTransactions,
+    FileTransactions,
     StopTransactions,
     TurnTransactions,
     UsageTransactions,

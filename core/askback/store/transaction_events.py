@@ -14,6 +14,8 @@ __all__ = [
     "DeadlineChanged",
     "Event",
     "EventCollector",
+    "FileSettled",
+    "FilesAttached",
     "TurnRequested",
     "WorkEnqueued",
     "record_event",
@@ -71,6 +73,19 @@ class ConversationStopped:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesAttached:
+    """A message with files was stored, which are still to be read from the platform."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSettled:
+    """A file was stored, or cannot be."""
+
+    conversation_id: str | None
+    ask_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class CommitUncertain:
     """A commit took too long, or lost its connection. It is unknown here if it succeeded."""
 
@@ -79,7 +94,15 @@ class CommitUncertain:
 
 
 Event: TypeAlias = (
-    AskChanged | AskSettled | CommitUncertain | ConversationStopped | DeadlineChanged | TurnRequested | WorkEnqueued
+    AskChanged
+    | AskSettled
+    | CommitUncertain
+    | ConversationStopped
+    | DeadlineChanged
+    | FileSettled
+    | FilesAttached
+    | TurnRequested
+    | WorkEnqueued
 )
 
 # The transaction runs in a thread of the database, and sees the variable of that caller only.

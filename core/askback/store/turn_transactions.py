@@ -23,6 +23,7 @@ from askback.store.errors import TurnTakenOver
 from askback.store.queries import (
     approvals,
     conversations,
+    files,
     history,
     inbox,
     locks,
@@ -114,7 +115,7 @@ class TurnTransactions(Transactions):
             if any(call.is_to_run for call, _ in asked):
                 # People approved the call after the other tools ran. The caller, or a process that takes over, runs it.
                 return None
-            if any(ask is not None and ask.outcome is None for _, ask in asked):
+            if any(ask is not None and not ask.is_complete for _, ask in asked):
                 conversations.set_wants_turn(connection, conversation_id, False)
                 return None
             if not state.wants_turn:
@@ -136,7 +137,9 @@ class TurnTransactions(Transactions):
                     unshown=state.unshown,
                 )
                 conversations.mark_reported(connection, state, stop=bool(written))
-                transcript.add(connection, conversation_id, compose(news).evolve(seq=seq))
+                message = compose(news).evolve(seq=seq)
+                transcript.add(connection, conversation_id, message)
+                files.place(connection, seq, message.files)
                 if notice is not None:
                     outbox.enqueue_message(connection, notice, conversation_id)
             elif last is None or not resumed:
@@ -149,6 +152,7 @@ class TurnTransactions(Transactions):
             turn = Turn(
                 conversation=state.conversation,
                 history=transcript.list_visible(connection, conversation_id),
+                files=files.list_read(connection, conversation_id),
                 resumed=resumed,
                 has_earlier_text=outbox.has_earlier_text(connection, conversation_id, ""),
                 halted=any(ask is not None and ask.outcome is not None and ask.outcome.halted for _, ask in asked),

@@ -55,6 +55,7 @@ SCOPES: dict[str, frozenset[str]] = {
     "conversations.open": frozenset({"im:write"}),
     "usergroups.list": frozenset({"usergroups:read"}),
     "users.list": frozenset({"users:read"}),
+    "files.info": frozenset({"files:read"}),
     "conversations.history": HISTORY,
     "conversations.replies": HISTORY,
 }

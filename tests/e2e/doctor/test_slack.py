@@ -11,7 +11,7 @@ import pytest
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import open_host
 from askback_sandbox.slack.faults import Fault
-from askback_slack.install import ASKING, SCOPES
+from askback_slack.install import OPTIONAL, SCOPES
 
 from .conftest import IMPATIENT, Ward
 
@@ -66,9 +66,9 @@ def test_the_scopes_that_are_looked_for_are_those_of_the_manifest() -> None:
 
 @pytest.mark.parametrize("scope", sorted(SCOPES))
 async def test_each_scope_that_is_missing_is_named_with_what_is_lost(ward: Ward, scope: str) -> None:
-    ward.services.workspace.bot = replace(ward.services.workspace.bot, scopes=(*(set(SCOPES) - {scope}), "files:read"))
+    ward.services.workspace.bot = replace(ward.services.workspace.bot, scopes=(*(set(SCOPES) - {scope}), "reactions:read"))
     found = (await ward.examined("slack")).one()
-    grade = "warning" if scope in ASKING else "broken"
+    grade = "warning" if scope in OPTIONAL else "broken"
     assert (found.grade, found.summary) == (grade, f"{scope} is missing: without it, {SCOPES[scope]}.")
     assert "reinstall the app" in found.cure
 

@@ -20,9 +20,9 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import InboxMessage, IncomingMessage
 from askback.internal.clock import to_micros
-from askback.store.queries import edits
+from askback.store.queries import edits, files
 from askback.store.schema import conversations, inbox
-from askback.store.statement import Statement
+from askback.store.statement import Row, Statement
 from askback.store.unreadable_rows import mark_unreadable
 
 # Compiled once, since each turn of the model needs these.
@@ -70,7 +70,8 @@ def add(
             text=incoming.text,
             received_at=to_micros(incoming.at),
             taken_seq=-1 if taken else None,
-            files=json.dumps(incoming.files, ensure_ascii=False) if incoming.files else None,
+            # A process of an earlier release reads these names.
+            files=json.dumps([file.name for file in incoming.files], ensure_ascii=False) if incoming.files else None,
             ask_id=ask_id,
             edit_of=edit_of,
         )
@@ -94,16 +95,20 @@ def take_unread(connection: Connection, conversation_id: str, seq: int) -> tuple
     rows = _SELECT_UNTAKEN.fetch_rows(connection, of=conversation_id)
     _TAKE.change(connection, of=conversation_id, taken_seq=seq)
     with mark_unreadable(f"A message in the conversation {conversation_id}"):
-        return tuple(
-            InboxMessage(
-                key=row["dedupe_key"],
-                author=Actor.model_validate_json(row["author"]),
-                text=row["text"],
-                files=() if row["files"] is None else tuple(json.loads(row["files"])),
-                before=None if row["edit_of"] is None else edits.get_last_read_text(connection, row["edit_of"], seq),
-            )
-            for row in rows
-        )
+        return tuple(_read_unread(connection, row, seq) for row in rows)
+
+
+def _read_unread(connection: Connection, row: Row, seq: int) -> InboxMessage:
+    names: list[str] = [] if row["files"] is None else json.loads(row["files"])
+    attached = dict(files.list_of_message(connection, row["id"])) if names else {}
+    return InboxMessage(
+        key=row["dedupe_key"],
+        author=Actor.model_validate_json(row["author"]),
+        text=row["text"],
+        files=tuple(name for position, name in enumerate(names) if position not in attached),
+        attached=tuple(attached.values()),
+        before=None if row["edit_of"] is None else edits.get_last_read_text(connection, row["edit_of"], seq),
+    )
 
 
 def get_newest_author(connection: Connection, conversation_id: str) -> Actor | None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, Table, delete, select
 
 from askback.internal.clock import to_micros
 from askback.internal.values import Value
-from askback.store.queries import card_messages, hand_overs, locks
+from askback.store.queries import card_messages, files, hand_overs, locks
 from askback.store.queries.usage import get_day
 from askback.store.schema import actions, asks, calls, conversations, inbox, offers, outbox, transcript, usage
 
@@ -43,6 +43,7 @@ def prune(connection: Connection, before: datetime, at_most: int) -> PruneCounts
     for table in tables:
         connection.execute(delete(table).where(table.c.conversation_id.in_(ids)))
     connection.execute(delete(conversations).where(conversations.c.id.in_(ids)))
+    files.delete_of_conversations(connection, ids)
     if not ids:
         # Do this only in the last round: usage counts for its whole day, even after its conversation was deleted.
         connection.execute(
@@ -80,3 +81,4 @@ def _delete_asks(connection: Connection, ids: tuple[str, ...]) -> None:
     card_messages.delete(connection, ids)
     hand_overs.delete(connection, ids)
     connection.execute(delete(asks).where(asks.c.id.in_(ids)))
+    files.delete_of_asks(connection, ids)
