@@ -197,7 +197,7 @@ class Question(Value):
     @field_validator("allow_custom")
     @classmethod
     def _can_be_answered(cls, value: bool, info: ValidationInfo) -> bool:
-        has_other = info.data.get("picks") is not None or info.data.get("files") is not None
+        has_other = info.data.get("picks") is not None or info.data.get("files", True) is not None
         if not value and info.data.get("options") == () and not has_other:
             raise ValueError("is False, but the question has no options: add options, or leave it True")
         return value

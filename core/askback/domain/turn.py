@@ -96,6 +96,8 @@ class TurnInput(Value):
     """The calls of the model's newest message, each with the ask about it."""
     answering: tuple[Actor, ...] = ()
     """The authors of the words in the outcomes of these calls."""
+    answer_files: tuple[MessageFile, ...] = ()
+    """The files of the answers to these calls whose contents were read."""
     written: tuple[InboxMessage, ...] = ()
     history: tuple[HistoryMessage, ...] = ()
     """What was written in the thread before."""

@@ -21,6 +21,7 @@ from askback.internal.clock import from_micros
 from askback.store.database_clock import read_now
 from askback.store.errors import TurnTakenOver
 from askback.store.queries import (
+    answer_files,
     approvals,
     conversations,
     files,
@@ -130,6 +131,7 @@ class TurnTransactions(Transactions):
                 news = TurnInput(
                     calls=asked,
                     answering=deduplicate_accounts(approvals.list_answer_authors(connection, asked)),
+                    answer_files=answer_files.list_stored(connection, [ask.id for _, ask in asked if ask is not None]),
                     written=written,
                     history=before,
                     halt=state.stop,

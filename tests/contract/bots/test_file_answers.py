@@ -74,3 +74,19 @@ async def test_a_file_of_the_modal_is_the_answer(desk: Desk) -> None:
         assert "✓ logo.png (1 kB)" in over.text.replace("*", "")
         (file,) = (await asked.outcome())["logo"].files
         assert (file.name, file.reading) == ("logo.png", FileReading(kind="png", size=len(base64.b64decode(PNG))))
+
+
+async def test_the_model_gets_the_file_and_what_is_in_it(here: Desk) -> None:
+    here.model.script(
+        turn(call("ask", **ask_tool(files={"kinds": ["text"]}))), turn("I have read it."), when="the notes"
+    )
+    async with here.bot():
+        talk = await here.mention(ADA, "the notes")
+        await here.open_files(ADA, await card(here, talk, "What is the logo?"))
+        assert await here.send_files(ADA, note("Blue, and round.")) == ()
+        told = await turn_of(here, "the notes", 2)
+        result = json.loads(told.result)
+        (file,) = here.file_ids(talk)
+        answer = {"id": file, "name": "note.txt", "size": 16, "type": "text/plain"}
+        assert result == {"status": "answered", "answers": {"logo": answer}}
+        assert any("Blue, and round." in text for text in told.texts)

@@ -5,7 +5,9 @@ The rows of these files have the id of their ask, and hold the addresses, which 
 
 from __future__ import annotations
 
-__all__ = ["find_problem", "get_content", "replace"]
+__all__ = ["find_problem", "get_content", "list_stored", "replace"]
+
+from collections.abc import Collection
 
 from sqlalchemy import Connection, delete, select
 
@@ -43,6 +45,11 @@ def find_problem(ask: Ask, file_id: str, kind: FileKind) -> FileProblem | None:
         if any(file.id == file_id for file in draft.files) and question.files is not None:
             return None if question.files.takes(kind) else FileProblem(code="not_asked")
     return None
+
+
+def list_stored(connection: Connection, ask_ids: Collection[str]) -> tuple[MessageFile, ...]:
+    """Return the files of the answers to these asks whose contents were read, oldest first."""
+    return tuple(one for one in files.list_of_asks(connection, ask_ids) if one.state == "stored")
 
 
 def get_content(connection: Connection, ask_id: str, file_id: str) -> tuple[MessageFile, bytes] | None:
