@@ -24,8 +24,8 @@ ABOVE_BOTS = ("runtime", "client", "doors", "cli")
 """The layers that run the bots. A bot imports only from the layers below."""
 PURE = {
     "errors", "domain", "tools",
-    "agent.model_response", "agent.audience", "agent.budget", "agent.compaction", "agent.thread_history",
-    "agent.display_names", "agent.prompt", "agent.approver_shortage",
+    "agent.model_response", "agent.audience", "agent.budget", "agent.compaction", "agent.file_blocks",
+    "agent.thread_history", "agent.display_names", "agent.prompt", "agent.approver_shortage",
     "doors.call_question", "doors.claude_hooks", "doors.deferred_calls", "doors.interrupts", "doors.json_answers",
     "doors.json_schema", "doors.permission", "doors.results", "doors.schema_choices", "doors.tool_decisions",
     "inbound.commands", "inbound.answer_parser", "internal.values", "ports.clock_check", "ports.findings",

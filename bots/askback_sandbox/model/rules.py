@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from .compaction import check_block, check_edits, kept
+from .media import check_media
 from .tools import Object, Refused, check_tools, is_object, must_match
 
 __all__ = ["Refused", "check", "spoken"]
@@ -46,6 +47,8 @@ _REQUEST = frozenset(
 _BLOCKS: dict[str, frozenset[str]] = {
     "text": frozenset({"type", "text", "citations", "cache_control"}),
     "tool_use": frozenset({"type", "id", "name", "input", "caller", "toolset_name", "cache_control"}),
+    "image": frozenset({"type", "source", "cache_control"}),
+    "document": frozenset({"type", "source", "title", "context", "citations", "cache_control"}),
     "tool_result": frozenset({"type", "tool_use_id", "content", "is_error", "toolset_name", "cache_control"}),
 }
 
@@ -187,6 +190,8 @@ def _block(value: JsonValue, path: str) -> _Block:
     match kind:
         case "text":
             _text(value, path, "messages")
+        case "image" | "document":
+            check_media(value, path)
         case "tool_use":
             for key in ("id", "name", "input"):
                 if key not in value:
@@ -205,7 +210,9 @@ def _block(value: JsonValue, path: str) -> _Block:
                 if value.get("is_error") and is_object(part) and part.get("type") != "text":
                     raise Refused(f"{path}.tool_result: all content must be type `text` if `is_error` is true")
         case _:
-            pass
+            # A client must not invent types of blocks.
+            if kind.startswith("askback"):
+                raise Refused(f"{path}: Input tag '{kind}' found using 'type' does not match any of the expected tags")
     return _Block(path, value)
 
 

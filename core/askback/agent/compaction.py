@@ -15,6 +15,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from askback.agent.budget import CHARACTERS_PER_TOKEN
+from askback.agent.file_blocks import count_tokens
 
 BETA: Final = "compact-2026-01-12"
 COMPACT_AT: Final = 150_000
@@ -34,8 +35,8 @@ def is_wanted(messages: tuple[dict[str, JsonValue], ...], at: int | None) -> boo
 
 
 def count_characters(parts: tuple[dict[str, JsonValue], ...]) -> int:
-    """Return the number of characters of parts of a request, as JSON."""
-    return sum(len(json.dumps(part)) for part in parts)
+    """Return the number of characters of parts of a request, as JSON. A file counts as text with as many tokens."""
+    return sum(len(json.dumps(part)) for part in parts) + count_tokens(parts) * CHARACTERS_PER_TOKEN
 
 
 def build_context_management(at: int | None) -> dict[str, JsonValue]:

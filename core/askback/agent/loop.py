@@ -16,6 +16,8 @@ from datetime import timedelta
 from askback.agent.cancellation import CancellableRunner
 from askback.agent.client_loader import Client
 from askback.agent.concurrency_slots import Slot
+from askback.agent.file_blocks import add_references, list_references
+from askback.agent.file_wait import FileWait
 from askback.agent.history_reader import fetch_thread_history
 from askback.agent.messages_api import ModelRequest, stream_response
 from askback.agent.queued_text import QueuedTextStream
@@ -33,6 +35,7 @@ from askback.agent.turn_end import TurnEndBuilder
 from askback.agent.turn_input import build_omission_notice, compose_message
 from askback.agent.turn_text import TurnText
 from askback.domain.ask import Ask
+from askback.domain.attached_file import FileProblem
 from askback.domain.conversation import Conversation
 from askback.domain.identity import Place
 from askback.domain.outgoing_message import OutgoingMessage
@@ -49,7 +52,7 @@ from askback.ports.platform import (
     RetryableError,
     TextStream,
 )
-from askback.store.errors import TurnTakenOver
+from askback.store.errors import FilesPending, TurnTakenOver
 from askback.store.queries.new_asks import TooManyOpenAsks
 from askback.store.store import Store
 from askback.store.transaction_events import ConversationStopped, Event
@@ -89,6 +92,7 @@ class Agent:
         self._calls = ToolCallHandler(settings.tools, self._toolbox, settings.approvals, settings.timeout)
         self._ends = TurnEndBuilder(store, manager.access, self._calls, settings.approvals, settings.answerers)
         self._steps = CancellableRunner(store)
+        self._files = FileWait(store)
         self._working: dict[str, Conversation] = {}
         """Conversations in which people see the agent at work."""
         store.subscribe(self._on_event)
@@ -130,7 +134,13 @@ class Agent:
         earlier = await self._fetch_history(step.history_place)
         reservation = Reservation(self._store, self._settings.budget)
         try:
-            return await self._take_turn(conversation_id, earlier, reservation)
+            try:
+                return await self._take_turn(conversation_id, earlier, reservation, waits_for_files=True)
+            except FilesPending:
+                slot.release()
+                await self._files.wait(conversation_id)
+                await slot.acquire()
+                return await self._take_turn(conversation_id, earlier, reservation)
         except TurnTakenOver:
             log.warning(
                 "Dropped a turn: another process has taken it over.",
@@ -143,7 +153,14 @@ class Agent:
             raise
         return True
 
-    async def _take_turn(self, conversation_id: str, earlier: ThreadHistory, reservation: Reservation) -> bool:
+    async def _take_turn(
+        self,
+        conversation_id: str,
+        earlier: ThreadHistory,
+        reservation: Reservation,
+        *,
+        waits_for_files: bool = False,
+    ) -> bool:
         """Commit the message to the model with the tokens of the call, and call it. Return False if it was not
         called."""
         answered: list[tuple[Call, Ask]] = []
@@ -161,6 +178,7 @@ class Agent:
             build_omission_notice(conversation_id, earlier),
             earlier=earlier.messages,
             reservation=TokenReservation(reservation.id, reserve),
+            waits_for_files=waits_for_files,
         )
         if turn is None:
             # There is still work if people approved a call after the tools ran.
@@ -247,7 +265,11 @@ class Agent:
             text = TurnText(self._store, turn, stream, reservation.adjust)
             try:
                 client = await self._client()
+                contents = await self._store.load_file_contents(list_references(request.messages))
+                request = request.evolve(contents=contents)
                 response = await text.read(stream_response(client, request, text.follow, reservation.meter))
+                if response.rejected_files:
+                    await self._store.reject_files(response.rejected_files, FileProblem(code="refused"))
                 end = await self._ends.build(turn, replace_call_ids(response, turn.history), stream.messages)
                 end = end.evolve(tokens=reservation.meter.total_tokens, reservation=reservation.id)
                 if end.outgoing is None:
@@ -315,7 +337,7 @@ class Agent:
             model=self._settings.model,
             system=self._settings.system_prompt,
             max_tokens=self._settings.max_tokens,
-            messages=to_api_messages(turn.history),
+            messages=to_api_messages(add_references(turn.history, turn.files)),
             tools=self._calls.definitions,
             compact_at=self._settings.compact_at,
             silence_timeout=self._settings.silence_timeout,

@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue
 
 from askback.agent.budget import CHARACTERS_PER_TOKEN
 from askback.agent.compaction import BETA, build_context_management, count_characters, is_wanted
+from askback.agent.file_blocks import fill_in_contents, list_references
 from askback.agent.model_response import ResponseAccumulator
 from askback.agent.token_meter import TokenMeter
 from askback.domain.turn import get_text
@@ -56,6 +57,8 @@ class ModelRequest(Value):
     meanwhile."""
     is_rationed: bool = False
     """True if a budget limits `max_tokens`."""
+    contents: Mapping[int, bytes] | None = Field(default_factory=dict[int, bytes])
+    """The contents of the files that the messages refer to, by their ids. None sends no file."""
 
     @property
     def input_estimate(self) -> int:
@@ -77,6 +80,8 @@ class ModelResponse(Value):
     """A sentence for people about the failure, if any."""
     forget: Literal["nothing", "last", "all"] = "nothing"
     paused: bool = False
+    rejected_files: tuple[int, ...] = ()
+    """The ids of the files that the service did not accept. It answered a request without them."""
     parse_errors: Mapping[int, str] = Field(default_factory=dict[int, str])
     """Parse errors of inputs, by index in `calls`. Such an input is an empty object in `content`."""
 
@@ -99,7 +104,7 @@ async def _open_stream(client: AsyncAnthropic, request: ModelRequest) -> _Stream
         "model": request.model,
         "max_tokens": request.max_tokens,
         "system": request.system,
-        "messages": list(request.messages),
+        "messages": fill_in_contents(request.messages, request.contents),
         "tools": list(request.tools),
         "cache_control": {"type": "ephemeral"},
         "timeout": anthropic.Timeout(request.silence_timeout, connect=min(request.silence_timeout, 10.0)),
@@ -148,13 +153,15 @@ async def _stream(
     except StoreError:
         raise
     except anthropic.BadRequestError as error:
-        if request.compact_at is None or not _is_about_compaction(error):
-            return _build_failed_response(call, error, "".join(written).strip())
-        log.warning(
-            "The model's service does not support compaction; retrying the call without it.",
-            extra={"action": "no_compaction"},
-        )
-        return await _stream(client, request.evolve(compact_at=None), on_text, meter, call)
+        if request.compact_at is not None and _is_about_compaction(error):
+            log.warning(
+                "The model's service does not support compaction; retrying the call without it.",
+                extra={"action": "no_compaction"},
+            )
+            return await _stream(client, request.evolve(compact_at=None), on_text, meter, call)
+        if request.contents and "too long" not in str(error):
+            return await _retry_without_files(client, request, on_text, meter, call)
+        return _build_failed_response(call, error, "".join(written).strip())
     except Exception as error:  # noqa: BLE001 - a malformed stream surfaces as nearly any exception in the SDK
         return _build_failed_response(call, error, "".join(written).strip())
     if answer.stop_reason is None:
@@ -163,6 +170,29 @@ async def _stream(
             call, ConnectionError("The stream ended before the message was complete."), "".join(written).strip()
         )
     return _finish_response(call, request, answer, answer.stop_reason, meter)
+
+
+async def _retry_without_files(
+    client: AsyncAnthropic,
+    request: ModelRequest,
+    on_text: Callable[[str], Awaitable[None]],
+    meter: TokenMeter,
+    call: ModelCallSpan,
+) -> ModelResponse:
+    """Call the model without the files, since a file that the service rejects would end the conversation for good.
+
+    If that helps, the newest message has the file: the service accepted the others before.
+    """
+    log.warning(
+        "The model's service rejected a request with files; retrying it without them.",
+        extra={"action": "files_rejected", "files": len(request.contents or ())},
+    )
+    response = await _stream(client, request.evolve(contents=None), on_text, meter, call)
+    if response.problem is not None:
+        return response
+    references = list_references(request.messages)
+    newest = max(references.values(), default=-1)
+    return response.evolve(rejected_files=tuple(one for one, seq in references.items() if seq == newest))
 
 
 def _finish_response(

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 __all__ = [
     "count_rounds_alone",
-    "format_file_name",
-    "render_file",
     "render_history",
     "render_message",
     "render_stop_note",
@@ -30,12 +28,11 @@ from pydantic import JsonValue
 from askback.agent.display_names import NameFormatter
 from askback.agent.messages_api import ModelResponse
 from askback.agent.thread_history import ThreadHistory
-from askback.domain.attached_file import MessageFile
 from askback.domain.conversation import StopRecord, UnshownText
 from askback.domain.incoming_message import HistoryMessage, InboxMessage
 from askback.domain.turn import Blocks, Message
 from askback.text.bodies import indent_body
-from askback.text.literal import fit_line, quote_name
+from askback.text.literal import fit_line
 
 # https://docs.anthropic.com/en/api/messages describes valid ids and names of calls.
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
@@ -43,9 +40,6 @@ _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _NAME: Final = 64
 MAX_PREVIOUS_CHARACTERS: Final = 2_000
 """Maximum number of characters quoted from the earlier version of an edited message."""
-
-MAX_FILE_NAME: Final = 120
-"""Maximum number of characters of a file's name."""
 
 UNSHOWN: Final = "People could not see your text "
 OMITTED_MESSAGES_TEXT: Final = "Left out: {} from before by people who may not talk with you."
@@ -105,16 +99,6 @@ def render_message(written: InboxMessage, namer: NameFormatter) -> dict[str, Jso
         "type": "text",
         "text": f"{namer.format_name(written.author)}: {edit}{indent_body(written.text)}{_format_files(written)}",
     }
-
-
-def render_file(attached: MessageFile) -> dict[str, JsonValue]:
-    """Return the text block that stands for a file in the transcript. Its content is not stored there."""
-    return _to_note_block(f"attached file: {format_file_name(attached)}")
-
-
-def format_file_name(attached: MessageFile) -> str:
-    """Return the name of a file for the model. Nothing in it can be taken for the end of the name."""
-    return quote_name(attached.file.name, MAX_FILE_NAME)
 
 
 def render_history(earlier: ThreadHistory, namer: NameFormatter) -> dict[str, JsonValue] | None:

@@ -7,9 +7,10 @@ __all__ = ["build_omission_notice", "compose_message"]
 from pydantic import JsonValue
 
 from askback.agent.display_names import NameFormatter
+from askback.agent.file_blocks import render_file
 from askback.agent.thread_history import ThreadHistory
 from askback.agent.tool_calls import ToolCallHandler
-from askback.agent.transcript import render_file, render_history, render_message, render_stop_note, render_unshown_note
+from askback.agent.transcript import render_history, render_message, render_stop_note, render_unshown_note
 from askback.domain.identity import deduplicate_accounts
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Message, TurnInput

@@ -15,10 +15,12 @@ __all__ = [
     "MEDIA_TYPES",
     "FileKind",
     "claim_kind",
+    "count_pages",
     "detect_kind",
     "estimate_tokens",
     "format_size",
     "get_limit",
+    "get_page_estimate",
     "read_pixels",
 ]
 
@@ -205,6 +207,11 @@ def estimate_tokens(kind: FileKind, content: bytes) -> int:
     if kind == "pdf":
         return count_pages(content) * _PAGE_TOKENS
     return -(-len(content) // _BYTES_PER_TOKEN)
+
+
+def get_page_estimate(kind: FileKind, tokens: int) -> int:
+    """Return the number of pages that `estimate_tokens` assumed for a PDF; 0 for another kind."""
+    return -(-tokens // _PAGE_TOKENS) if kind == "pdf" else 0
 
 
 def format_size(size: int) -> str:

@@ -13,19 +13,19 @@ from askback.translations.catalogue import ENGLISH, N_, _, use_language
 
 _SENTENCES: Final[Mapping[FileProblemCode, str]] = MappingProxyType(
     {
-        "too_large": N_("It is too large: I read at most {detail}."),
-        "too_many": N_("I read at most {detail} files of a message."),
-        "unsupported": N_("I read only pictures (PNG, JPEG, GIF, WebP), PDF and text."),
+        "too_large": N_("It is too large: the limit is {detail}."),
+        "too_many": N_("The limit is {detail} files in a message."),
+        "unsupported": N_("Only pictures (PNG, JPEG, GIF, WebP), PDF and text can be read."),
         "mismatch": N_("Its content is not what its name says."),
         "not_asked": N_("The question does not ask for such a file."),
         "not_text": N_("It is not text in UTF-8."),
-        "too_wide": N_("The picture is too large: I read at most {detail} pixels in each direction."),
+        "too_wide": N_("The picture is too large: the limit is {detail} pixels in each direction."),
         "protected": N_("It is protected by a password."),
         "broken": N_("It is broken, or not a complete file."),
         "empty": N_("It is empty."),
-        "deleted": N_("It was deleted before I read it."),
-        "forbidden": N_("I may not read it: {detail}"),
-        "unreachable": N_("I could not get it for a long time: {detail}"),
+        "deleted": N_("It was deleted before it was read."),
+        "forbidden": N_("Access was refused: {detail}"),
+        "unreachable": N_("It could not be fetched: {detail}"),
         "refused": N_("The model's service rejected it."),
     }
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["StoreBusy", "StoreError", "StoreUnavailable", "TurnTakenOver"]
+__all__ = ["FilesPending", "StoreBusy", "StoreError", "StoreUnavailable", "TurnTakenOver"]
 
 from askback.errors import OperatorError
 
@@ -26,6 +26,10 @@ class StoreBusy(StoreError):
 
 class StoreUnavailable(StoreError):
     """Raised if the database rejected the commit: disk full, I/O error, read-only, damaged or closed."""
+
+
+class FilesPending(Exception):
+    """Raised if a turn must not begin yet, because files of its messages are still to be read."""
 
 
 class TurnTakenOver(StoreError):

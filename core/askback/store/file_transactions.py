@@ -62,6 +62,10 @@ class FileTransactions(Transactions):
 
         await self._run(work)
 
+    async def reject_files(self, ids: Collection[int], problem: FileProblem) -> None:
+        """Delete the contents of stored files which the model's service does not accept."""
+        await self._run(lambda connection: files.reject(connection, ids, problem))
+
     async def retry_file(self, item: PendingFile, after: timedelta) -> None:
         """Schedule another try to read a file."""
         await self._run(lambda connection: files.retry(connection, item, after))

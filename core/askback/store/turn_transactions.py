@@ -19,7 +19,7 @@ from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, Message, TokenUsage, Turn, TurnEnd, TurnInput, get_text
 from askback.internal.clock import from_micros
 from askback.store.database_clock import read_now
-from askback.store.errors import TurnTakenOver
+from askback.store.errors import FilesPending, TurnTakenOver
 from askback.store.queries import (
     answer_files,
     approvals,
@@ -95,6 +95,7 @@ class TurnTransactions(Transactions):
         *,
         earlier: tuple[HistoryMessage, ...] = (),
         reservation: TokenReservation | None = None,
+        waits_for_files: bool = False,
     ) -> Turn | None:
         """Return the next turn after its message to the model is committed. None if there is nothing to do yet.
 
@@ -102,6 +103,8 @@ class TurnTransactions(Transactions):
         that a crash interrupted begins again with the same messages. `notice` is a text for people about a message to
         the model, which is committed with it. `earlier` is what was written in the thread before. It is committed as
         read, unless it also arrived as a message. `reservation` is committed with the turn, too.
+
+        Raises `FilesPending` if `waits_for_files` is True and files of the messages are still to be read.
         """
 
         def work(connection: Connection) -> Turn | None:
@@ -122,6 +125,8 @@ class TurnTransactions(Transactions):
             if not state.wants_turn:
                 # The conversation is stopped or finished. Messages from before a stop wait for the next message.
                 return None
+            if waits_for_files and files.has_pending(connection, conversation_id):
+                raise FilesPending("Files of the messages are still to be read.")
             written = inbox.take_unread(connection, conversation_id, seq)
             if written or asked:
                 received = {one.key for one in written}

@@ -66,7 +66,9 @@ def test_the_scopes_that_are_looked_for_are_those_of_the_manifest() -> None:
 
 @pytest.mark.parametrize("scope", sorted(SCOPES))
 async def test_each_scope_that_is_missing_is_named_with_what_is_lost(ward: Ward, scope: str) -> None:
-    ward.services.workspace.bot = replace(ward.services.workspace.bot, scopes=(*(set(SCOPES) - {scope}), "reactions:read"))
+    ward.services.workspace.bot = replace(
+        ward.services.workspace.bot, scopes=(*(set(SCOPES) - {scope}), "reactions:read")
+    )
     found = (await ward.examined("slack")).one()
     grade = "warning" if scope in OPTIONAL else "broken"
     assert (found.grade, found.summary) == (grade, f"{scope} is missing: without it, {SCOPES[scope]}.")

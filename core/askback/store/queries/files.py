@@ -22,6 +22,7 @@ __all__ = [
     "list_read",
     "load_contents",
     "place",
+    "reject",
     "retry",
     "store",
 ]
@@ -244,6 +245,13 @@ def _settle(connection: Connection, item: PendingFile, values: dict[str, object]
     )
     record_event(FileSettled(item.conversation_id, item.ask_id))
     return settled.rowcount > 0
+
+
+def reject(connection: Connection, ids: Collection[int], problem: FileProblem) -> None:
+    """Delete the contents of stored files, and record the reason."""
+    connection.execute(
+        update(files).where(files.c.id.in_(ids)).values(state="failed", problem=problem.model_dump_json(), content=None)
+    )
 
 
 def delete_of_messages(connection: Connection, inbox_ids: Collection[int]) -> None:

@@ -40,9 +40,22 @@ class People(View):
     async def say(self, person: str, text: str, talk: Talk) -> None:
         self.services.discord.people.write(person, (await self.room(talk)).id, text)
 
-    async def attach(self, person: str, text: str, talk: Talk, *files: str) -> None:
+    async def attach(self, person: str, text: str, talk: Talk, *files: str | Attached) -> None:
         room = await self.room(talk)
-        self.services.discord.people.write(person, room.id, text, files=tuple(map(Attached, files)))
+        attached = tuple(Attached(file) if isinstance(file, str) else file for file in files)
+        self.services.discord.people.write(person, room.id, text, files=attached)
+
+    def delete_files(self, person: str, talk: Talk) -> None:
+        post = self._own(person, talk)[-1]
+        for file in post.attachments:
+            self.services.discord.people.delete_file(person, post.channel, post.id, str(file["id"]))
+
+    def refuse_files(self, status: int, location: str = "", *, times: int = 1) -> None:
+        fault = DiscordFault(kind="foreign", operation="attachment", status=status, location=location, times=times)
+        self.guild.faults.add(fault)
+
+    def delay_files(self, seconds: float) -> None:
+        self.guild.faults.add(DiscordFault(kind="delay", operation="attachment", seconds=seconds))
 
     async def share(self, person: str, text: str, author: str, talk: Talk) -> None:
         snapshot: JsonObject = {

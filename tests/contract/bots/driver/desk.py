@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from askback.domain.identity import Actor, Place
 from askback.domain.open_ask_limits import Limits
 from askback.runtime.app import Host
+from askback_sandbox.attached import Attached
 from askback_sandbox.model.model import Model
 from askback_sandbox.play.controls import Control as Field
 
@@ -83,8 +84,23 @@ class Desk(Protocol):
         """Write in a conversation, without a mention of the bot."""
         ...
 
-    async def attach(self, person: str, text: str, talk: Talk, *files: str) -> None:
-        """Post files in a conversation, without a mention of the bot; the text may be empty."""
+    async def attach(self, person: str, text: str, talk: Talk, *files: str | Attached) -> None:
+        """Post files in a conversation, without a mention of the bot; the text may be empty.
+
+        A file that is only a name cannot be read.
+        """
+        ...
+
+    def delete_files(self, person: str, talk: Talk) -> None:
+        """Delete the files of the person's newest message. The message stays."""
+        ...
+
+    def refuse_files(self, status: int, location: str = "", *, times: int = 1) -> None:
+        """Answer requests for contents of files with this status, and with a redirect to `location`."""
+        ...
+
+    def delay_files(self, seconds: float) -> None:
+        """Answer the next request for the content of a file only after `seconds`."""
         ...
 
     async def share(self, person: str, text: str, author: str, talk: Talk) -> None:

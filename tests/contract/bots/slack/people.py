@@ -42,8 +42,21 @@ class People(View):
     async def say(self, person: str, text: str, talk: Talk) -> None:
         self.services.people.write(person, talk.channel, text, talk.thread)
 
-    async def attach(self, person: str, text: str, talk: Talk, *files: str) -> None:
-        self.services.people.write(person, talk.channel, text, talk.thread, files=tuple(map(Attached, files)))
+    async def attach(self, person: str, text: str, talk: Talk, *files: str | Attached) -> None:
+        attached = tuple(Attached(file) if isinstance(file, str) else file for file in files)
+        self.services.people.write(person, talk.channel, text, talk.thread, files=attached)
+
+    def delete_files(self, person: str, talk: Talk) -> None:
+        for file in self._own(person, talk)[-1].files:
+            self.services.people.delete_file(person, str(file["id"]))
+
+    def refuse_files(self, status: int, location: str = "", *, times: int = 1) -> None:
+        self.workspace.faults.add(
+            Fault(kind="foreign", method="files-pri", status=status, location=location, times=times)
+        )
+
+    def delay_files(self, seconds: float) -> None:
+        self.workspace.faults.add(Fault(kind="delay", method="files-pri", seconds=seconds))
 
     async def share(self, person: str, text: str, author: str, talk: Talk) -> None:
         other = self._person(author)
