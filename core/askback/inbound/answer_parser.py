@@ -2,12 +2,12 @@
 
 People type what they see: a label, the number in front of it, or both. A text that fits several options is not an
 answer; the bot asks its author. A question that asks for people or channels is answered by a message that only mentions
-them.
+them. One that asks for files is answered by a message of files without words.
 """
 
 from __future__ import annotations
 
-__all__ = ["LONGEST", "TypedReplies", "is_option_label", "parse_answer", "parse_written_answer"]
+__all__ = ["LONGEST", "TypedReplies", "is_option_label", "parse_answer", "parse_files", "parse_written_answer"]
 
 import re
 import unicodedata
@@ -15,10 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from askback.domain.actions import Choose, Decline, Next, Operation, Pick, Select, Submit, SubmitText
+from askback.domain.actions import AttachFiles, Choose, Decline, Next, Operation, Pick, Select, Submit, SubmitText
 from askback.domain.apply_action import REASON_RULES
+from askback.domain.file_kinds import MAX_FILES
 from askback.domain.form import Option
-from askback.domain.incoming_message import Mentions
+from askback.domain.incoming_message import NO_TEXT, IncomingMessage, Mentions
 from askback.domain.interview import Interview
 from askback.domain.text_kinds import is_checked
 
@@ -75,6 +76,19 @@ def parse_answer(interview: Interview, text: str, mentions: Mentions | None = No
 def parse_written_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
     """Return the operations that give the text as a written answer, even if the card offers options."""
     return (SubmitText(text=text), *_build_confirmation(interview)) if interview.phase == "asking" else ()
+
+
+def parse_files(interview: Interview, incoming: IncomingMessage) -> tuple[Operation, ...]:
+    """Return the operation by which the files of a message answer the question on the card.
+
+    Empty if the message says more than that, or if the question asks for no files.
+    """
+    is_asked = interview.phase == "asking" and interview.question.files is not None
+    if not is_asked or incoming.text.strip() not in {"", NO_TEXT} or not incoming.files:
+        return ()
+    if not all(file.has_content for file in incoming.files) or len(incoming.files) > MAX_FILES:
+        return ()
+    return (AttachFiles(files=incoming.files, message=incoming.ref),)
 
 
 def is_option_label(interview: Interview, text: str) -> bool:
