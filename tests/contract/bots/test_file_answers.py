@@ -19,7 +19,7 @@ from askback_sandbox.model.script import call, turn
 from support.files import PDF, ZIP, make_png
 
 from .conftest import PLATFORMS
-from .driver import ADA, Desk, card, notice, program_asks, settled, turn_of, until
+from .driver import ADA, Desk, card, program_asks, settled, turn_of, until
 
 PNG = make_png()
 
@@ -38,6 +38,11 @@ def note(text: str, name: str = "note.txt") -> dict[str, JsonValue]:
 
 def ask_tool(**more: Any) -> dict[str, Any]:
     return {"questions": [{"id": "logo", "question": "What is the logo?", **more}]}
+
+
+def told_to(desk: Desk, person: str) -> str:
+    """Return all notices for a person. Discord has no private ones for a message, and replies to it."""
+    return "\n".join((*desk.notices(person), *desk.replies(person)))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -104,7 +109,7 @@ async def test_a_message_of_files_without_words_is_the_answer_to_the_agent(here:
             ("b.pdf", "application/pdf"),
         ]
         assert "first" in json.dumps(told.news)
-        await settled(here, talk, "Answered by")
+        await settled(here, talk, "✓ Answered")
 
 
 async def test_a_message_of_files_answers_a_program_too(desk: Desk) -> None:
@@ -121,7 +126,7 @@ async def test_a_file_beside_words_stays_a_message(desk: Desk) -> None:
     async with program_asks(desk, talk, Form(questions=(files(),))) as asked:
         await card(desk, talk, "What is the logo?")
         await desk.attach(ADA, "is this one better?", talk, Attached("logo.png", content=PNG))
-        await notice(desk, ADA, "send the files in a message without words")
+        await until(lambda: "send the files in a message without words" in told_to(desk, ADA) or None, "a notice")
         assert not asked.task.done()
 
 
@@ -176,7 +181,7 @@ async def test_too_many_files_in_a_message_are_refused_with_the_number(desk: Des
     async with program_asks(desk, talk, Form(questions=(files(),))) as asked:
         await card(desk, talk, "What is the logo?")
         await desk.attach(ADA, "", talk, Attached("a.png", content=PNG), Attached("b.png", content=PNG))
-        await notice(desk, ADA, "choose a file")
+        await until(lambda: "choose a file" in told_to(desk, ADA) or None, "a notice")
         assert not asked.task.done()
 
 
@@ -224,7 +229,8 @@ async def test_a_form_in_one_modal_takes_files_and_says_what_is_wrong_with_them(
         assert ([file.name for file in outcome["logo"].files], outcome["when"].text) == (["note.txt"], "Today")
 
 
-async def test_a_restart_between_answer_and_download_loses_no_file(here: Desk) -> None:
+async def test_a_restart_between_answer_and_download_loses_no_file(here: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("askback.store.file_transactions.FILE_LEASE_SECONDS", 2)
     here.model.script(turn(call("ask", **ask_tool(files=True))), turn("I have read it."), when="the notes")
     async with here.bot():
         talk = await here.mention(ADA, "the notes")
