@@ -27,7 +27,7 @@ from askback.domain.vote_summary import OPEN_TO
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line, replace_controls, to_single_line
 from askback.translations.catalogue import _
-from askback.translations.sentences import capitalize_first, end_sentence
+from askback.translations.sentences import capitalize_first
 from askback_discord import limits, votes
 from askback_discord.card_parts import (
     Block,
@@ -59,14 +59,16 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
         units.append([*_build_prompt(card)])
     if card.arguments is not None:
         units += _build_arguments(card.arguments)
-    if card.count_rule is not None:
-        units.append([Text(f"-# {end_sentence(capitalize_first(card.count_rule))}", before="\n")])
+    if card.rule is not None:
+        units.append([Text(f"-# {card.rule}", before="\n")])
     if not are_controls_enough(card):
         units += _build_items(card, images=images)
     if card.view == "question" and card.written_beginning is not None:
         units.append([Text(_("Written answer so far:"), opens=True), *quote_answers([card.written_beginning])])
     if card.view == "question" and card.note is not None:
         units.append([Text(_("Note so far:"), opens=True), *quote_answers([card.note])])
+    if card.files:
+        units.append([Text(_("Files so far:"), opens=True), *quote_answers(card.files)])
     if card.view == "question" and card.unsent:
         kept = _("A rejected text is kept: {advice}").format(advice=_explain_problem(card))
         units.append([Text(f"-# {kept}", opens=True)])

@@ -9,10 +9,20 @@ from collections.abc import Mapping
 import discord
 
 from askback.domain import not_now
-from askback.domain.actions import Choose, Decline, GoTo, OpenTextField, Operation, Select, SubmitForm, SubmitText
+from askback.domain.actions import (
+    AttachFiles,
+    Choose,
+    Decline,
+    GoTo,
+    OpenTextField,
+    Operation,
+    Select,
+    SubmitForm,
+    SubmitText,
+)
 from askback.internal.clock import utc_now
 from askback.ports.controls import OPERATIONS
-from askback_discord import control_ids, form_modal, not_now_modal, text_modal
+from askback_discord import control_ids, file_modal, form_modal, not_now_modal, text_modal
 from askback_discord.payloads import Click, parse_indexes
 
 
@@ -34,6 +44,8 @@ def build_operation(control: control_ids.Control, pressed: Click, interaction: d
             return OpenTextField() if control.arg is None else Choose(index=control.arg)
         case "field" if interaction.type is discord.InteractionType.modal_submit:
             return _build_text_operation(interaction.data or {})
+        case "upload" if interaction.type is discord.InteractionType.modal_submit:
+            return AttachFiles(files=file_modal.read_files(interaction.data or {}))
         case "fields" if interaction.type is discord.InteractionType.modal_submit:
             return SubmitForm(answers=form_modal.read_answers(interaction.data or {}), revision=control.revision)
         case "vote" if interaction.type is discord.InteractionType.modal_submit and control.arg is not None:

@@ -28,7 +28,17 @@ from askback.domain.actions import (
 )
 from askback.domain.ask import Ask
 from askback.domain.choice_words import NOT_PICKED
-from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Response
+from askback.domain.click_response import (
+    AskFiles,
+    AskForm,
+    AskText,
+    Details,
+    FieldErrors,
+    FileErrors,
+    FormErrors,
+    Notice,
+    Response,
+)
 from askback.domain.decision import UNKNOWN
 from askback.domain.late_answers import get_closed_notice
 from askback.inbound.message_router import NOT_STOPPED
@@ -39,7 +49,16 @@ from askback.ports.bot import OfferHandler, StopHandler
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
 from askback.translations.catalogue import N_, _, use_language
-from askback_discord import control_ids, ephemeral, form_modal, not_now_modal, option_search, render, text_modal
+from askback_discord import (
+    control_ids,
+    ephemeral,
+    file_modal,
+    form_modal,
+    not_now_modal,
+    option_search,
+    render,
+    text_modal,
+)
 from askback_discord.api_calls import Body, DiscordApi, NotAnswerable
 from askback_discord.channels import ChannelCache
 from askback_discord.click_operations import build_operation
@@ -200,6 +219,10 @@ class Clicks:
                     await self._notify(reply, pressed, ephemeral.build_notice(_(not_now.TOO_SOON)))
                 else:
                     await reply.try_respond(MODAL, modal)
+            case AskFiles(field=field):
+                await reply.try_respond(MODAL, file_modal.build_modal(field))
+            case FileErrors(message=message, field=field):
+                await self._notify(reply, pressed, ephemeral.build_file_errors(message, field))
             case AskForm(fields=fields):
                 await reply.try_respond(MODAL, form_modal.build_modal(fields))
             case FormErrors(problems=problems, fields=fields):
@@ -371,7 +394,7 @@ class Clicks:
         if (
             pressed.on_notice
             and pressed.control is not None
-            and pressed.control.kind in {"field", "fields", "vote", "pick"}
+            and pressed.control.kind in {"field", "fields", "upload", "vote", "pick"}
         ):
             return await reply.try_respond(UPDATE, ephemeral.to_replacement(words))
         return await reply.try_respond(MESSAGE, words)

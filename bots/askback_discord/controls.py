@@ -231,6 +231,8 @@ def _build_paging(card: Card, page: int, pages: int) -> Iterator[Component]:
 
 
 def _build_text_buttons(card: Card) -> Iterator[Component]:
+    if card.file_rules is not None:
+        yield button(card.choose_label, _to_control(card, "files"), "secondary" if card.files else "primary")
     if card.takes_text:
         yield _write_button(card)
     if card.has_text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "Component",
+    "build_file_errors",
     "build_form_errors",
     "build_message",
     "build_notice",
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
+from askback.domain.file_field import FileField
 from askback.domain.form_fields import FieldProblem, FormFields
 from askback.domain.text_field import TextField
 from askback.text.literal import count_utf16_units, find_break, truncate
@@ -47,6 +49,12 @@ def to_replacement(body: Mapping[str, JsonValue]) -> Component:
 def try_again(words: str, field: TextField) -> Component:
     """A private message whose button opens the text field again, since a modal cannot follow a modal."""
     return build_message(words, [retry(field.ask_id, field.step)])
+
+
+def build_file_errors(words: str, field: FileField) -> Component:
+    """A private message about files that are no answer. Its button opens their field again."""
+    control = control_ids.Control(kind="files", ask_id=field.ask_id, step=field.step)
+    return build_message(words, [row([button(_(TRY_AGAIN), control, "primary")])])
 
 
 def build_form_errors(problems: Sequence[FieldProblem], fields: FormFields) -> Component:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DiscordFiles", "list_files"]
+__all__ = ["DiscordFiles", "list_files", "read_attachment"]
 
 from typing import Final, cast
 
@@ -35,6 +35,19 @@ def list_files(message: discord.Message) -> tuple[AttachedFile, ...]:
     )
     stickers = (AttachedFile(name=f"the sticker {sticker.name}") for sticker in message.stickers)
     return (*files, *stickers, *(AttachedFile(name=FORWARDED) for _ in message.message_snapshots))
+
+
+def read_attachment(attachment: Json) -> AttachedFile:
+    """Return an attachment of a payload that discord.py does not read. Never raises."""
+    name, media_type, size = (attachment.get(key) for key in ("filename", "content_type", "size"))
+    address = attachment.get("url")
+    return AttachedFile(
+        name=name if isinstance(name, str) and name else "unnamed file",
+        id=str(attachment.get("id") or ""),
+        media_type=media_type if isinstance(media_type, str) else None,
+        size=size if isinstance(size, int) and not isinstance(size, bool) and size >= 0 else None,
+        address=address if isinstance(address, str) else None,
+    )
 
 
 class DiscordFiles:

@@ -11,6 +11,7 @@ from typing import Final, Literal, cast
 
 from askback.domain.actions import FieldAnswer
 from askback.domain.choice_words import SOMETHING_ELSE
+from askback.domain.file_field import describe_file_rules, describe_replaced
 from askback.domain.form import DEFAULT_PLACEHOLDER, Option, Question
 from askback.domain.form_fields import FieldQuestions, FormField, FormFields
 from askback.domain.text_kinds import is_checked
@@ -18,7 +19,7 @@ from askback.domain.text_problem import describe_text
 from askback.domain.text_rules import TextRules
 from askback.text.literal import count_utf16_units, replace_controls, to_single_line
 from askback.translations.catalogue import N_, _, use_language
-from askback_discord import control_ids, limits
+from askback_discord import control_ids, file_modal, limits
 from askback_discord.absence import build_absence
 from askback_discord.components import Component, display, option
 from askback_discord.escaping import fit_line, truncate
@@ -30,8 +31,8 @@ TITLE: Final = N_("Your answers")
 NO_TEXTS: Final = N_("To write an answer of your own, close this window and use the card.")
 NO_NOTES: Final = N_("To write a note or an answer of your own, close this window and use the card.")
 MORE: Final = N_("More questions may follow: they depend on these answers.")
-_CUSTOM_ID: Final = re.compile(r"askback:(choice|text|people|channels):(0|[1-9][0-9]{0,3})")
-_Part = Literal["choice", "text", "people", "channels"]
+_CUSTOM_ID: Final = re.compile(r"askback:(choice|text|people|channels|files):(0|[1-9][0-9]{0,3})")
+_Part = Literal["choice", "text", "people", "channels", "files"]
 Json = Mapping[str, object]
 
 
@@ -88,7 +89,10 @@ def read_answers(data: Json) -> tuple[FieldAnswer, ...]:
     found: dict[int, dict[str, object]] = {}
     for part, index, component in _iter_fields(data.get("components"), 0):
         parts = found.setdefault(index, {})
-        parts |= _read_part(part, {**component, "resolved": data.get("resolved")})
+        if part == "files":
+            parts["files"] = file_modal.read_files(data, _build_custom_id("files", index))
+        else:
+            parts |= _read_part(part, {**component, "resolved": data.get("resolved")})
     return tuple(FieldAnswer.parse({"index": index, **parts}) for index, parts in sorted(found.items()))
 
 
@@ -147,6 +151,8 @@ def _place_words(question: Question, header: str) -> _Words:
 
 def _describe_answer(question: Question) -> tuple[str | None, bool]:
     """Return a sentence about the answer, and True if a person needs it."""
+    if question.files is not None:
+        return fit_line(describe_file_rules(question.files), limits.LABEL_DESCRIPTION), True
     if not question.asks_for_text:
         count = question.describe_count()
         return (None, False) if count is None else (_("Please {needed}.").format(needed=count), True)
@@ -157,6 +163,10 @@ def _build_field(field: FormField, *, with_texts: bool) -> list[Component]:
     question = field.question
     words = _place_words(question, field.header)
     above = [] if words.above is None else [build_prompt(words.above)]
+    if question.files is not None:
+        entry = file_modal.build_entry(_build_custom_id("files", field.index), question.files, required=not field.files)
+        hint = describe_replaced(field.files) or words.description
+        return [*above, _label(words.label, hint, entry)]
     if question.asks_for_text:
         return [*above, _label(words.label, words.description, _build_text(field))]
     other = with_texts and question.allow_custom

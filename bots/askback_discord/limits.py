@@ -34,6 +34,8 @@ __all__ = [
     "OPTION_TEXT",
     "ROW_BUTTONS",
     "TEXT",
+    "UPLOAD",
+    "UPLOADS",
     "USERS",
     "TooBig",
     "check_message",
@@ -87,12 +89,13 @@ LABEL_DESCRIPTION: Final = 100  # [ref components/reference#label]
 INPUT_VALUE: Final = 4_000  # value and max_length [ref components/reference#text-input]
 INPUT_PLACEHOLDER: Final = 100  # [ref components/reference#text-input]
 
+UPLOADS: Final = 10  # [ref components/reference#file-upload]
 RADIO_LEAST, RADIO_OPTIONS = 2, 10  # [ref components/reference#radio-group]
 CHECKBOXES: Final = 10  # [ref components/reference#checkbox-group]
 
 USERS, CHANNELS = 5, 8
 ROW, BUTTON, MENU, INPUT, SECTION, DISPLAY, GALLERY, SEPARATOR, CONTAINER = 1, 2, 3, 4, 9, 10, 12, 14, 17
-LABELLED, RADIO, BOXES = 18, 21, 22
+LABELLED, UPLOAD, RADIO, BOXES = 18, 19, 21, 22
 """Types of components [ref components/reference#component-object-component-types]."""
 
 _MESSAGE_FIELDS: Final = frozenset(
@@ -113,6 +116,7 @@ _FIELDS: Final[Mapping[int, frozenset[str]]] = {
     SEPARATOR: frozenset({"divider", "spacing"}),
     CONTAINER: frozenset({"components", "accent_color"}),
     LABELLED: frozenset({"label", "description", "component"}),
+    UPLOAD: frozenset({"custom_id", "min_values", "max_values", "required"}),
     RADIO: frozenset({"custom_id", "options", "required"}),
     BOXES: frozenset({"custom_id", "options", "min_values", "max_values", "required"}),
 }
@@ -187,7 +191,7 @@ def check_modal(data: Mapping[str, JsonValue]) -> None:
             _check_keys("a field in a label", set(label) - _FIELDS[LABELLED] - {"type"})
             _check_text("a label", label, "label", LABEL)
             _check_text("a label's description", label, "description", LABEL_DESCRIPTION, optional=True)
-            _check_part(label.get("component"), {INPUT, RADIO, BOXES, MENU, USERS, CHANNELS})
+            _check_part(label.get("component"), {INPUT, UPLOAD, RADIO, BOXES, MENU, USERS, CHANNELS})
         else:
             _check_part(component, {DISPLAY})
     _check_unique(components)
@@ -214,6 +218,11 @@ def _check_part(value: JsonValue, allowed: set[int]) -> None:
             _check_text("an input's placeholder", part, "placeholder", INPUT_PLACEHOLDER, optional=True)
             _check_maximum("characters in an input", count_utf16_units(_get_string(part, "value")), INPUT_VALUE)
             _check_maximum("characters that an input takes", _get_number(part, "max_length", 1), INPUT_VALUE)
+        case 19:  # UPLOAD
+            _check_text("a file upload's custom_id", part, "custom_id", CUSTOM_ID)
+            most = _get_number(part, "max_values", 1)
+            _check_range("files that an upload takes", most, 1, UPLOADS)
+            _check_range("files that an upload needs", _get_number(part, "min_values", 1), 0, most)
         case 21:  # RADIO
             _check_text("a radio group's custom_id", part, "custom_id", CUSTOM_ID)
             _check_range("options in a radio group", len(_list(part.get("options"))), RADIO_LEAST, RADIO_OPTIONS)

@@ -220,7 +220,7 @@ class PageApi:
         return web.json_response({"ok": True, "options": options})
 
     async def _submit(self, request: web.Request) -> web.StreamResponse:
-        body = await read_object(request)
+        body = await read_object(request, FILES_BODY_BYTES)
         done = await self._modals.submit(
             as_text(body.get("person")), as_text(body.get("view_id")), as_object(body.get("values"))
         )

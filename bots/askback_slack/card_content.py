@@ -25,7 +25,7 @@ from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
 from askback.domain.voting import VoteCount
 from askback.text.literal import to_single_line
 from askback.translations.catalogue import _
-from askback.translations.sentences import capitalize_first, end_sentence
+from askback.translations.sentences import capitalize_first
 from askback_slack import limits, votes
 from askback_slack.blocks import (
     Block,
@@ -64,14 +64,16 @@ def build_content(card: Card, *, images: bool = True, mentions: bool = True) -> 
         units.append([*_build_prompt(card)])
     if card.arguments is not None:
         units += _build_arguments(card.arguments)
-    if card.count_rule is not None:
-        units.append([Part(context(end_sentence(capitalize_first(card.count_rule))), opens=True)])
+    if card.rule is not None:
+        units.append([Part(context(card.rule), opens=True)])
     if not are_controls_enough(card):
         units += _build_items(card, images=images)
     if card.view == "question" and card.written_beginning is not None:
         units.append([*_build_captioned(_("Written answer so far:"), card.written_beginning)])
     if card.view == "question" and card.note is not None:
         units.append([*_build_captioned(_("Note so far:"), card.note)])
+    if card.files:
+        units.append([*_build_captioned(_("Files so far:"), *card.files)])
     if card.view == "question" and card.unsent:
         units.append(
             [Part(context(_("A rejected text is kept: {advice}").format(advice=_explain_problem(card))), opens=True)]

@@ -26,8 +26,9 @@ from askback.domain.actions import (
 )
 from askback.domain.ask import Ask
 from askback.domain.choice_words import NOT_PICKED
-from askback.domain.click_response import AskForm, AskText, Details, Notice, Redraw, Response
+from askback.domain.click_response import AskFiles, AskForm, AskText, Details, Notice, Redraw, Response
 from askback.domain.decision import UNKNOWN
+from askback.domain.file_field import FileField
 from askback.domain.form_fields import FormFields
 from askback.domain.identity import Place
 from askback.domain.outgoing_message import OfferResult
@@ -41,7 +42,7 @@ from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Ret
 from askback.ports.retries import call_again
 from askback.store.errors import StoreError
 from askback.translations.catalogue import N_, _, use_language
-from askback_slack import control_ids, details_modal, form_modal, not_now_modal, render, text_modal
+from askback_slack import control_ids, details_modal, file_modal, form_modal, not_now_modal, render, text_modal
 from askback_slack.api_calls import SlackApi, SlackRejection
 from askback_slack.blocks import Block
 from askback_slack.bot_sentences import build_remark
@@ -201,6 +202,8 @@ class Clicks:
             return
         if isinstance(response, AskText):
             await self._open_modal(pressed, response.field)
+        elif isinstance(response, AskFiles):
+            await self._open_files(pressed, response.field)
         elif isinstance(response, AskForm):
             await self._open_form(pressed, response.fields)
         elif isinstance(response, Notice) and not response.is_repeated:
@@ -244,6 +247,19 @@ class Clicks:
         else:
             view = text_modal.build_view(field, ref, takes_messages=self._takes_messages)
         await self._open_view(pressed, view, _(NO_FIELD))
+
+    async def _open_files(self, pressed: Click, field: FileField) -> None:
+        if pressed.message is None:
+            await self._notify(pressed, _(NO_FIELD))
+            return
+        ref = text_modal.FieldRef(
+            ask_id=field.ask_id,
+            step=field.step,
+            channel=pressed.message.channel,
+            message_ts=pressed.message.id,
+            takes_files=True,
+        )
+        await self._open_view(pressed, file_modal.build_view(field, ref), _(NO_FIELD))
 
     async def _open_form(self, pressed: Click, fields: FormFields) -> None:
         if pressed.message is None:

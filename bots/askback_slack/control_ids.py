@@ -14,7 +14,7 @@ from typing import Final, Literal, get_args
 
 Kind = Literal[
     "choose", "pick", "tick", "write", "erase", "next", "back", "goto", "review", "submit", "cancel", "postpone",
-    "undo", "look", "part", "form", "use", "keep", "discuss", "people", "channels",
+    "undo", "look", "part", "form", "files", "use", "keep", "discuss", "people", "channels",
 ]  # fmt: skip
 """The kinds of controls. Some of them:
 
@@ -27,6 +27,7 @@ undo: the button "Undo my vote"
 look: the button "Show everything"
 part: a button that shows another part of the details, in their modal
 form: the button "Answer all…", which opens a modal
+files: the button "Choose files…", which opens a modal
 use, keep, discuss: the buttons of an offer, with the offer's id as the ask id
 """
 

@@ -220,6 +220,8 @@ def _build_entry(item: Item, width: int, described: bool = False) -> Block:
 
 
 def _build_text_buttons(card: Card) -> Iterator[Block]:
+    if card.file_rules is not None:
+        yield button(card.choose_label, _to_control(card, "files"), primary=not card.files)
     if card.takes_text:
         yield _write_button(card)
     if card.has_text:

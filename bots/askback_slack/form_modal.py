@@ -10,6 +10,8 @@ from typing import Final, Literal, cast
 
 from askback.domain.actions import FieldAnswer
 from askback.domain.choice_words import SOMETHING_ELSE
+from askback.domain.file_field import describe_file_rules, describe_replaced
+from askback.domain.file_rules import FileRules
 from askback.domain.form import DEFAULT_PLACEHOLDER, Option, Question
 from askback.domain.form_fields import FieldProblem, FieldQuestions, FormField, FormFields, describe_choice
 from askback.domain.outcome import Picked
@@ -17,11 +19,12 @@ from askback.domain.text_kinds import is_checked
 from askback.domain.text_problem import describe_text
 from askback.domain.text_rules import TextRules
 from askback.translations.catalogue import N_, _, use_language
-from askback_slack import limits
+from askback_slack import file_modal, limits
 from askback_slack.absence import build_absence
 from askback_slack.blocks import Block, context, divider, plain
 from askback_slack.click_payloads import parse_indexes, read_picked
 from askback_slack.escaping import fit_line, to_single_line
+from askback_slack.files import list_files
 from askback_slack.json_access import get_list, get_text, get_value
 from askback_slack.pickers import build_element, read_ids
 from askback_slack.text_entry import (
@@ -39,8 +42,8 @@ MORE: Final = N_("More questions may follow: they depend on these answers.")
 _ELEMENT: Final = "askback:field"
 _HINT: Final = 1_000
 """Maximum length of the sentence about what can be written, in UTF-16 units. A program may give a longer one."""
-_BLOCK: Final = re.compile(r"askback:(choice|text|people|channels):(0|[1-9][0-9]{0,3})")
-_Part = Literal["choice", "text", "people", "channels"]
+_BLOCK: Final = re.compile(r"askback:(choice|text|people|channels|files):(0|[1-9][0-9]{0,3})")
+_Part = Literal["choice", "text", "people", "channels", "files"]
 
 
 def fits(asked: FieldQuestions) -> bool:
@@ -100,6 +103,8 @@ def _read_part(part: str, element: object) -> dict[str, object]:
     if part == "choice":
         values = read_picked(element)
         return {"chosen": parse_indexes(values), "writes": OTHER in values}
+    if part == "files":
+        return {"files": list_files(element)}
     ids = read_ids(element, "people" if part == "people" else "channels")
     return {"rejected": True} if ids is None else {"picked": tuple(Picked(id=one) for one in ids)}
 
@@ -121,6 +126,8 @@ def find_error_block(payload: Mapping[str, object]) -> str:
 
 
 def _find_block(question: Question, problem: FieldProblem) -> str:
+    if question.files is not None:
+        return _build_block_id("files", problem.index)
     in_text = question.asks_for_text or (problem.in_text and question.takes_text_beside_choice)
     return _build_block_id("text" if in_text else question.picks or "choice", problem.index)
 
@@ -128,6 +135,8 @@ def _find_block(question: Question, problem: FieldProblem) -> str:
 def _build_field(field: FormField) -> list[Block]:
     question = field.question
     label, blocks = build_label(question.prompt, field.header)
+    if question.files is not None:
+        return [*blocks, *_build_files(field, question.files, label)]
     if question.asks_for_text:
         return [*blocks, *_build_text(field, label)]
     hint = describe_choice(question)
@@ -193,6 +202,20 @@ def _build_text(field: FormField, label: str) -> list[Block]:
     if kept_whole:
         return [made]
     return [context(_("Your earlier text is longer than this field, which shows only its beginning.")), made]
+
+
+def _build_files(field: FormField, rules: FileRules, label: str) -> list[Block]:
+    """Slack's field cannot show files that were given before. They stay unless others are chosen."""
+    made = _build_input(
+        "files",
+        field,
+        label,
+        file_modal.build_entry(rules),
+        hint=describe_file_rules(rules),
+        optional=bool(field.files),
+    )
+    replaced = describe_replaced(field.files)
+    return [made] if replaced is None else [context(replaced), made]
 
 
 def _build_input(

@@ -10,6 +10,7 @@ from askback.domain import vote_summary
 from askback.domain.card import LONGEST_NAMED, Card, Item, format_position
 from askback.domain.card_ending import Ending
 from askback.domain.choice_words import describe_number
+from askback.domain.file_field import describe_file_rules
 from askback.domain.outcome import Vote
 from askback.domain.review_line import NOTE, ReviewLine
 from askback.domain.voting import VoteCount
@@ -130,7 +131,11 @@ def _format_progress(card: Card) -> Iterator[str]:
         yield _(NOTE).format(note=to_literal(card.note))
     if card.picked:
         yield _("Chosen so far: {numbers}").format(numbers=", ".join(to_literal(one.label) for one in card.picked))
-    if card.picks is not None:
+    if card.files:
+        yield _("Chosen so far: {numbers}").format(numbers=", ".join(map(to_literal, card.files)))
+    if card.file_rules is not None:
+        yield describe_file_rules(card.file_rules)
+    elif card.picks is not None:
         how = capitalize_first(card.count_rule or describe_number(card.picks, several=card.several))
         yield _("{how}, or write something else.").format(how=how) if card.custom else end_sentence(how)
     elif not card.items:

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from slack_bolt.context.ack.async_ack import AsyncAck
 
 from askback.domain import not_now
-from askback.domain.actions import Action, Choose, Decline, Operation, SubmitForm, SubmitText
-from askback.domain.click_response import FieldErrors, FormErrors, Notice
+from askback.domain.actions import Action, AttachFiles, Choose, Decline, Operation, SubmitForm, SubmitText
+from askback.domain.click_response import FieldErrors, FileErrors, FormErrors, Notice
 from askback.domain.decision import UNKNOWN
 from askback.domain.identity import Actor, MessageRef
 from askback.internal.clock import utc_now
 from askback.manager import UNCERTAIN, QuestionManager, describe_failure
 from askback.store.errors import StoreError
 from askback.translations.catalogue import N_, _, use_language
-from askback_slack import control_ids, form_modal, not_now_modal, render, text_modal
+from askback_slack import control_ids, file_modal, form_modal, not_now_modal, render, text_modal
 from askback_slack.blocks import Block
 from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, read_actor
 from askback_slack.json_access import Json, get_object, get_text
@@ -95,6 +95,8 @@ class Submissions:
         text = text_modal.read_text(view)
         if ref.declines:
             operation = await self._build_way_operation(view, who)
+        elif ref.takes_files:
+            operation = AttachFiles(files=file_modal.read_files(view))
         elif ref.is_form:
             operation = SubmitForm(answers=form_modal.read_answers(view), revision=ref.revision)
             operation = await self._picked_names.read_form(operation)
@@ -124,7 +126,7 @@ class Submissions:
         # A modal's submission has no response URL for the card, so the outbox draws it at once.
         self._behind.start_soon(self._manager.cards.leave_to_outbox(ref.ask_id), "click")
         match response:
-            case FieldErrors(message=message):
+            case FieldErrors(message=message) | FileErrors(message=message):
                 return _Problem({block: message})
             case FormErrors(problems=problems, fields=fields):
                 return _Problem(form_modal.build_errors(problems, fields))

@@ -70,8 +70,10 @@ class FieldRef(Value):
     # Excluded by default, because an older process rejects a field that it does not know.
     is_form: bool = Field(default=False, exclude_if=lambda value: not value)
     """True if the modal has all questions of a form."""
+    takes_files: bool = Field(default=False, exclude_if=lambda value: not value)
+    """True if the modal has the field for files."""
     revision: int | None = Field(default=None, ge=0)
-    """The revision that such a modal shows."""
+    """The revision that a modal with all questions shows."""
     choice: int | None = Field(default=None, ge=0)
     """The option that the submission chooses, with the text as its reason."""
 

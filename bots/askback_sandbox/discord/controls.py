@@ -83,6 +83,8 @@ def _kind(component: JsonObject) -> Kind | None:
             return "menu of several" if isinstance(most, int) and most > 1 else "menu"
         case Component.TEXT_INPUT:
             return "field"
+        case Component.FILE_UPLOAD:
+            return "files"
         case Component.RADIO_GROUP:
             return "radio buttons"
         case Component.CHECKBOX_GROUP:

@@ -2,12 +2,13 @@
 
 from pydantic import JsonValue
 
+from askback_sandbox.attached import NoFileError, read_attached
 from askback_sandbox.json_values import JsonObject, as_list, as_text, objects, texts
 from askback_sandbox.slack.people import PersonError
 
 from .components import bound, each_component
 from .guild import Guild
-from .objects import FORUM, PUBLIC_THREAD, TEXT_CHANNEL
+from .objects import FORUM, PUBLIC_THREAD, TEXT_CHANNEL, attachment_object
 from .values import SELECTS, Kind, Place
 
 INPUT_LENGTH = 4_000
@@ -89,6 +90,8 @@ def entered(guild: Guild, field: JsonObject, value: JsonValue) -> JsonObject:
         return {**told, "value": text}
     if kind == Kind.CHECKBOX:
         return {**told, "value": value if isinstance(value, bool) else field.get("default") is True}
+    if kind == Kind.FILE_UPLOAD:
+        return {**told, "values": [*_upload(guild, field, value, required=required)]}
     chosen = [value] if isinstance(value, str) else texts(value) if value is not None else defaults_of(field)
     if required and not chosen:
         raise PersonError("required", f"{name!r} is required")
@@ -100,6 +103,26 @@ def entered(guild: Guild, field: JsonObject, value: JsonValue) -> JsonObject:
         most = len(objects(field.get("options"))) if kind == Kind.CHECKBOX_GROUP else 1
         check_choice(guild, {"max_values": most, **field}, chosen)
     return {**told, "values": [*chosen]}
+
+
+def _upload(guild: Guild, field: JsonObject, value: JsonValue, *, required: bool) -> list[str]:
+    """Upload the files that a person chose; return the ids of the attachments."""
+    name = as_text(field.get("custom_id"))
+    try:
+        chosen = read_attached(value)
+    except NoFileError as error:
+        raise PersonError("invalid_files", str(error)) from error
+    least, most = bound(field, "min_values", 1), bound(field, "max_values", 1)
+    if (required or chosen) and not least <= len(chosen) <= most:
+        raise PersonError("wrong_number", f"{name!r} takes {least} to {most} files")
+    ids: list[str] = []
+    for file in chosen:
+        upload: JsonObject = {**attachment_object(guild, file.name, file.size, file.mimetype), "ephemeral": True}
+        ids.append(as_text(upload["id"]))
+        guild.uploads[ids[-1]] = upload
+        if file.content is not None:
+            guild.files[ids[-1]] = file.content
+    return ids
 
 
 def _check_length(field: JsonObject, text: str, *, required: bool) -> None:

@@ -77,6 +77,8 @@ class Guild(Revisions):
         self.files_url = "https://cdn.discordapp.com"
         self.files_signature = 1
         """The signature of the addresses of files. A higher one lets all earlier addresses expire."""
+        self.uploads: dict[str, JsonObject] = {}
+        """The files that people chose in modals, as Discord describes them, by the attachment's id."""
         self.modals: dict[str, OpenModal] = {}
         self._done: dict[str, Done] = {}
         self._tokens: dict[str, str] = {}

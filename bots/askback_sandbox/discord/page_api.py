@@ -108,7 +108,7 @@ class DiscordPageApi:
         return _outcome(await self._clicks.select(_target(body), texts(body.get("values")), _delivery(body)))
 
     async def _submit(self, request: web.Request) -> web.StreamResponse:
-        body = await read_object(request)
+        body = await read_object(request, FILES_BODY_BYTES)
         person, custom_id = as_text(body.get("person")), as_text(body.get("custom_id"))
         return _outcome(await self._clicks.submit(person, custom_id, as_object(body.get("values")), _delivery(body)))
 

@@ -73,12 +73,14 @@ def component_data(component: JsonObject, values: list[str] | None, resolved: Js
 
 
 def resolved_data(guild: Guild, kind: object, values: list[str]) -> JsonObject:
-    """Return the people, roles and channels that were chosen in a select that Discord fills."""
+    """Return the people, roles and channels of a select that Discord fills, or the files of an upload."""
     if kind == Kind.STRING_SELECT:
         return {}
     found: dict[str, JsonObject] = {}
     for value in values:
-        if member := guild.member(value):
+        if kind == Kind.FILE_UPLOAD:
+            found.setdefault("attachments", {})[value] = copied(guild.uploads[value])
+        elif member := guild.member(value):
             found.setdefault("users", {})[value] = user_object(member)
             held = str(int(guild.permissions(member)))
             found.setdefault("members", {})[value] = {**_partial(member), "permissions": held}

@@ -10,7 +10,7 @@ export const noticeAbove = false;
 const EPOCH = 1420070400000n;
 const FLAG = { loading: 128, v2: 32768 };
 const [ROW, BUTTON, STRING, INPUT, USERS, ROLES, MENTIONABLES, CHANNELS, SECTION, TEXT, , GALLERY, , SEPARATOR] = Array.from({ length: 14 }, (_, i) => i + 1);
-const [CONTAINER, LABEL, RADIO, BOXES, BOX] = [17, 18, 21, 22, 23];
+const [CONTAINER, LABEL, UPLOAD, RADIO, BOXES, BOX] = [17, 18, 19, 21, 22, 23];
 const STYLES = { 1: "primary", 3: "success", 4: "danger" };
 
 /** A snowflake as a time in seconds that sorts and is never given twice, as the page wants it. */
@@ -58,6 +58,7 @@ function field(one, state) {
     return one.type === BOXES ? { type: "checkboxes", action_id: one.custom_id, options, initial_options: chosen }
       : { type: "radio_buttons", action_id: one.custom_id, options, initial_option: chosen[0] };
   }
+  if (one.type === UPLOAD) return { type: "file_input", action_id: one.custom_id, max_files: one.max_values ?? 1 };
   if (one.type === BOX) return { type: "discord_checkbox", action_id: one.custom_id, checked: one.default === true };
   return one.options || offered(one.type, state) ? menu(one, state) : { type: `discord component ${one.type}`, action_id: one.custom_id };
 }

@@ -284,6 +284,33 @@ function timePicker(el, block, ctx) {
   return node;
 }
 
+/** The field for files. Their contents are read as soon as they are chosen. */
+function fileInput(el, block, ctx) {
+  let files = el.initial_files ?? [];
+  const most = el.max_files ?? 10;
+  const field = h("input", { type: "file", class: "field", multiple: most > 1, accept: el.filetypes?.map((suffix) => `.${suffix}`).join(",") ?? null,
+    onchange() {
+      problem(field, field.files.length > most ? `At most ${most} can be chosen.` : "");
+      field.reading = Promise.all([...field.files].slice(0, most).map(readFile)).then((read) => (files = read, show()));
+    } });
+  const chips = h("ul", { class: "chips", "aria-label": "Files to send" });
+  const show = () => chips.replaceChildren(...files.map(({ name }) => h("li", {}, h("bdi", {}, name))));
+  const node = h("div", { class: "written files" }, field, chips);
+  show();
+  node.read = () => files;
+  node.keep = () => ({ initial_files: files });
+  node.control = field;
+  return node;
+}
+
+/** The name, the size and the content of a file that a person chose, as the api want them. */
+export async function readFile(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  return { name: file.name, size: file.size, ...(file.type && { type: file.type }), base64: btoa(text) };
+}
+
 const LINES = { number_input: "number", email_text_input: "email", url_text_input: "url", datepicker: "date", timepicker: "time" };
 
 /** A number, an address of mail, a URL, a date or a time: one line with the browser's own help. */
@@ -324,7 +351,7 @@ const KINDS = {
   button, image, discord_checkbox: checkbox, checkboxes: boxes, radio_buttons: boxes, overflow: menu, static_select: menu, multi_static_select: menu,
   external_select: menu, multi_external_select: menu, plain_text_input: textInput, datetimepicker: timePicker,
   users_select: picker, multi_users_select: picker, conversations_select: picker, multi_conversations_select: picker,
-  number_input: lineInput, email_text_input: lineInput, url_text_input: lineInput, datepicker: lineInput,
+  file_input: fileInput, number_input: lineInput, email_text_input: lineInput, url_text_input: lineInput, datepicker: lineInput,
   timepicker: lineInput,
 };
 

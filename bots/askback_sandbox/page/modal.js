@@ -82,6 +82,7 @@ async function submit(box) {
   if (box.send.hidden || box.send.ariaBusy === "true") return;
   box.problem.textContent = "";
   box.send.ariaBusy = "true";
+  await Promise.all([...box.body.querySelectorAll("input[type=file]")].map((field) => field.reading));
   const reply = await box.site.submit({ person: box.person, view_id: box.view.id, values: readBlocks(box.body) });
   box.send.ariaBusy = null;
   showErrors(box, reply.errors ?? {});

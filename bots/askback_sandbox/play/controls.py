@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
-Kind = Literal["button", "menu", "menu of several", "checkboxes", "radio buttons", "field", "overflow"]
+Kind = Literal["button", "menu", "menu of several", "checkboxes", "radio buttons", "field", "files", "overflow"]
 
 EXACT = 2
 """Highest rank at which a text matches in full, not only at its beginning."""

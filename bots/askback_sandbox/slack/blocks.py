@@ -29,6 +29,7 @@ from .checks import (
 from .elements import (
     IN_ACTIONS,
     IN_INPUT,
+    IN_MODAL_INPUT,
     IN_SECTION,
     button,
     elements,
@@ -124,15 +125,6 @@ _common: dict[str, Rule] = {
         _image_source,
     ),
     "rich_text": rich_text,
-    "input": shape(
-        {**_base, "label": plain_text(limits.INPUT_LABEL), "element": elements(IN_INPUT)},
-        {
-            **_id,
-            "hint": plain_text(limits.INPUT_LABEL),
-            "optional": boolean,
-            "dispatch_action": boolean,
-        },
-    ),
     "card": both(
         shape(
             _base,
@@ -176,11 +168,25 @@ _container = both(
     _container_content,
 )
 
+
+def _input_block(allowed: tuple[str, ...]) -> Rule:
+    return shape(
+        {**_base, "label": plain_text(limits.INPUT_LABEL), "element": elements(allowed)},
+        {
+            **_id,
+            "hint": plain_text(limits.INPUT_LABEL),
+            "optional": boolean,
+            "dispatch_action": boolean,
+        },
+    )
+
+
 # Surfaces [ref block-kit/blocks]: markdown, container and table are for messages, alert for modals.
 _SURFACES: dict[Surface, Rule] = {
     "message": by_type(
         {
             **_common,
+            "input": _input_block(IN_INPUT),
             "markdown": shape({**_base, "text": string(limits.MARKDOWN_TEXT)}, _id),
             "container": _container,
             "table": _table,
@@ -189,6 +195,7 @@ _SURFACES: dict[Surface, Rule] = {
     "modal": by_type(
         {
             **_common,
+            "input": _input_block(IN_MODAL_INPUT),
             "alert": shape(
                 {**_base, "text": any_text(limits.TEXT_OBJECT)},
                 {**_id, "level": one_of("default", "info", "warning", "error", "success")},

@@ -40,6 +40,7 @@ _KINDS: Mapping[str, Kind] = {
     "url_text_input": "field",
     "datepicker": "field",
     "timepicker": "field",
+    "file_input": "files",
 }
 
 

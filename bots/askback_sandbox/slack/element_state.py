@@ -16,6 +16,9 @@ WRITTEN = ("plain_text_input", "number_input", "email_text_input", "url_text_inp
 """The elements into which a person writes."""
 
 
+FILE_INPUT = "file_input"
+
+
 class ChoiceError(ValueError):
     """A choice that the element does not allow."""
 
@@ -32,6 +35,8 @@ def initial_state(element: JsonObject) -> JsonObject:
         return picker_state(kind, initial_ids(element))
     elif kind in WRITTEN:
         state["value"] = element.get("initial_value") or None
+    elif kind == FILE_INPUT:
+        state["files"] = []
     elif kind == "datepicker":
         state["selected_date"] = element.get("initial_date")
     elif kind == "timepicker":

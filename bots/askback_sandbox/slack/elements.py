@@ -216,6 +216,15 @@ ELEMENTS: dict[str, Rule] = {
     ),
     "email_text_input": shape(_type, {**_line, "initial_value": string(limits.INPUT_TEXT)}),
     "url_text_input": shape(_type, {**_line, "initial_value": string(limits.INPUT_TEXT)}),
+    # A modal with it needs the scope files:read [ref file-input-element].
+    "file_input": shape(
+        _type,
+        {
+            "action_id": identifier,
+            "filetypes": array(string(limits.FILE_TYPE)),
+            "max_files": integer(1, limits.FILES),
+        },
+    ),
     "plain_text_input": both(
         shape(
             _type,
@@ -278,6 +287,7 @@ IN_INPUT = (
     "checkboxes",
     "datetimepicker",
 )
+IN_MODAL_INPUT = (*IN_INPUT, "file_input")
 
 
 def elements(allowed: tuple[str, ...]) -> Rule:

@@ -3,13 +3,19 @@
 import re
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from pathlib import PurePath
 
-from askback_sandbox.json_values import JsonObject, as_object, as_text, objects, texts
+from pydantic import JsonValue
 
+from askback_sandbox.attached import NoFileError, read_attached
+from askback_sandbox.json_values import JsonObject, as_object, as_text, json_list, objects, texts
+
+from . import limits
 from .block_tree import Placed, each_element
 from .blocks import check_view
 from .checks import SlackRefusalError
-from .element_state import ChoiceError, chosen_state, is_empty
+from .element_state import FILE_INPUT, ChoiceError, chosen_state, is_empty
+from .files import file_object
 from .payloads import view_closed, view_submission
 from .people import PersonError, known_person
 from .socket import Ack, SlackSocket
@@ -105,6 +111,9 @@ class Modals:
                 placed = known.get((block_id, action_id))
                 if placed is None:
                     raise PersonError("element_not_found", f"there is no field {action_id!r} in {block_id!r}")
+                if placed.element.get("type") == FILE_INPUT:
+                    states.set(person.id, view.id, placed, self._upload(person, placed.element, value))
+                    continue
                 given = [value] if isinstance(value, str) else texts(value)
                 try:
                     offered = states.found(person.id, view.id, placed)
@@ -112,6 +121,22 @@ class Modals:
                     states.set(person.id, view.id, placed, chosen_state(placed.element, given, offered, ids))
                 except ChoiceError as error:
                     raise PersonError("invalid_choice", str(error)) from error
+
+    def _upload(self, person: Person, element: JsonObject, value: JsonValue) -> JsonObject:
+        """Upload the files that a person chose; return the state of the element, in which Slack describes them."""
+        try:
+            chosen = read_attached(value)
+        except NoFileError as error:
+            raise PersonError("invalid_files", str(error)) from error
+        most, suffixes = element.get("max_files", limits.FILES), texts(element.get("filetypes"))
+        if isinstance(most, int) and len(chosen) > most:
+            raise PersonError("too_many_files", f"no more than {most} files can be chosen")
+        for file in chosen:
+            if file.size > limits.FILE_BYTES:
+                raise PersonError("file_too_large", f"{file.name!r} has more than 10 MB")
+            if suffixes and PurePath(file.name).suffix.removeprefix(".").lower() not in suffixes:
+                raise PersonError("invalid_file_type", f"{file.name!r} is none of {', '.join(suffixes)}")
+        return {"type": FILE_INPUT, "files": json_list([file_object(self._workspace, person, one) for one in chosen])}
 
     def _client_errors(self, person: Person, view: OpenView) -> dict[str, str]:
         """Return the errors that Slack's client shows before it asks the bot."""

@@ -7,6 +7,7 @@ from askback_sandbox.json_values import JsonObject, as_text, copied, objects
 
 from . import limits
 from .arguments import Arguments
+from .block_tree import each_element
 from .blocks import check_view
 from .checks import Problem, SlackRefusalError
 from .payloads import view_object
@@ -26,6 +27,7 @@ class ViewMethods:
         """views.open"""
         trigger = self._trigger(arguments)
         view = check_view(arguments.raw("view"))
+        self._check_scope(view)
         self._use(trigger)
         if not self._workspace.faults.take("ignore", "views.open"):
             # A new modal replaces those that were open.
@@ -127,6 +129,16 @@ class ViewMethods:
 
     def _shown(self, view: OpenView) -> JsonObject:
         return {"view": view_object(view, self.state_values(view))}
+
+    def _check_scope(self, view: JsonObject) -> None:
+        """Refuse a field for files without their scope, which the documentation requires [ref file-input-element].
+
+        The code of the error is not published.
+        """
+        kinds = [placed.element.get("type") for placed in each_element(objects(view.get("blocks")))]
+        scopes = self._workspace.bot.scopes
+        if "file_input" in kinds and "files:read" not in scopes:
+            raise SlackRefusalError("missing_scope", needed="files:read", provided=",".join(scopes))
 
     def _trigger(self, arguments: Arguments) -> Trigger:
         given = arguments.text("trigger_id") or arguments.text("interactivity_pointer") or ""

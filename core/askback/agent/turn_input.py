@@ -38,6 +38,11 @@ def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnIn
     read = (author for one in earlier.messages for author in one.authors)
     namer = NameFormatter((*authors, *read), news.known)
     content: list[dict[str, JsonValue]] = [calls.to_result_block(call, ask, namer) for call, ask in news.calls]
+    blocks: dict[int, int] = {}
+    # The API wants all results at the beginning, so the files of the answers follow them.
+    for attached in news.answer_files:
+        blocks[attached.id] = len(content)
+        content.append(render_file(attached))
     content.extend(render_earlier_answers(one, namer) for one in news.earlier_answers)
     content.extend(map(render_unshown_note, news.unshown))
     if halt is not None:
@@ -45,7 +50,6 @@ def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnIn
     context = render_history(earlier, namer)
     if context is not None:
         content.append(context)
-    blocks: dict[int, int] = {}
     for one in news.written:
         content.append(render_message(one, namer))
         for attached in one.attached:

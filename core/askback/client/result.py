@@ -20,7 +20,7 @@ from pydantic import AwareDatetime, JsonValue
 
 from askback.domain.answer_values import list_answer_values, list_fallback_values, list_notes
 from askback.domain.ask import Ask
-from askback.domain.form import Form
+from askback.domain.form import Form, Question
 from askback.domain.identity import Actor
 from askback.domain.outcome import Outcome, OutcomeState, Vote
 from askback.internal.values import Value
@@ -151,7 +151,12 @@ def _format_consequence(outcome: AskOutcome) -> str:
 
 def _is_plain(form: Form) -> bool:
     """Return True if the caller gave a question and no form."""
-    return form.is_single and form.questions[0].id == QUESTION_ID and form.questions[0].picks is None
+    return form.is_single and form.questions[0].id == QUESTION_ID and not _has_objects(form.questions[0])
+
+
+def _has_objects(question: Question) -> bool:
+    """Return True if the answers are objects with an id, such as people or files."""
+    return question.picks is not None or question.files is not None
 
 
 def _is_approved(ask: Ask, outcome: Outcome) -> bool | None:

@@ -145,7 +145,7 @@ class AskSession:
                     raise OperatorError(f"The question {ask_id} was deleted from the database.")
                 if on_change is not None:
                     on_change(ask)
-                if ask.outcome is not None:
+                if ask.is_complete:
                     return ask
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_SECONDS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "Action",
+    "AttachFiles",
     "Back",
     "Cancel",
     "Choose",
@@ -13,6 +14,7 @@ __all__ = [
     "GoTo",
     "Next",
     "OpenDecline",
+    "OpenFiles",
     "OpenForm",
     "OpenTextField",
     "Operation",
@@ -27,10 +29,13 @@ __all__ = [
     "UndoVote",
 ]  # fmt: skip
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field
 
+from askback.domain.attached_file import AttachedFile
+from askback.domain.file_kinds import MAX_FILES
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.outcome import Picked
 from askback.internal.values import PersonText, Value
@@ -87,6 +92,15 @@ class Pick(Value):
     """The platform's own time of the click, as in `Select`."""
 
 
+class AttachFiles(Value):
+    """Give files as the answer. They replace those that were given before."""
+
+    kind: Literal["attach"] = "attach"
+    files: tuple[AttachedFile, ...] = Field(max_length=MAX_FILES)
+    message: MessageRef | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The message that they are attached to. None if they were chosen in a field."""
+
+
 class SubmitText(Value):
     """Send a written text, instead of or in addition to options."""
 
@@ -104,6 +118,12 @@ class OpenTextField(Value):
     """Ask for the text field. Changes nothing."""
 
     kind: Literal["open"] = "open"
+
+
+class OpenFiles(Value):
+    """Ask for the field in which files are chosen. Changes nothing."""
+
+    kind: Literal["open_files"] = "open_files"
 
 
 class OpenForm(Value):
@@ -127,6 +147,10 @@ class FieldAnswer(Value):
     """True if "Something else…" is chosen, so that a text has to follow."""
     rejected: bool = Field(default=False, exclude_if=lambda value: not value)
     """True if something was picked that cannot be an answer, such as a bot. `picked` does not have it."""
+    files: tuple[AttachedFile, ...] | None = Field(
+        default=None, max_length=MAX_FILES, exclude_if=lambda value: value is None
+    )
+    """The files that were chosen. None if the question asks for none, and empty if the person chose none now."""
 
 
 class SubmitForm(Value):
@@ -224,9 +248,11 @@ Operation = Annotated[
     Choose
     | Select
     | Pick
+    | AttachFiles
     | SubmitText
     | ClearText
     | OpenTextField
+    | OpenFiles
     | OpenForm
     | SubmitForm
     | ShowDetails
@@ -266,3 +292,33 @@ class Action(Value):
         if isinstance(self.operation, SubmitForm):
             return self.operation.picked
         return next((one.picked for one in (self.operation, self.ticks) if isinstance(one, Pick)), ())
+
+    @property
+    def files(self) -> tuple[AttachedFile, ...]:
+        """The files that the action gives, with the addresses at which the bot reads them."""
+        match self.operation:
+            case AttachFiles(files=files):
+                return files
+            case SubmitForm(answers=answers):
+                return tuple(file for answer in answers for file in answer.files or ())
+            case _:
+                return ()
+
+    def without_addresses(self) -> Action:
+        """Return the same action for the record, in which no address is kept."""
+        if not self.files:
+            return self
+        operation = self.operation
+        if isinstance(operation, AttachFiles):
+            operation = operation.evolve(files=_strip_addresses(operation.files))
+        elif isinstance(operation, SubmitForm):
+            answers = (
+                answer if answer.files is None else answer.evolve(files=_strip_addresses(answer.files))
+                for answer in operation.answers
+            )
+            operation = operation.evolve(answers=tuple(answers))
+        return self.evolve(operation=operation)
+
+
+def _strip_addresses(files: Iterable[AttachedFile]) -> tuple[AttachedFile, ...]:
+    return tuple(file.evolve(address=None) for file in files)

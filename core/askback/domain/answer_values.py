@@ -17,7 +17,8 @@ from askback.domain.text_kinds import to_json_value
 def list_answer_values(form: Form, outcome: Outcome) -> dict[str, JsonValue]:
     """Return the value of each answer: a text, a number, or a list if several can be chosen.
 
-    A person or a channel is an object with `id` and `name`. If the platform has not told the name, it is the id.
+    A person or a channel is an object with `id` and `name`. If the platform has not told the name, it is the id. A
+    file is an object with `id`, `name`, `size` and `type`, or with a `problem` if its contents cannot be read.
 
     A question that nobody was asked is missing. None means that a person chose not to answer. An answer in a person's
     own words to a question with options is an object with the field `written`, so that nobody takes it for an option.
@@ -42,12 +43,15 @@ def _list_values(form: Form, answers: Iterable[Answer]) -> dict[str, JsonValue]:
 
 def _to_value(question: Question, answer: Answer) -> JsonValue:
     kind = question.rules.kind
-    has_choices = question.picks is not None or any(option.value != NO_ANSWER for option in question.options)
+    has_own = question.picks is not None or question.files is not None
+    has_choices = has_own or any(option.value != NO_ANSWER for option in question.options)
     found: list[JsonValue] = [to_json_value(kind, one.value) for one in answer.choices if one.value != NO_ANSWER]
     found.extend({"id": one.id, "name": one.label} for one in answer.picked)
+    found.extend(file.to_json_value() for file in answer.files)
     if answer.text is not None:
         value = to_json_value(kind, answer.text)
         found.append({"written": value} if has_choices else value)
-    if question.multi_select and has_choices:
+    takes_several = question.multi_select if question.files is None else question.files.max > 1
+    if takes_several and has_choices:
         return found
     return found[0] if found else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "REASON_RULES",
     "Closed",
+    "FilesRefused",
     "Incomplete",
     "NotPossible",
     "Stale",
@@ -18,6 +19,7 @@ from typing import Final
 
 from askback.domain.actions import (
     Action,
+    AttachFiles,
     Back,
     Cancel,
     Choose,
@@ -26,6 +28,7 @@ from askback.domain.actions import (
     GoTo,
     Next,
     OpenDecline,
+    OpenFiles,
     OpenForm,
     OpenTextField,
     Operation,
@@ -37,6 +40,7 @@ from askback.domain.actions import (
     SubmitForm,
     SubmitText,
 )
+from askback.domain.answer_file import AnswerFile
 from askback.domain.apply_form import apply_form
 from askback.domain.choice_words import describe_least, describe_text_refusal, describe_too_many
 from askback.domain.form import Question
@@ -47,13 +51,17 @@ from askback.domain.selection import apply_ticks
 from askback.domain.text_problem import find_text_problem
 from askback.domain.text_rules import TextRules
 from askback.errors import PersonError
-from askback.translations.catalogue import _
+from askback.translations.catalogue import N_, _
 
 REASON_RULES: Final = TextRules(max_length=1000)
 """The rules for a reason, which may also be missing."""
 
 KEPT_DELIVERIES = 20
 """Number of clicks that an interview remembers by the platform's ids, to deduplicate them."""
+
+_NO_FILES: Final = N_("This question does not ask for files; please use the newest card.")
+
+_OPENING: Final = OpenTextField | OpenFiles | OpenForm | OpenDecline | ShowDetails
 
 KEPT_FOR_EACH_VOTE = 4
 """The same number for each voter, if several people decide."""
@@ -74,6 +82,10 @@ class Incomplete(PersonError):
     """Raised if a question is still unanswered."""
 
 
+class FilesRefused(PersonError):
+    """Raised for files that are no answer. The person can choose others."""
+
+
 class NotPossible(PersonError):
     """Raised if the question does not offer this action. No card of askback shows such a control."""
 
@@ -81,8 +93,8 @@ class NotPossible(PersonError):
 def apply_action(interview: Interview, action: Action) -> Interview:
     """Return the interview after one action.
 
-    Raises `Closed`, `Stale`, `Incomplete` or `NotPossible` if the action changes nothing. The text of the error is for
-    the person who acted. A written text that breaks the rules raises nothing: `unsent` keeps it, and
+    Raises `Closed`, `Stale`, `Incomplete`, `FilesRefused` or `NotPossible` if the action changes nothing. The text of
+    the error is for the person who acted. A written text that breaks the rules raises nothing: `unsent` keeps it, and
     `find_text_problem` gives the reason. A click that counted already changes nothing and raises nothing.
     """
     if is_click_recorded(interview, action):
@@ -92,7 +104,7 @@ def apply_action(interview: Interview, action: Action) -> Interview:
 
 def record_click(interview: Interview, action: Action) -> Interview:
     """Return the interview with this click recorded as applied."""
-    if action.delivery is None or isinstance(action.operation, OpenTextField | OpenForm | OpenDecline | ShowDetails):
+    if action.delivery is None or isinstance(action.operation, _OPENING):
         return interview
     # If many people decide, their clicks must not push out an earlier one: delivered again, it would undo a change.
     kept = max(KEPT_DELIVERIES, KEPT_FOR_EACH_VOTE * len(interview.votes))
@@ -152,6 +164,11 @@ def _apply_to_question(interview: Interview, operation: Operation, action: Actio
         case OpenTextField():
             _require(question.allow_custom or question.allow_note, _build_text_refusal(question))
             return interview
+        case OpenFiles():
+            _require(question.files is not None, _(_NO_FILES))
+            return interview
+        case AttachFiles():
+            return _attach(interview, operation, action)
         case Choose(index=index, note=note):
             _require(not question.multi_select and 0 <= index < len(question.options), _("There is no such option."))
             return _choose(interview, index, note, action)
@@ -227,9 +244,20 @@ def _write(interview: Interview, text: str, action: Action) -> Interview:
     if find_text_problem(question, text, has_choice=False) is not None:
         return _replace_draft(interview, draft.evolve(unsent=text))
     if not question.multi_select:
-        draft = draft.evolve(chosen=(), picked=(), note=None)
+        draft = draft.evolve(chosen=(), picked=(), files=(), note=None)
     written = _replace_draft(interview, draft.evolve(text=text.strip(), unsent=None))
     return written if question.takes_several else _advance(written, action)
+
+
+def _attach(interview: Interview, operation: AttachFiles, action: Action) -> Interview:
+    rules = interview.question.files
+    if rules is None:
+        raise NotPossible(_(_NO_FILES))
+    problem = rules.find_problem(operation.files)
+    if problem is not None:
+        raise FilesRefused(problem)
+    files = tuple(map(AnswerFile.from_attached, operation.files))
+    return _advance(_replace_draft(interview, interview.draft.evolve(files=files, text=None, unsent=None)), action)
 
 
 def _select(interview: Interview, operation: Select | Pick, action: Action) -> Interview:
@@ -251,6 +279,8 @@ def _fits(question: Question, ticks: Select | Pick) -> bool:
 
 
 def _build_text_refusal(question: Question) -> str:
+    if question.files is not None:
+        return _("Please choose files on the card: this question takes no written answer.")
     return describe_text_refusal(question.picks, several=question.multi_select)
 
 

@@ -7,6 +7,8 @@ __all__ = ["apply_form"]
 from collections.abc import Iterable
 
 from askback.domain.actions import Action, FieldAnswer, SubmitForm
+from askback.domain.answer_file import AnswerFile
+from askback.domain.file_rules import FileRules
 from askback.domain.form import Question
 from askback.domain.form_fields import find_field_problems, find_field_questions
 from askback.domain.form_limits import MAX_PICKED
@@ -69,7 +71,7 @@ def _is_replaced(before: Draft, after: Draft) -> bool:
 
 def _list_answer(draft: Draft) -> tuple[object, ...]:
     """Return what counts as the answer. The names of what was picked may come later."""
-    return draft.chosen, _list_ids(draft.picked), draft.text, draft.note
+    return draft.chosen, _list_ids(draft.picked), draft.files, draft.text, draft.note
 
 
 def _list_ids(picked: Iterable[Picked]) -> frozenset[str]:
@@ -82,7 +84,11 @@ def _is_changed(before: Draft, after: Draft) -> bool:
 
 
 def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
+    if question.files is not None:
+        return _fill_files(question.files, draft, sent)
     text = (sent.text or "").strip()
+    if sent.files is not None:
+        raise NoFields
     if not all(0 <= index < len(question.options) for index in sent.chosen):
         raise NoFields
     if text and not (question.allow_custom or question.allow_note):
@@ -122,3 +128,12 @@ def _name(picked: tuple[Picked, ...], draft: Draft) -> tuple[Picked, ...]:
     known = {one.id: one for one in draft.picked}
     found = {one.id: one if one.name else known.get(one.id, one) for one in picked}
     return sort_picked(found.values())
+
+
+def _fill_files(rules: FileRules, draft: Draft, sent: FieldAnswer) -> Draft:
+    """Return the draft with the files that were sent. Earlier ones stay if there are none, or if they are no answer."""
+    if sent.chosen or sent.text:
+        raise NoFields
+    if not sent.files or rules.find_problem(sent.files) is not None:
+        return draft.evolve(seen=True)
+    return Draft(files=tuple(map(AnswerFile.from_attached, sent.files)), seen=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Literal
 
+from askback.domain.answer_file import list_pending
 from askback.domain.ask_policy import Denied, Policy
 from askback.domain.caller_absence import Absence
 from askback.domain.card import Card, build_card
@@ -116,6 +117,11 @@ class Ask(Value):
     @property
     def outcome(self) -> Outcome | None:
         return self.interview.outcome
+
+    @property
+    def is_complete(self) -> bool:
+        """True if it has its outcome, and the contents of all files in its answers were read or cannot be."""
+        return self.outcome is not None and not list_pending(self.interview)
 
     @property
     def time_taken(self) -> timedelta | None:

@@ -18,6 +18,7 @@ FileProblemCode = Literal[
     "too_many",
     "unsupported",
     "mismatch",
+    "not_asked",
     "not_text",
     "too_wide",
     "protected",

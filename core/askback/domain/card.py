@@ -33,8 +33,11 @@ from askback.domain.arguments import Argument, Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy
 from askback.domain.caller_absence import Absence
 from askback.domain.card_ending import Ending, build_ending
+from askback.domain.card_item import Item, build_items
 from askback.domain.card_texts import CardTexts
 from askback.domain.choice_words import Picks
+from askback.domain.file_field import CHOOSE_FILE, CHOOSE_FILES, describe_file_rules
+from askback.domain.file_rules import FileRules
 from askback.domain.form import Question
 from askback.domain.form_fields import FieldQuestions, find_open_questions
 from askback.domain.interview import Interview
@@ -44,9 +47,9 @@ from askback.domain.review_line import LONGEST_QUOTED, ReviewLine, build_review
 from askback.domain.timeout_words import TimeoutNotice, build_notice
 from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
-from askback.internal.values import Value
 from askback.text.literal import count_utf16_units, fit_line, is_readable_line, to_literal, to_single_line
 from askback.translations.catalogue import ENGLISH, N_, Language, _, ngettext, use_language
+from askback.translations.sentences import capitalize_first, end_sentence
 
 LONGEST_NAMED = 60
 """Maximum number of characters of an option's label in a sentence about it."""
@@ -77,24 +80,6 @@ EXPANDING: Final = frozenset({EVERYTHING, SHOW_QUESTION, SHOW_QUESTIONS})
 """Labels of the buttons that only show more text. A card with no other control is settled, or waits for others."""
 
 
-class Item(Value):
-    """One option. Platforms show every text in full."""
-
-    number: int
-    """The item's number, from 1."""
-    label: str
-    description: str | None
-    preview: str | None
-    image: str | None
-    recommended: bool
-    chosen: bool
-
-    @property
-    def numbered_label(self) -> str:
-        """The number and the label, as a list or a menu shows them."""
-        return f"{self.number}. {self.label}"
-
-
 class Card(CardTexts):
     """One rendering of one ask."""
 
@@ -123,6 +108,10 @@ class Card(CardTexts):
     """The largest number of them; None means any number."""
     count_rule: str | None
     """How many to choose, such as "choose at least 2 options"; None means any number."""
+    file_rules: FileRules | None
+    """The number and the kinds of the files that the question asks for; None if it asks for none. It has no items."""
+    files: tuple[str, ...]
+    """The names and sizes of the files that were given so far."""
     position: tuple[int, int] | None
     """The question's number among the visible ones, and the number of those. None if no question of a form is shown."""
     is_answered: bool
@@ -152,6 +141,19 @@ class Card(CardTexts):
     """The reason why nobody waits for the answer. None if the program that asked waits, and once it has ended."""
     language: Language = ENGLISH
     """The language of the words that askback adds. A platform draws the card under `use_language`."""
+
+    @property
+    def choose_label(self) -> str:
+        """The label of the button that opens the field for files."""
+        several = self.file_rules is not None and self.file_rules.max > 1
+        return _(CHOOSE_FILES if several else CHOOSE_FILE)
+
+    @property
+    def rule(self) -> str | None:
+        """How much to choose, or how many files of which kinds to give, in a sentence. None means any number."""
+        if self.file_rules is not None:
+            return describe_file_rules(self.file_rules)
+        return None if self.count_rule is None else end_sentence(capitalize_first(self.count_rule))
 
     @property
     def show_label(self) -> str:
@@ -233,6 +235,7 @@ class Card(CardTexts):
             return ()
         return rows if sum(len(row.name) + len(row.value) for row in rows) <= LONGEST_CALL else ()
 
+    @property
     def result_note(self) -> str | None:
         """The note that stands behind the result; None if it is quoted below, or if there is none."""
         result = self.result
@@ -324,15 +327,19 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
         prompt=question.prompt if shown else "",
         excerpt=excerpt,
         arguments=arguments,
-        items=_build_items(question, draft.chosen) if shown else (),
+        items=build_items(question, draft.chosen) if shown else (),
         picks=question.picks if shown else None,
         picked=draft.picked if shown else (),
         several=shown and question.multi_select,
         max_choices=question.max_choices if shown else None,
-        count_rule=question.describe_count() if asking else None,
+        count_rule=question.describe_count() if asking and question.files is None else None,
+        file_rules=question.files if asking else None,
+        files=tuple(file.label for file in draft.files) if asking else (),
         custom=asking and question.allow_custom,
         takes_note=asking and question.allow_note,
-        asks_for_text=question.picks is None and all(option.value == NO_ANSWER for option in question.options),
+        asks_for_text=question.picks is None
+        and question.files is None
+        and all(option.value == NO_ANSWER for option in question.options),
         written=draft.text if shown else None,
         note=draft.note if shown else None,
         can_hide_text=shown and question.allow_custom and question.rules.max_length > LONGEST_QUOTED,
@@ -399,18 +406,3 @@ def get_excerpt(question: Question) -> str:
         return ""
     same = takewhile(lambda pair: pair[0] == pair[1], zip(rest, question.details, strict=False))
     return rest[: sum(1 for _pair in same)].rstrip()
-
-
-def _build_items(question: Question, chosen: tuple[int, ...]) -> tuple[Item, ...]:
-    return tuple(
-        Item(
-            number=index + 1,
-            label=option.label,
-            description=option.description,
-            preview=option.preview,
-            image=option.image,
-            recommended=option.recommended,
-            chosen=index in chosen,
-        )
-        for index, option in enumerate(question.options)
-    )

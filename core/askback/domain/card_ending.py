@@ -72,6 +72,6 @@ def build_ending(interview: Interview, outcome: Outcome) -> Ending:
 def _has_changed_drafts(interview: Interview) -> bool:
     before = start_interview(interview.form).drafts
     return any(
-        (draft.chosen, draft.text, draft.note, draft.unsent) != (first.chosen, first.text, first.note, first.unsent)
+        draft.evolve(marks=(), seen=False, sender=None) != first.evolve(marks=(), seen=False, sender=None)
         for draft, first in zip(interview.drafts, before, strict=True)
     )

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["AskForm", "AskText", "Details", "FieldErrors", "FormErrors", "Notice", "Redraw", "Response"]
+__all__ = [
+    "AskFiles",
+    "AskForm",
+    "AskText",
+    "Details",
+    "FieldErrors",
+    "FileErrors",
+    "FormErrors",
+    "Notice",
+    "Redraw",
+    "Response",
+]
 
 from typing import Literal
 
@@ -10,6 +21,7 @@ from pydantic import Field
 
 from askback.domain.ask_policy import Denied
 from askback.domain.card import Card
+from askback.domain.file_field import FileField
 from askback.domain.form_fields import FieldProblem, FormFields
 from askback.domain.text_field import TextField
 from askback.internal.values import Value
@@ -41,6 +53,21 @@ class FieldErrors(_Spoken):
     kind: Literal["field_errors"] = "field_errors"
     message: str
     field: TextField
+
+
+class AskFiles(_Spoken):
+    """The response to a wish to give files: open this field."""
+
+    kind: Literal["ask_files"] = "ask_files"
+    field: FileField
+
+
+class FileErrors(_Spoken):
+    """The response to files that are no answer. The person can choose others in `field`."""
+
+    kind: Literal["file_errors"] = "file_errors"
+    message: str
+    field: FileField
 
 
 class AskForm(_Spoken):
@@ -84,4 +111,4 @@ class Details(_Spoken):
     """True if the text is a document, such as arguments or a diff, and not sentences. It is shown in monospace."""
 
 
-Response = Redraw | AskText | FieldErrors | AskForm | FormErrors | Notice | Details
+Response = Redraw | AskText | FieldErrors | AskFiles | FileErrors | AskForm | FormErrors | Notice | Details

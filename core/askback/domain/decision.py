@@ -10,6 +10,7 @@ from askback.domain.actions import (
     Cancel,
     Choose,
     OpenDecline,
+    OpenFiles,
     OpenForm,
     OpenTextField,
     Operation,
@@ -18,11 +19,23 @@ from askback.domain.actions import (
     SubmitForm,
     SubmitText,
 )
-from askback.domain.apply_action import Closed, apply_action
+from askback.domain.apply_action import Closed, FilesRefused, apply_action
 from askback.domain.approval import is_approval
 from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.caller_absence import Absence
-from askback.domain.click_response import AskForm, AskText, Details, FieldErrors, FormErrors, Notice, Redraw, Response
+from askback.domain.click_response import (
+    AskFiles,
+    AskForm,
+    AskText,
+    Details,
+    FieldErrors,
+    FileErrors,
+    FormErrors,
+    Notice,
+    Redraw,
+    Response,
+)
+from askback.domain.file_field import build_file_field
 from askback.domain.form_fields import build_form_fields, find_field_problems, find_field_questions
 from askback.domain.identity import Actor, MessageRef, is_person_among
 from askback.domain.interview import Interview
@@ -102,6 +115,8 @@ def _decide(
         field = build_vote_field(ask.id, ask.interview, missing.index, missing.reason)
         asked = str(missing)
         return adopted, FieldErrors(message=asked, field=field) if asked else AskText(field=field)
+    except FilesRefused as refused:
+        return adopted, FileErrors(message=str(refused), field=build_file_field(ask.id, ask.interview))
     except Closed:
         return adopted, Notice(text=_describe_closed(ask, action), card=ask.to_card())
     except PersonError as error:
@@ -111,6 +126,8 @@ def _decide(
         after = drop_reminder(after, action.actor)
     if isinstance(action.operation, OpenTextField):
         return after, AskText(field=build_text_field(ask.id, interview))
+    if isinstance(action.operation, OpenFiles):
+        return after, AskFiles(field=build_file_field(ask.id, interview))
     if isinstance(action.operation, OpenForm):
         asked = find_field_questions(interview.form)
         if asked is None:

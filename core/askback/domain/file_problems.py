@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["describe_unread", "explain_to_model"]
+__all__ = ["describe_unread", "explain_to_model", "explain_to_person"]
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,6 +17,7 @@ _SENTENCES: Final[Mapping[FileProblemCode, str]] = MappingProxyType(
         "too_many": N_("The limit is {detail} files in a message."),
         "unsupported": N_("Only pictures (PNG, JPEG, GIF, WebP), PDF and text can be read."),
         "mismatch": N_("Its content is not what its name says."),
+        "not_asked": N_("The question does not ask for such a file."),
         "not_text": N_("It is not text in UTF-8."),
         "too_wide": N_("The picture is too large: the limit is {detail} pixels in each direction."),
         "protected": N_("It is protected by a password."),
@@ -42,6 +43,11 @@ def explain_to_model(problem: FileProblem) -> str:
     """Return a sentence in English about why the model does not get a file."""
     with use_language(ENGLISH):
         return _explain(problem)
+
+
+def explain_to_person(problem: FileProblem) -> str:
+    """Return the same sentence in the current language."""
+    return _explain(problem)
 
 
 def _explain(problem: FileProblem) -> str:

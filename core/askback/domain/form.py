@@ -28,6 +28,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails, InitErrorDetails
 
 from askback.domain.choice_words import Picks, describe_count
+from askback.domain.file_rules import FileRules, describe_files
 from askback.domain.form_limits import (
     MAX_DESCRIPTION,
     MAX_DETAILS,
@@ -123,7 +124,7 @@ class Condition(Value):
 
 
 class Question(Value):
-    """One question. Without options it asks for a text, or for people or channels if `picks` is set."""
+    """One question. Without options it asks for a text, or for what `picks` or `files` says."""
 
     id: Annotated[str, _limit_text("an id", MAX_ID)]
     prompt: Annotated[str, _limit_text("the question", MAX_PROMPT)]
@@ -131,10 +132,12 @@ class Question(Value):
     # Excluded by default, because an older process rejects a field that it does not know.
     picks: Picks | None = Field(default=None, exclude_if=lambda value: value is None)
     """The list that people pick from: people or channels of the workspace or server. It then has no options."""
+    files: FileRules | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The number and the kinds of files that people give. It then has no options."""
     options: tuple[Option, ...] = ()
     multi_select: bool = False
     allow_custom: bool = True
-    """True if people may write an answer. The default is False if the question has `picks`."""
+    """True if people may write an answer. The default is False if the question has `picks` or `files`."""
     placeholder: Annotated[str, _limit_text("a hint for the text field", MAX_PLACEHOLDER)] = DEFAULT_PLACEHOLDER
     rules: TextRules = TextRules()
     default: tuple[str, ...] = ()
@@ -155,15 +158,31 @@ class Question(Value):
         if not isinstance(value, Mapping):
             return value
         fields = cast("Mapping[str, object]", value)
-        if fields.get("picks") is None or "allow_custom" in fields:
+        if (fields.get("picks") is None and fields.get("files") is None) or "allow_custom" in fields:
             return fields
         return {**fields, "allow_custom": False}
+
+    @field_validator("files", mode="before")
+    @classmethod
+    def _read_files(cls, value: object) -> object:
+        if not isinstance(value, bool):
+            return value
+        return FileRules() if value else None
+
+    @field_validator("files")
+    @classmethod
+    def _check_files(cls, value: FileRules | None, info: ValidationInfo) -> FileRules | None:
+        if value is not None and info.data.get("picks") is not None:
+            raise ValueError("does not go together with picks: leave out one of the two")
+        return value
 
     @field_validator("options")
     @classmethod
     def _check_options(cls, value: tuple[Option, ...], info: ValidationInfo) -> tuple[Option, ...]:
         if value and info.data.get("picks") is not None:
             raise ValueError("do not go together with picks: leave out one of the two")
+        if value and info.data.get("files") is not None:
+            raise ValueError("do not go together with files: leave out one of the two")
         if len(value) > MAX_OPTIONS:
             raise ValueError(f"has {len(value):,} options: give at most {MAX_OPTIONS:,}")
         repeated = find_repeats("the value", [option.value for option in value])
@@ -171,10 +190,18 @@ class Question(Value):
             raise ValueError(repeated)
         return value
 
+    @field_validator("multi_select")
+    @classmethod
+    def _fits_files(cls, value: bool, info: ValidationInfo) -> bool:
+        if value and info.data.get("files") is not None:
+            raise ValueError("does not go together with files, whose `max` says how many: leave it out")
+        return value
+
     @field_validator("allow_custom")
     @classmethod
     def _can_be_answered(cls, value: bool, info: ValidationInfo) -> bool:
-        if not value and info.data.get("options") == () and info.data.get("picks") is None:
+        has_other = info.data.get("picks") is not None or info.data.get("files", True) is not None
+        if not value and info.data.get("options") == () and not has_other:
             raise ValueError("is False, but the question has no options: add options, or leave it True")
         return value
 
@@ -223,7 +250,7 @@ class Question(Value):
     @property
     def asks_for_text(self) -> bool:
         """True if there is nothing to choose, so that people can only write."""
-        return not self.options and self.picks is None
+        return not self.options and self.picks is None and self.files is None
 
     @property
     def takes_text_beside_choice(self) -> bool:
@@ -248,10 +275,14 @@ class Question(Value):
 
     def find_count_problem(self, count: int) -> str | None:
         """Return what to do if this number of choices is not allowed, such as "choose at least 2 options"."""
+        if self.files is not None:
+            return None if self.files.min <= count <= self.files.max else describe_files(self.files)
         return None if self.min_choices <= count <= (self.max_choices or count) else self.describe_count()
 
     def describe_count(self) -> str | None:
         """Return how many to choose, such as "choose at least 2 options". None means any number."""
+        if self.files is not None:
+            return describe_files(self.files)
         if not self.multi_select or (self.min_choices == 1 and self.max_choices is None):
             return None
         return describe_count(self.picks, self.min_choices, self.max_choices)

@@ -74,6 +74,8 @@ class FormField(Value):
     """The people or channels that are picked when the fields open."""
     value: str
     """The text in the field for a written answer when the fields open."""
+    files: tuple[str, ...] = ()
+    """The names of the files that were given so far. No platform shows these in the field itself."""
 
     @property
     def placeholder(self) -> str:
@@ -116,7 +118,7 @@ def find_field_questions(form: Form) -> FieldQuestions | None:
     """Return the questions that fields can show together, each as a whole.
 
     None means that there are fewer than two, or that a field would show a part of one of them: each option has to be a
-    label and a description of one line each. The platforms have further limits.
+    label and a description of one line each, and a question for files takes no text. The platforms have further limits.
     """
     found = tuple((index, one) for index, one in enumerate(form.questions) if one.show_if is None)
     if len(found) < LEAST or not all(_fits_field(question) for _index, question in found):
@@ -151,6 +153,7 @@ def build_form_fields(ask_id: str, interview: Interview, asked: FieldQuestions) 
             chosen=interview.drafts[index].chosen,
             picked=interview.drafts[index].picked,
             value=interview.drafts[index].shown_text,
+            files=tuple(file.shown_name for file in interview.drafts[index].files),
         )
         for index, question in zip(asked.indexes, asked.questions, strict=True)
     )
@@ -176,6 +179,10 @@ def find_field_problems(interview: Interview, sent: SubmitForm) -> tuple[FieldPr
 def _find_problem(interview: Interview, sent: FieldAnswer) -> tuple[str, bool] | None:
     """Return a sentence about one answer, and True if the written text is the problem."""
     question, draft = interview.form.questions[sent.index], interview.drafts[sent.index]
+    if question.files is not None and sent.files:
+        problem = question.files.find_problem(sent.files)
+        if problem is not None:
+            return problem, False  # the interview does not keep these files
     if sent.rejected and question.picks is not None:
         return _(NOT_PICKED[question.picks]), False
     if len(sent.picked) > MAX_PICKED:
@@ -209,6 +216,8 @@ def _describe_missing(question: Question) -> str:
 
 def _fits_field(question: Question) -> bool:
     if question.details is not None or len(question.options) > MAX_FIELD_OPTIONS:
+        return False
+    if question.files is not None and question.allow_custom:
         return False
     if any(one.preview or one.image for one in question.options):
         return False

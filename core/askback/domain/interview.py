@@ -14,6 +14,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from askback.domain.answer_file import AnswerFile
 from askback.domain.form import Condition, Form, Question
 from askback.domain.outcome import Answer, Choice, Outcome, Picked, Vote
 from askback.internal.values import Value
@@ -43,6 +44,8 @@ class Draft(Value):
     # Excluded by default, because an older process rejects a field that it does not know.
     picked: tuple[Picked, ...] = Field(default=(), exclude_if=lambda value: not value)
     """The people or channels, if the question asks for these."""
+    files: tuple[AnswerFile, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """The files, if the question asks for these."""
     text: str | None = None
     """A written answer that keeps the rules."""
     unsent: str | None = None
@@ -59,7 +62,7 @@ class Draft(Value):
 
     @property
     def is_answer(self) -> bool:
-        return bool(self.chosen or self.picked) or self.text is not None
+        return bool(self.chosen or self.picked or self.files) or self.text is not None
 
     @property
     def shown_text(self) -> str:
@@ -119,7 +122,7 @@ class Interview(Value):
     def find_count_problem(self, index: int) -> str | None:
         """Return what to do if the number of choices is too small or too large. A written answer is enough."""
         draft = self.drafts[index]
-        count = len(draft.chosen) + len(draft.picked)
+        count = len(draft.chosen) + len(draft.picked) + len(draft.files)
         return None if draft.text is not None else self.form.questions[index].find_count_problem(count)
 
     def answer(self, index: int) -> Answer:
@@ -129,7 +132,14 @@ class Interview(Value):
             Choice(index=i, value=question.options[i].value, label=question.options[i].label) for i in draft.chosen
         )
         note = draft.note if choices else None
-        return Answer(question_id=question.id, choices=choices, picked=draft.picked, text=draft.text, note=note)
+        return Answer(
+            question_id=question.id,
+            choices=choices,
+            picked=draft.picked,
+            files=draft.files,
+            text=draft.text,
+            note=note,
+        )
 
     def _is_met(self, condition: Condition, shown: Collection[int]) -> bool:
         earlier = self.form.find_index(condition.question)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AwareDatetime, Field, ValidationInfo, field_validator, model_validator
 
+from askback.domain.answer_file import AnswerFile
 from askback.domain.form_limits import MAX_NOTE, MAX_PICKED_ID, MAX_PICKED_NAME
 from askback.domain.identity import Actor
 from askback.internal.values import PersonText, Value, find_repeats
@@ -41,13 +42,15 @@ class Picked(Value):
 
 
 class Answer(Value):
-    """The answer to one question: options, people, channels, a written text, or several of these with a text."""
+    """The answer to one question: options, people, channels, files, a written text, or several of these with a text."""
 
     question_id: str
     choices: tuple[Choice, ...] = ()
     # Excluded by default, because an older process rejects a field that it does not know.
     picked: tuple[Picked, ...] = Field(default=(), exclude_if=lambda value: not value)
     """The people or channels, if the question asks for these."""
+    files: tuple[AnswerFile, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """The files, if the question asks for these."""
     text: PersonText | None = None
     # Excluded by default, because an older process rejects a field that it does not know.
     note: Annotated[PersonText, Field(max_length=MAX_NOTE)] | None = Field(
@@ -64,7 +67,7 @@ class Answer(Value):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not self.choices and not self.picked and self.text is None:
+        if not (self.choices or self.picked or self.files) and self.text is None:
             raise ValueError("is empty: give choices or a text")
         if self.note is not None and not self.choices:
             raise ValueError("has a note without a choice: give the choice")
@@ -73,13 +76,18 @@ class Answer(Value):
     @property
     def is_custom(self) -> bool:
         """True if the person wrote a text instead of choosing."""
-        return self.text is not None and not self.choices and not self.picked
+        return self.text is not None and not (self.choices or self.picked or self.files)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The answer in the words that people saw, with the written text last. A note is not part of it."""
         written = () if self.text is None else (self.text,)
-        return (*(choice.label for choice in self.choices), *(one.label for one in self.picked), *written)
+        return (
+            *(choice.label for choice in self.choices),
+            *(one.label for one in self.picked),
+            *(file.label for file in self.files),
+            *written,
+        )
 
 
 class Vote(Value):
@@ -140,6 +148,11 @@ class Outcome(Value):
     def state(self) -> OutcomeState:
         """The status, or "refused" if the answer is a "no"."""
         return "refused" if self.refused else self.status
+
+    @property
+    def files(self) -> tuple[AnswerFile, ...]:
+        """The files of all answers."""
+        return tuple(file for answer in self.answers for file in answer.files)
 
     def __getitem__(self, question_id: str) -> Answer:
         for answer in self.answers:

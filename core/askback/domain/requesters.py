@@ -11,7 +11,9 @@ that was denied, was taken back, failed or was interrupted leaves open what they
 them, too.
 
 Words are texts that a person wrote: messages, typed and late answers, reasons, and earlier messages in the thread.
-A click on an option adds none, because its words are the model's. Texts that a tool returns have no author here. The
+The
+contents of files that they give as an answer are words, too. A click on an option adds none, because its words are the
+model's. Texts that a tool returns have no author here. The
 names of picked people and channels are words, too: people choose their own names, and a person who picks a channel
 chooses its name. So both are authors.
 """
@@ -90,8 +92,8 @@ def _has_new_request(seq: int, words: tuple[ReadMessage, ...]) -> bool:
 def find_authors(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
     """Return the authors of the words that the model reads in the outcome of an ask.
 
-    `writers` are all who wrote a text or a note into its form or picked somebody, because one person may submit what
-    another wrote.
+    `writers` are all who wrote a text or a note into its form, picked somebody or gave a file, because one person may
+    submit what another wrote.
     """
     outcome = ask.outcome
     if outcome is None:
@@ -105,7 +107,7 @@ def find_authors(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
             for vote in outcome.votes
             if outcome.refused and vote.choice.value == approval.DENY and _has_words(vote.reason)
         )
-    if not any(_has_words(one.text) or _has_words(one.note) or one.picked for one in outcome.answers):
+    if not any(_has_words(one.text) or _has_words(one.note) or one.picked or one.files for one in outcome.answers):
         return ()
     return deduplicate_accounts((*(() if outcome.by is None else (outcome.by,)), *writers, *_list_picked_people(ask)))
 

@@ -44,6 +44,8 @@ def _find_default_problem(form: Form) -> str | None:
     index = interview.missing[0]
     question = form.questions[index]
     named = quote_line(question.header or question.prompt)
+    if question.files is not None:
+        return f"{named} asks for files, which have no default: choose another action."
     if not question.options:
         return f"{named} has no default: offer its default as an option, which people may replace by their own words."
     needed = interview.find_count_problem(index) if question.default else None

@@ -109,6 +109,8 @@ class TurnInput(Value):
     """Those of the people who answered the asks of these calls. Empty unless the operator gives them to the model."""
     answering: tuple[Actor, ...] = ()
     """The authors of the words in the outcomes of these calls."""
+    answer_files: tuple[MessageFile, ...] = ()
+    """The files of the answers to these calls whose contents were read."""
     written: tuple[InboxMessage, ...] = ()
     history: tuple[HistoryMessage, ...] = ()
     """What was written in the thread before."""

@@ -166,7 +166,7 @@ class CallerAsks:
         `report` is called again after each interval of `every` seconds. With a `loss`, no later call can receive the
         outcome.
         """
-        if ask.outcome is not None:
+        if ask.is_complete:
             return ask
         self._follow(ask)
         # A caller that does not wait comes back in its own time.
@@ -276,7 +276,7 @@ class CallerAsks:
 
     def _follow(self, ask: Ask) -> None:
         """Serve an open ask until it is settled and its card shows that, even if its caller is lost."""
-        if ask.id in self._followed or ask.outcome is not None:
+        if ask.id in self._followed or ask.is_complete:
             return
         self._settled[ask.id] = asyncio.get_running_loop().create_future()
         self._followed[ask.id] = asyncio.create_task(self._serve(ask), name="askback door")

@@ -311,6 +311,11 @@ def write_schema(form: Form) -> dict[str, JsonValue]:
                 f"The question {question.id!r} asks for {question.picks} of the chat, which a schema cannot say: "
                 "leave it out, or give options."
             )
+        if question.files is not None:
+            raise CallerError(
+                f"The question {question.id!r} asks for files, which a schema cannot say: leave it out, or ask it with "
+                "`questions`."
+            )
         properties[question.id] = _write_property(question)
         if not any(option.value == NO_ANSWER for option in question.options):
             required.append(question.id)

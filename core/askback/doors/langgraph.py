@@ -140,9 +140,9 @@ class LangGraphDoor(ResumableDoor):
                     await self._door.raise_unknown(unknown, HALFWAY)
                 return snapshot.values if result is None or _is_interrupted(result) else result
             asked = [(one, await self._ask(one, thread, known)) for one in pending]
-            ready = next((one for one in asked if all(ask.outcome for ask in one[1].values())), None)
+            ready = next((one for one in asked if all(ask.is_complete for ask in one[1].values())), None)
             if ready is None:
-                await self._wait_for_one([ask for _, asks in asked for ask in asks.values() if ask.outcome is None])
+                await self._wait_for_one([ask for _, asks in asked for ask in asks.values() if not ask.is_complete])
                 continue
             with suppress(NotClaimed):  # the next look finds the reason
                 result = await self._resume(config, *ready)

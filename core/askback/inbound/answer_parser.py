@@ -2,7 +2,7 @@
 
 People type what they see: a label, the number in front of it, or both. A text that fits several options is not an
 answer; the bot asks its author. A question that asks for people or channels is answered by a message that only mentions
-them.
+them. One that asks for files is answered by a message of files without words.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ __all__ = [
     "is_long_answer",
     "is_option_label",
     "parse_answer",
+    "parse_files",
     "parse_long_answer",
     "parse_noted_choice",
     "parse_written_answer",
@@ -24,11 +25,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from askback.domain.actions import Choose, Decline, Next, Operation, Pick, Select, Submit, SubmitText
+from askback.domain.actions import AttachFiles, Choose, Decline, Next, Operation, Pick, Select, Submit, SubmitText
 from askback.domain.apply_action import REASON_RULES
+from askback.domain.file_kinds import MAX_FILES
 from askback.domain.form import Option
 from askback.domain.form_limits import FIELD_ANSWER
-from askback.domain.incoming_message import Mentions
+from askback.domain.incoming_message import NO_TEXT, IncomingMessage, Mentions
 from askback.domain.interview import Interview
 from askback.domain.text_kinds import is_checked
 from askback.domain.text_rules import NOTE_RULES
@@ -131,6 +133,19 @@ def parse_long_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
     if not is_long_answer(interview, text) or interview.question.rules.find_problem(text) is not None:
         return ()
     return parse_written_answer(interview, text)
+
+
+def parse_files(interview: Interview, incoming: IncomingMessage) -> tuple[Operation, ...]:
+    """Return the operation by which the files of a message answer the question on the card.
+
+    Empty if the message says more than that, or if the question asks for no files.
+    """
+    is_asked = interview.phase == "asking" and interview.question.files is not None
+    if not is_asked or incoming.text.strip() not in {"", NO_TEXT} or not incoming.files:
+        return ()
+    if not all(file.has_content for file in incoming.files) or len(incoming.files) > MAX_FILES:
+        return ()
+    return (AttachFiles(files=incoming.files, message=incoming.ref),)
 
 
 def is_option_label(interview: Interview, text: str) -> bool:

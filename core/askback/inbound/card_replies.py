@@ -13,7 +13,7 @@ from cachetools import FIFOCache
 from askback.domain.actions import Action, Operation
 from askback.domain.ask import Ask
 from askback.domain.choice_words import describe_mention
-from askback.domain.click_response import Notice, Redraw
+from askback.domain.click_response import FileErrors, Notice, Redraw
 from askback.domain.decision import choose_language
 from askback.domain.incoming_message import NO_TEXT, IncomingMessage, MessageResult
 from askback.inbound import answer_parser
@@ -40,6 +40,7 @@ CLOCKS_APART = timedelta(hours=1)
 
 BY_CARD = N_("To answer {question}, use its card.")
 BY_LABEL = N_("To answer {question}, use its card, or write one of its options here: {labels}.")
+BY_FILES = N_("To answer {question}, use its card, or send the files in a message without words.")
 NOT_COUNTED = N_("I did not count that as your answer to {question}. Please use its card.")
 NOT_VALID = N_("I did not count that as your answer to {question}. {why}")
 WHICH = N_("That could answer several questions here. Please use the card of the one that you mean.")
@@ -104,10 +105,12 @@ class CardTextAnswers:
 
     def _parse_answer(self, ask: Ask, incoming: IncomingMessage) -> tuple[Operation, ...]:
         """Return the operations with which a message answers. Empty if unclear, or if its author may not answer."""
-        if self._typed == "off" or incoming.files or incoming.text == NO_TEXT:
+        if self._typed == "off" or (incoming.text == NO_TEXT and not incoming.files):
             return ()
         if ask.explain_denial(incoming.author, self._manager.access.is_admitted) is not None:
             return ()
+        if incoming.files:
+            return answer_parser.parse_files(ask.interview, incoming)
         found = answer_parser.parse_answer(ask.interview, incoming.text, incoming.mentions)
         return found or answer_parser.parse_long_answer(ask.interview, incoming.text)
 
@@ -125,7 +128,7 @@ class CardTextAnswers:
             match await self._manager.act(action):
                 case Redraw():
                     pass
-                case Notice(text=why):
+                case Notice(text=why) | FileErrors(message=why):
                     return MessageResult(new=False, notice=why)
                 case _:  # the answer needs a text field, such as for a reason
                     return MessageResult(new=False, notice=_(NOT_COUNTED).format(question=quote_question(ask)))
@@ -145,6 +148,8 @@ class CardTextAnswers:
         if question.picks is not None and ask.interview.phase == "asking" and self._typed != "off":
             words = describe_mention(question.picks, several=question.multi_select)
             return words.format(question=quote_question(ask))
+        if question.files is not None and ask.interview.phase == "asking" and self._typed != "off":
+            return _(BY_FILES).format(question=quote_question(ask))
         if not options or self._typed == "off":
             return _(BY_CARD).format(question=quote_question(ask))
         labels = [quote_line(option.label, LABEL) for option in options[:LABELS]]

@@ -10,7 +10,7 @@ from typing import Literal
 
 from askback.domain.actions import Action, Choose, Decline, Operation
 from askback.domain.ask import AdmissionCheck, Ask
-from askback.domain.click_response import FieldErrors, Notice, Redraw
+from askback.domain.click_response import FieldErrors, FileErrors, Notice, Redraw
 from askback.domain.decision import choose_language, decide
 from askback.domain.identity import Actor
 from askback.domain.incoming_message import (
@@ -67,12 +67,16 @@ class TextAnswers:
 
         None means that this place has no conversation and `begin` does not start one.
         """
-        if self._typed == "off" or incoming.files or incoming.text == NO_TEXT:
+        if self._typed == "off" or (incoming.text == NO_TEXT and not incoming.files):
             return await self._store.receive(incoming, begin=begin)
         received = await self._store.receive(
             incoming,
             begin=begin,
-            read=lambda asks: classify_text(incoming, asks, self._typed, self._access.is_admitted),
+            read=lambda asks: (
+                classify_files(incoming, asks, self._access.is_admitted)
+                if incoming.files
+                else classify_text(incoming, asks, self._typed, self._access.is_admitted)
+            ),
         )
         if received is not None and received.answered is not None:
             _log_answer(received.answered)
@@ -164,6 +168,37 @@ def classify_text(
             outgoing = _build_notice(incoming, _ask_if_answer(ask, incoming.text), f"{OFFER}{offer.id}")
             return TextReading(outgoing=outgoing.evolve(offer=offer))
     return TextReading()
+
+
+def classify_files(incoming: IncomingMessage, asks: tuple[Ask, ...], is_admitted: AdmissionCheck) -> TextReading:
+    """Classify a message with files by the open asks of its place. Pure; runs inside the commit.
+
+    It is the answer to the only question that asks for files, unless it says more. If its files are no answer, its
+    author learns why.
+    """
+    asks = tuple(ask.add_participant(incoming.author) for ask in asks)
+    asked = [
+        (ask, operations)
+        for ask in asks
+        if _may_answer(ask, incoming.author, is_admitted)
+        and (operations := answer_parser.parse_files(ask.interview, incoming))
+        and _is_only_file_question(ask)
+    ]
+    if len(asked) != 1:
+        return TextReading()
+    ((ask, operations),) = asked
+    steps = _build_steps(ask, operations, incoming.author, is_admitted)
+    if isinstance(steps, tuple):
+        return TextReading(steps=steps)
+    why = _(NOT_TAKEN).format(question=quote_question(ask), why=steps)
+    return TextReading(outgoing=_build_notice(incoming, why, f"why:{incoming.dedupe_key}"))
+
+
+def _is_only_file_question(ask: Ask) -> bool:
+    """Return True if files surely belong to the current question. A card that is being redrawn shows another."""
+    interview = ask.interview
+    others = (index for index in interview.visible if index != interview.current)
+    return ask.is_drawn or all(interview.form.questions[index].files is None for index in others)
 
 
 def _parse_exact(ask: Ask, incoming: IncomingMessage) -> tuple[Operation, ...]:
@@ -279,7 +314,7 @@ def _build_steps(
         match response:
             case Redraw() if after is not None:
                 pass
-            case Notice(text=why) | FieldErrors(message=why):
+            case Notice(text=why) | FieldErrors(message=why) | FileErrors(message=why):
                 return why
             case _:
                 return _(USE_CARD)

@@ -36,7 +36,7 @@ from askback.observability import telemetry
 from askback.ports.membership import Resolved
 from askback.store.ask_transactions import DecisionResult
 from askback.store.store import Store
-from askback.store.transaction_events import AskSettled, CommitUncertain, Event
+from askback.store.transaction_events import AskSettled, CommitUncertain, Event, FileSettled
 from askback.translations.catalogue import Language, use_language
 
 log = logging.getLogger("askback.manager")
@@ -50,6 +50,8 @@ class Default(Enum):
 
 DEFAULT = Default.DEFAULT
 
+FILE_SECONDS = 2.0
+"""Seconds until another check for files of an answer that are not read yet. Another process may read them."""
 LATE_SECONDS = 10.0
 """Seconds after a deadline at which a waiting caller settles the ask, if no one else has."""
 
@@ -122,17 +124,19 @@ class QuestionManager:
             while True:
                 # Read after the registration, so as not to miss a settlement in between.
                 newest = await self._store.get(ask.id)
-                if newest is not None and newest.outcome is not None:
-                    return await self._complete_names(newest, newest.outcome)
+                over = None if newest is None else newest.outcome
+                if newest is not None and over is not None and newest.is_complete:
+                    return await self._complete_names(newest, over)
                 deadline = None if newest is None else newest.policy.deadline
-                late = None
-                if deadline is not None:
+                late = None if over is None else FILE_SECONDS
+                if over is None and deadline is not None:
                     late = (deadline - await self._store.get_current_time()).total_seconds() + LATE_SECONDS
                 try:
                     async with asyncio.timeout(None if late is None else max(late, 0.0)):
                         await changed.wait()
                 except TimeoutError:
-                    await self.deadlines.apply(ask.id)
+                    if over is None:
+                        await self.deadlines.apply(ask.id)
                 changed.clear()
 
     async def _complete_names(self, ask: Ask, outcome: Outcome) -> Outcome:
@@ -270,6 +274,8 @@ class QuestionManager:
             case AskSettled(ask=ask, action=action):
                 with nullcontext() if action is None else _open_click_span(action, ask):
                     self._announce(ask)
+            case FileSettled(ask_id=str() as ask_id):
+                self.callers.wake(ask_id)
             case CommitUncertain(ask_ids=ask_ids):
                 self._in_doubt.update(ask_ids)
             case _:

@@ -14,6 +14,7 @@ from askback.domain.actions import (
     ClearText,
     Next,
     OpenDecline,
+    OpenFiles,
     OpenForm,
     OpenTextField,
     Operation,
@@ -26,6 +27,7 @@ from askback.domain.actions import (
 OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
     {
         "write": OpenTextField(),
+        "files": OpenFiles(),
         "form": OpenForm(),
         "erase": ClearText(),
         "next": Next(),

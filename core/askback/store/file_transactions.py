@@ -9,10 +9,11 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
+from askback.domain.answer_file import FileReading
 from askback.domain.attached_file import FileProblem, MessageFile
 from askback.domain.file_kinds import FileKind, estimate_tokens
 from askback.domain.outgoing_message import OutgoingMessage
-from askback.store.queries import files, outbox
+from askback.store.queries import answer_files, asks, decisions, files, locks, outbox
 from askback.store.queries.files import PendingFile
 from askback.store.transactions import Transactions
 
@@ -39,14 +40,25 @@ class FileTransactions(Transactions):
     async def store_file(self, item: PendingFile, content: bytes, kind: FileKind) -> None:
         """Store the content of a file."""
         tokens = estimate_tokens(kind, content)
-        await self._run(lambda connection: files.store(connection, item, content, kind, tokens))
+
+        def work(connection: Connection) -> None:
+            _lock(connection, item)
+            problem = _find_problem(connection, item, kind)
+            if problem is not None:
+                _fail(connection, item, problem)
+            elif files.store(connection, item, content, kind, tokens) and item.ask_id is not None:
+                reading = FileReading(kind=kind, size=len(content))
+                decisions.save_reading(connection, item.ask_id, item.file.id, reading)
+
+        await self._run(work)
 
     async def fail_file(self, item: PendingFile, problem: FileProblem, notice: OutgoingMessage | None = None) -> None:
         """Record the reason for which a file has no content, and queue the notice about that."""
 
         def work(connection: Connection) -> None:
-            if files.fail(connection, item, problem) and notice is not None:
-                outbox.enqueue_message(connection, notice, item.conversation_id, ask_id=item.ask_id)
+            _lock(connection, item)
+            if _fail(connection, item, problem) and notice is not None and item.ask_id is None:
+                outbox.enqueue_message(connection, notice, item.conversation_id)
 
         await self._run(work)
 
@@ -69,3 +81,25 @@ class FileTransactions(Transactions):
     async def load_file_contents(self, ids: Collection[int]) -> dict[int, bytes]:
         """Return the contents of stored files, by their ids."""
         return await self._database.read(lambda connection: files.load_contents(connection, ids)) if ids else {}
+
+
+def _lock(connection: Connection, item: PendingFile) -> None:
+    """Lock the ask whose answer has the file, as each decision about an ask does."""
+    if item.ask_id is not None:
+        locks.lock_ask(connection, item.ask_id)
+
+
+def _find_problem(connection: Connection, item: PendingFile, kind: FileKind) -> FileProblem | None:
+    """Return a problem if the file is an answer to a question that does not take files of this kind."""
+    if item.ask_id is None:
+        return None
+    ask = asks.get(connection, item.ask_id)
+    return None if ask is None else answer_files.find_problem(ask, item.file.id, kind)
+
+
+def _fail(connection: Connection, item: PendingFile, problem: FileProblem) -> bool:
+    failed = files.fail(connection, item, problem)
+    if failed and item.ask_id is not None:
+        # The card shows the reason beside the file, so its author gets no notice.
+        decisions.save_reading(connection, item.ask_id, item.file.id, FileReading(problem=problem))
+    return failed

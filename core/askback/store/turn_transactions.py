@@ -21,6 +21,7 @@ from askback.internal.clock import from_micros
 from askback.store.database_clock import read_now
 from askback.store.errors import FilesPending, TurnTakenOver
 from askback.store.queries import (
+    answer_files,
     approvals,
     conversations,
     earlier_answers,
@@ -121,7 +122,7 @@ class TurnTransactions(Transactions):
             if any(call.is_to_run for call, _ in asked):
                 # People approved the call after the other tools ran. The caller, or a process that takes over, runs it.
                 return None
-            if any(ask is not None and ask.outcome is None for _, ask in asked):
+            if any(ask is not None and not ask.is_complete for _, ask in asked):
                 conversations.set_wants_turn(connection, conversation_id, False)
                 return None
             if not state.wants_turn:
@@ -139,6 +140,7 @@ class TurnTransactions(Transactions):
                     calls=asked,
                     earlier_answers=_list_earlier_answers(connection, asked, earlier_answers_each),
                     answering=deduplicate_accounts(approvals.list_answer_authors(connection, asked)),
+                    answer_files=answer_files.list_stored(connection, [ask.id for _, ask in asked if ask is not None]),
                     written=written,
                     history=before,
                     halt=state.stop,

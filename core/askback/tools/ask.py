@@ -39,6 +39,7 @@ from askback.domain.reserved_options import RESERVED, build_no_answer_option
 from askback.domain.timeout_action import TimeoutAction, find_default_problem
 from askback.errors import ModelError
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
+from askback.tools.files_input import OptionalFiles
 from askback.tools.lenient_parser import (
     TO_DESCRIPTION,
     LenientBool,
@@ -164,13 +165,17 @@ class QuestionInput(ToolInput):
         description="Instead of options: people choose one of the people or channels of this workspace. You get its id "
         f"and name, or a list of up to {MAX_PICKED} of them with multiSelect.",
     )
+    files: OptionalFiles = Field(
+        default=None,
+        description="Instead of options: people give files. You get their names and sizes, and what is in them.",
+    )
     multi_select: LenientBool = Field(default=False, alias="multiSelect", description="True: several may be chosen.")
     min_choices: int | None = Field(default=None, alias="minChoices", ge=1)
     max_choices: int | None = Field(default=None, alias="maxChoices", ge=1)
     allow_custom: LenientBool = Field(
         default=True,
         alias="allowCustom",
-        description="True: people may write another answer instead of choosing. The default is False with picks.",
+        description="True: people may write another answer instead. The default is False with picks or files.",
     )
     allow_note: LenientBool = Field(
         default=False,
@@ -212,6 +217,7 @@ class QuestionInput(ToolInput):
             header=("label", "title"),
             options=("choices",),
             picks=("pick",),
+            files=("file", "attachments"),
             multiSelect=("multiple", "multi", "allowMultiple"),
             minChoices=(),
             maxChoices=(),
@@ -235,6 +241,8 @@ class QuestionInput(ToolInput):
             raise ValueError("is optional, but needs several choices: leave out optional or minChoices")
         if self.optional and self.picks is not None:
             raise ValueError("is optional, but has picks, which need an answer: leave out optional, or use showIf")
+        if self.optional and self.files is not None:
+            raise ValueError("is optional, but has files, which need an answer: leave out optional, or use showIf")
         return self
 
     def find_value(self, named: str) -> str:
@@ -280,9 +288,9 @@ class AskTool(QuestionTool[AskInput]):
     name: ClassVar[str] = "ask"
     description: ClassVar[str] = (
         "Ask the people in this conversation anything that a form can hold, and wait for their answer, which may take "
-        "minutes or days: choices, people or channels of this workspace, numbers, dates, addresses, texts, optional "
-        "questions, and questions that depend on earlier answers. Use it only for what you cannot find out or decide "
-        "yourself. Never ask for passwords or other secrets. You get the answers by the ids of the questions."
+        "minutes or days: choices, people or channels of this workspace, files, numbers, dates, addresses, texts, "
+        "optional questions, and questions that depend on earlier answers. Use it only for what you cannot find out or "
+        "decide yourself. Never ask for passwords or other secrets. You get the answers by the ids of the questions."
     )
     example: ClassVar[str] = (
         '{"questions": [{"id": "where", "question": "Where do we deploy?", "options": [{"label": "Staging"}, '
@@ -352,7 +360,7 @@ def _build_question(given: QuestionInput, by_id: dict[str, QuestionInput]) -> di
     ]
     if given.optional:
         options.append(build_no_answer_option())
-    if given.picks is None:
+    if given.picks is None and given.files is None:
         # Where there is nothing to choose but "(no answer)", people write.
         allow_custom = given.allow_custom or not given.options
     else:
@@ -373,6 +381,7 @@ def _build_question(given: QuestionInput, by_id: dict[str, QuestionInput]) -> di
         "min_choices": given.min_choices,
         "max_choices": given.max_choices,
         "picks": given.picks,
+        "files": None if given.files is None else given.files.build_rules(),
         "allow_custom": allow_custom,
         "allow_note": given.allow_note,
         "placeholder": drop_blank(given.placeholder),

@@ -27,7 +27,18 @@ from askback.client.summary import (
     get_tally,
     to_json,
 )
-from askback.domain.actions import Cancel, Choose, Decline, GoTo, Operation, Pick, Remind, Select, SubmitText
+from askback.domain.actions import (
+    AttachFiles,
+    Cancel,
+    Choose,
+    Decline,
+    GoTo,
+    Operation,
+    Pick,
+    Remind,
+    Select,
+    SubmitText,
+)
 from askback.domain.ask import Ask
 from askback.domain.interview import Interview
 from askback.domain.outcome import Outcome, Picked
@@ -36,6 +47,7 @@ from askback.internal.clock import utc_now
 from askback.store.external_access import DatabaseLocation, read_snapshot
 from askback.store.queries import audit
 from askback.store.queries.audit import ActionRecord, PendingUpdate, ToolCallRecord
+from askback.text.literal import quote_line
 from askback.text.terminal import to_json_line, to_terminal_text
 from askback.tools import TOOLS
 from askback.tools.base import shorten
@@ -158,6 +170,7 @@ def _format_questions(interview: Interview) -> list[str]:
             about = f": {to_terminal_text(option.description)}" if option.description else ""
             lines.append(f"     [{mark}] {to_terminal_text(option.label)}{about}")
         lines += [f"     [x] {_format_picked(one)}" for one in draft.picked]
+        lines += [f"     [x] {to_terminal_text(file.label)}  id {to_terminal_text(file.id)}" for file in draft.files]
         if draft.text is not None:
             lines.append(f"     written: {to_terminal_text(draft.text)}")
         if draft.note is not None:
@@ -237,6 +250,8 @@ def _describe_operation(operation: Operation, labels: list[str] | None) -> str:
             return f"ticked {', '.join(map(format_option, chosen)) or 'nothing'}"
         case Pick(picked=picked):
             return f"picked {', '.join(map(_format_picked, picked)) or 'nothing'}"
+        case AttachFiles(files=files):
+            return f"gave {', '.join(to_terminal_text(quote_line(file.name)) for file in files) or 'no files'}"
         case SubmitText(text=text):
             return f"wrote “{to_terminal_text(text)}”"
         case GoTo(index=index):
@@ -258,6 +273,7 @@ def _add_reason(done: str, reason: str | None) -> str:
 _OPERATIONS = {
     "erase": "deleted the written text",
     "open": "opened the text field",
+    "open_files": "opened the field for files",
     "open_form": "opened all questions",
     "submit_form": "sent all answers together",
     "look": "opened the details",
@@ -281,6 +297,7 @@ def _to_json(record: _Record) -> dict[str, JsonValue]:
             **({} if draft.note is None else {"note": draft.note}),
             "unsent": draft.unsent,
             **({} if question.picks is None else {"picked": [one.model_dump(mode="json") for one in draft.picked]}),
+            **({} if question.files is None else {"files": [file.to_json_value() for file in draft.files]}),
         }
         for question, draft in zip(interview.form.questions, interview.drafts, strict=True)
     ]

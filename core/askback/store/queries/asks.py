@@ -56,12 +56,14 @@ _MESSAGES = TypeAdapter(tuple[MessageRef, ...])
 _GET = Statement(select(asks).where(asks.c.id == bindparam("ask")))
 _SAVE = Statement(update(asks).where(asks.c.id == bindparam("ask")))
 _LOG = Statement(insert_into(actions))
+_WRITING = ("write", "pick", "attach", "submit_form")
+"""The kinds of operations with words of people, or with names that they chose."""
 _TEXT_AUTHORS = Statement(
     select(actions.c.actor, actions.c.action)
     .where(actions.c.ask_id == bindparam("of"))
     .where(
         or_(
-            *(actions.c.action.startswith(f'{{"kind":"{kind}"') for kind in ("write", "pick", "submit_form")),
+            *(actions.c.action.startswith(f'{{"kind":"{kind}"') for kind in _WRITING),
             # A quotation mark in a text is escaped, so that no text looks like the field.
             and_(actions.c.action.startswith('{"kind":"choose"'), actions.c.action.contains('"note":"')),
         )
@@ -286,7 +288,7 @@ def log_action(connection: Connection, action: Action, verdict: str, revision: i
         connection,
         ask_id=action.ask_id,
         actor=action.actor.model_dump_json(),
-        action=action.operation.model_dump_json(),
+        action=action.without_addresses().operation.model_dump_json(),
         verdict=verdict,
         revision=revision,
         at=to_micros(action.at),
@@ -294,18 +296,20 @@ def log_action(connection: Connection, action: Action, verdict: str, revision: i
 
 
 def list_text_authors(connection: Connection, ask_id: str) -> tuple[Actor, ...]:
-    """Return everybody who wrote a text or a note into the form of an ask, or picked people or channels.
+    """Return everybody who wrote a text or a note into the form of an ask, picked people or channels, or gave files.
 
-    Texts and picks that were replaced later count too.
+    What was replaced later counts, too.
     """
     rows = _TEXT_AUTHORS.fetch_rows(connection, of=ask_id)
     return deduplicate_accounts(Actor.model_validate_json(row["actor"]) for row in rows if _has_words(row["action"]))
 
 
 def _has_words(action: str) -> bool:
-    """Return True unless the stored action sends all answers of a form without a text."""
-    sends_form = action.startswith('{"kind":"submit_form"')
-    return not sends_form or bool(SubmitForm.model_validate_json(action).texts)
+    """Return True unless the stored action sends answers of a form that are nothing but options."""
+    if not action.startswith('{"kind":"submit_form"'):
+        return True
+    sent = SubmitForm.model_validate_json(action)
+    return bool(sent.texts or sent.picked or any(answer.files for answer in sent.answers))
 
 
 def _list_changes(ask: Ask, before: Ask | None = None) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["save_change", "save_steps", "store_late_answer"]
+__all__ = ["save_change", "save_reading", "save_steps", "store_late_answer"]
 
 from datetime import timedelta
 from typing import Final
@@ -10,10 +10,11 @@ from typing import Final
 from sqlalchemy import Connection
 
 from askback.domain.actions import Action, Pick
+from askback.domain.answer_file import FileReading, add_readings
 from askback.domain.ask import Ask
 from askback.domain.incoming_message import IncomingMessage, Step
 from askback.store.notifications import Signal, send_signal
-from askback.store.queries import asks, conversations, inbox, offers, outbox, outbox_leases
+from askback.store.queries import answer_files, asks, conversations, inbox, offers, outbox, outbox_leases
 from askback.store.queries.turns import request_turn
 from askback.store.transaction_events import AskChanged, AskSettled, record_event
 
@@ -26,6 +27,7 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
     Return True if this change settled the ask.
     """
     settled = before.outcome is None and after.outcome is not None
+    answer_files.replace(connection, before, after, action)
     changed = asks.save(connection, before, after)
     record_event(AskChanged(after.id))
     if action is not None:
@@ -47,10 +49,18 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
         offers.close_outdated(connection, after)
     if settled:
         record_event(AskSettled(after, action))
+    if settled or (after.is_complete and not before.is_complete):
         send_signal(connection, Signal(kind="ask", id=after.id))
-        if after.conversation_id is not None:
-            request_turn(connection, after.conversation_id, after.place, is_settled=True)
+    if after.is_complete and not before.is_complete and after.conversation_id is not None:
+        request_turn(connection, after.conversation_id, after.place, is_settled=True)
     return settled
+
+
+def save_reading(connection: Connection, ask_id: str, file_id: str, reading: FileReading) -> None:
+    """Store the result of reading a file of an answer, and queue the drawing of the card."""
+    ask = asks.get(connection, ask_id)
+    if ask is not None:
+        save_change(connection, ask, ask.evolve(interview=add_readings(ask.interview, {file_id: reading})), None)
 
 
 def _has_new_picks(before: Ask, after: Ask) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
+from pydantic import JsonValue
+
 from askback_discord import control_ids
 from askback_discord.clicks import TAKEN
 from askback_sandbox.discord import payloads as discord_payloads
@@ -17,7 +19,19 @@ from askback_sandbox.discord.fields import check_choice
 from askback_sandbox.discord.values import Done, DoneKind, Kind, Post
 from askback_sandbox.json_values import JsonObject, as_object, as_text, copied_all, objects
 from askback_sandbox.play.controls import Offered
-from contract.bots.driver import Card, Clicked, Control, Field, Talk, TextField, checked, fill, is_label, until
+from contract.bots.driver import (
+    Card,
+    Clicked,
+    Control,
+    Field,
+    Talk,
+    TextField,
+    checked,
+    choose_label,
+    fill,
+    is_label,
+    until,
+)
 
 from .view import View, controls, read_text
 
@@ -233,6 +247,27 @@ class Clicks(View):
         given_back = read_text(told[-1].content).partition(TO_COPY)[2].strip() if told else ""
         field = self.field(person)
         return given_back or ("" if field is None else field.value)
+
+    async def open_files(self, person: str, card: Card) -> Field:
+        who = self._person(person)
+        self.guild.modals.pop(who.id, None)
+        await self.press(person, card, choose_label(card))
+        await until(lambda: who.id in self.guild.modals, "a modal opens")
+        (field,) = self.form(person)
+        return field
+
+    async def send_files(self, person: str, *files: JsonValue) -> tuple[str, ...]:
+        (field,) = self.form(person)
+        opened = self.guild.modals[self._person(person).id]
+        values: JsonObject = {as_text(field.handle["custom_id"]): [*files]}
+        before = self.told(person)
+        checked(_clicked(await self.services.discord.clicks.submit(person, opened.custom_id, values, Delivery())))
+        new = [post for post in self.told(person) if post not in before]
+        if not new or read_text(new[-1].content) == TAKEN:
+            return ()
+        if any(one.label == TRY_AGAIN for one in controls(new[-1].components)):
+            await self.press_on_notice(person, TRY_AGAIN)
+        return (read_text(new[-1].content),)
 
     async def close_field(self, person: str) -> None:
         self.services.discord.clicks.dismiss(person)

@@ -15,6 +15,7 @@ from .asks import program_asks as program_asks
 from .desk import Desk as Desk
 from .desk import PlatformTests as PlatformTests
 from .form_entries import Field as Field
+from .form_entries import choose_label as choose_label
 from .form_entries import fill as fill
 from .journal import Journal as Journal
 from .not_now import CANCEL as CANCEL

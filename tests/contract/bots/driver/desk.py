@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import pytest
+from pydantic import JsonValue
 
 from askback.domain.identity import Actor, Place
 from askback.domain.open_ask_limits import Limits
@@ -211,6 +212,14 @@ class Desk(Protocol):
 
         `entries` has a text or the labels of the chosen options for the label of each field that is changed.
         """
+        ...
+
+    async def open_files(self, person: str, card: Card) -> Field:
+        """Press the button that opens the modal for files, and return its field."""
+        ...
+
+    async def send_files(self, person: str, *files: JsonValue) -> tuple[str, ...]:
+        """Choose files in the open modal, as `read_attached` takes them, and send it; return the reasons against it."""
         ...
 
     async def close_field(self, person: str) -> None: ...

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
+from pydantic import JsonValue
+
 from askback_sandbox.json_values import JsonObject, as_object, copied, objects
 from askback_sandbox.play.controls import Control as Drawn
 from askback_sandbox.play.controls import Offered
@@ -20,7 +22,19 @@ from askback_sandbox.slack.socket import Ack
 from askback_sandbox.slack.values import Interaction
 from askback_sandbox.slack.workspace import scope_of
 from askback_slack.not_now_modal import WHEN
-from contract.bots.driver import Card, Clicked, Control, Field, Talk, TextField, checked, fill, is_label, until
+from contract.bots.driver import (
+    Card,
+    Clicked,
+    Control,
+    Field,
+    Talk,
+    TextField,
+    checked,
+    choose_label,
+    fill,
+    is_label,
+    until,
+)
 
 from .view import View
 
@@ -185,6 +199,26 @@ class Clicks(View):
     def kept(self, person: str) -> str:
         field = self.field(person)
         return "" if field is None else field.value
+
+    async def open_files(self, person: str, card: Card) -> Field:
+        before = {view.id for view in self.workspace.stack(self._person(person).id)}
+        await self.press(person, card, choose_label(card))
+        await until(
+            lambda: any(view.id not in before for view in self.workspace.stack(self._person(person).id)),
+            "a modal opens",
+        )
+        (field,) = self.form(person)
+        return field
+
+    async def send_files(self, person: str, *files: JsonValue) -> tuple[str, ...]:
+        (field,) = self.form(person)
+        view = self.workspace.stack(self._person(person).id)[-1]
+        values: JsonObject = {field.handle["block_id"]: {field.handle["action_id"]: [*files]}}
+        done = await self.services.modals.submit(person, view.id, values)
+        if done.interaction is not None:
+            checked(_clicked(done.interaction))
+        assert done.error is None, done.error
+        return tuple(done.errors.values())
 
     async def close_field(self, person: str) -> None:
         view = self.workspace.stack(self._person(person).id)[-1]
