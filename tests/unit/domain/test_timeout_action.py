@@ -14,7 +14,7 @@ from askback.domain.form import Condition, Form, Option, Question
 from askback.domain.identity import MessageRef, Place
 from askback.domain.interview import start_interview
 from askback.domain.outcome import Answer, Outcome
-from askback.domain.reserved_options import NO_ANSWER_OPTION
+from askback.domain.reserved_options import build_no_answer_option
 from askback.domain.schedule import NOT_POSTED, apply_due
 from askback.domain.timeout_action import TimeoutAction, build_fallback
 from askback.domain.who import Who
@@ -111,7 +111,7 @@ def test_only_questions_that_the_defaults_call_for_need_one():
 
 
 def test_an_optional_question_needs_no_default():
-    note = Question(id="note", prompt="Anything else?", options=(NO_ANSWER_OPTION,))
+    note = Question(id="note", prompt="Anything else?", options=(build_no_answer_option(),))
     policy().check(form(WHERE, note))
     assert labels(build_fallback(form(WHERE, note))) == {"where": ("Staging",), "note": ("(no answer)",)}
 
