@@ -298,12 +298,13 @@ async def test_the_question_of_an_approval_is_asked_as_the_page_says(
 
 
 def test_the_scenario_plays(tmp_path: Path) -> None:
-    (scenario,) = blocks("docs/play.md", "toml")
-    (tmp_path / "my.toml").write_text(scenario, encoding="utf-8")
+    scenario, more = blocks("docs/play.md", "toml")
+    (tmp_path / "my.toml").write_text(f"within = 60\n{scenario}\n{more}", encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ASKBACK_")}
     command = [Path(sys.executable).parent / "askback", "demo", "--play", "my.toml", "--platform", "slack"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=110)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 question of the model and 1 question of a program, each answered exactly once." in done.stdout
 
 
 def test_every_program_runs_in_a_test() -> None:
