@@ -46,7 +46,7 @@ class FormFields(Value):
     """The revision of the interview that the fields show."""
     fields: tuple[FormField, ...]
     absence: Absence | None = None
-    """The reason why nobody waits for the answers."""
+    """The reason why no program waits for the answers."""
     language: Language = Field(default_factory=get_language)
     """The language of the person. A platform builds the modal under `use_language`."""
 

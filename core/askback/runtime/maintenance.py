@@ -103,7 +103,7 @@ class Maintenance:
             reported = unserved
 
     async def _show_callers(self) -> None:
-        """Let the cards of programs' questions show if nobody waits for their answers.
+        """Let the cards of programs' questions show if no caller waits for their answers.
 
         Callers could not renew their waits while the database was away or the machine slept, so they get the time to
         do so first.

@@ -1,4 +1,4 @@
-"""The card of a program's question says that nobody waits for the answer, as long as that is so."""
+"""The card of a program's question says that no program waits for the answer, as long as that is so."""
 
 from __future__ import annotations
 

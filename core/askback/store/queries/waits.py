@@ -56,7 +56,7 @@ from askback.store.schema import asks, waits
 WAIT_SECONDS: Final = 90.0
 """Seconds for which a renewal counts. A process may miss two renewals, for example during a failover."""
 GRACE_SECONDS: Final = 45.0
-"""Seconds after the end of a wait until the card says that nobody waits. A program that polls waits again sooner."""
+"""Seconds after the end of a wait until the card says that no caller waits. A program that polls waits again sooner."""
 LONGEST_PATIENCE: Final = 3600.0
 """Maximum number of seconds that are added to these. They double with each absence, so that a card seldom changes."""
 
@@ -91,7 +91,7 @@ def end(connection: Connection, ask_ids: Iterable[str], *, lost: bool) -> None:
 
 
 def list_changed(connection: Connection, at_most: int, served: ServedPlatforms) -> tuple[str, ...]:
-    """Return the ids of open asks on these platforms whose cards do not say yet that nobody waits, or still do."""
+    """Return the ids of open asks on these platforms whose cards do not say yet that no caller waits, or still do."""
     given = {"now": get_now_parameter(connection), "at_most": at_most}
     return tuple(connection.execute(_select_changed(served), given).scalars())
 
@@ -111,7 +111,7 @@ def find_absence(connection: Connection, ask_id: str) -> Absence | Literal["back
 
 
 def mark_told(connection: Connection, ask_id: str, *, told: bool) -> None:
-    """Record that the card says that nobody waits, or that it no longer does. The next time, this takes longer."""
+    """Record that the card says that no caller waits, or that it no longer does. The next time, this takes longer."""
     values = {"told": True} if told else {"told": False, "patience": _LONGER}
     connection.execute(update(waits).where(waits.c.ask_id == ask_id).values(**values))
 
