@@ -111,7 +111,8 @@ async def test_dropped_calls_over_http_are_missed_and_those_that_never_waited_ar
     await office.bot()
     async with caller(office) as http:
         asked = [
-            await http.ask(0, None, **(QUESTION | {"question": f"Question {name}?"})) for name in ("poll", "stream", "alone")
+            await http.ask(0, None, **(QUESTION | {"question": f"Question {name}?"}))
+            for name in ("poll", "stream", "alone")
         ]
         polling = asyncio.create_task(http.get(asked[0]["id"], 60))
         stream = await http.open("GET", f"/v1/asks/{asked[1]['id']}/events")
