@@ -118,8 +118,8 @@ class Maintenance:
             pause = LOOK_SECONDS
             try:
                 while changed := await self._store.list_changed_waits():
-                    for ask_id in changed:
-                        await self._store.apply_wait(ask_id)
+                    if not any([await self._store.apply_wait(ask_id) for ask_id in changed]):
+                        break
                 await self._store.forget_ended_waits()
             except StoreError as error:
                 log.error(
