@@ -18,7 +18,7 @@ from askback.runtime.shutdown import end_tasks
 log = logging.getLogger("askback.ask")
 
 RENEWAL_SECONDS = 25.0
-"""Seconds between two reports of all waits. Three of them count as lost before a card says that nobody waits."""
+"""Seconds between two reports of all waits. Three of them count as lost before a card says that no caller waits."""
 END_SECONDS = 2.0
 """Seconds after the end of a wait until it is reported. A program that polls has begun the next one by then."""
 PAUSE_SECONDS = 0.5
@@ -33,7 +33,7 @@ Loss = Literal["with wait", "with process"]
 
 
 class Presence:
-    """Reports the asks for which this process waits, so that people learn if nobody does."""
+    """Reports the asks for which this process waits, so that people learn if no process does."""
 
     def __init__(self, record: Callable[[WaitReport], Awaitable[None]]) -> None:
         """`record` stores a report. It may raise `AskbackError`."""
@@ -81,7 +81,7 @@ class Presence:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Report until the block ends, and then that nobody waits."""
+        """Report until the block ends, and then that no caller waits."""
         self.start()
         try:
             yield

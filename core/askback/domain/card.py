@@ -138,7 +138,7 @@ class Card(CardTexts):
     """The full text that the card shows only in part, for people who ask to see it."""
     ending: Ending | None
     absence: Absence | None = None
-    """The reason why nobody waits for the answer. None if the program that asked waits, and once it has ended."""
+    """The reason why no program waits for the answer. None if the program that asked waits, and once it has ended."""
     language: Language = ENGLISH
     """The language of the words that askback adds. A platform draws the card under `use_language`."""
 

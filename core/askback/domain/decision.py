@@ -73,7 +73,7 @@ def decide(
 
 
 def _add_absence(response: Response, absence: Absence | None) -> Response:
-    """Return the response with the reason why nobody waits for what a person is about to write."""
+    """Return the response with the reason why no program waits for what a person is about to write."""
     match response:
         case _ if absence is None:
             return response

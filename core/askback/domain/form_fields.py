@@ -94,7 +94,7 @@ class FormFields(Value):
     is_whole: bool = True
     """True if these are all questions of the form. Otherwise, others may follow."""
     absence: Absence | None = None
-    """The reason why nobody waits for the answers."""
+    """The reason why no program waits for the answers."""
     language: Language = Field(default_factory=get_language)
     """The language of the person. A platform builds the modal under `use_language`."""
 

@@ -45,7 +45,7 @@ class TextField(Value):
     only_reminds: bool = False
     """True if the person may only ask for a reminder, because several people decide. It then has no text."""
     absence: Absence | None = None
-    """The reason why nobody waits for the answer."""
+    """The reason why no program waits for the answer."""
     choice: int | None = None
     """The index of the option that sending it chooses, with the text as the reason."""
     options: tuple[Option, ...] = ()

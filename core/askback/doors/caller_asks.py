@@ -83,7 +83,7 @@ class CallerAsks:
     def __init__(self, settings: Settings, where: DatabaseLocation, door: str, *, shows_presence: bool = True) -> None:
         """`door` begins the key of each ask, so that no door reaches the asks of another.
 
-        `shows_presence` is False if a later process takes the outcomes, so that no card says that nobody waits.
+        `shows_presence` is False if a later process takes the outcomes, so that no card says that no caller waits.
         """
         self._door = door
         # The callers are agents, so the pace of agents applies.

@@ -103,7 +103,7 @@ class Maintenance:
             reported = unserved
 
     async def _show_callers(self) -> None:
-        """Let the cards of programs' questions show if nobody waits for their answers.
+        """Let the cards of programs' questions show if no caller waits for their answers.
 
         Callers could not renew their waits while the database was away or the machine slept, so they get the time to
         do so first.
@@ -118,8 +118,8 @@ class Maintenance:
             pause = LOOK_SECONDS
             try:
                 while changed := await self._store.list_changed_waits():
-                    for ask_id in changed:
-                        await self._store.apply_wait(ask_id)
+                    if not any([await self._store.apply_wait(ask_id) for ask_id in changed]):
+                        break
                 await self._store.forget_ended_waits()
             except StoreError as error:
                 log.error(

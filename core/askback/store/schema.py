@@ -170,7 +170,7 @@ asks = Table(
     Column("trace", Text),
     # Time at which its card was first posted. NULL before that, and in rows of releases before 0005.
     Column("posted_at", BigInteger),
-    # The reason why the card says that nobody waits for the answer.
+    # The reason why the card says that no program waits for the answer.
     Column("absence", Text),
     CheckConstraint("length(id) <= 22", name="id"),
     CheckConstraint(
@@ -347,9 +347,9 @@ waits = Table(
     Column("ask_id", Text, primary_key=True),
     # Time until which somebody counts as waiting. Each process renews it for the asks for which it waits.
     Column("waits_until", BigInteger, nullable=False),
-    # Microseconds after that time until the card says that nobody waits. They grow with each absence.
+    # Microseconds after that time until the card says that no caller waits. They grow with each absence.
     Column("patience", BigInteger, nullable=False, server_default=text("0")),
-    # True while the card says that nobody waits.
+    # True while the card says that no caller waits.
     Column("told", Boolean, nullable=False, server_default=false()),
     # True if no later call can receive the answer.
     Column("lost", Boolean, nullable=False, server_default=false()),

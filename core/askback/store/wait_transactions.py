@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from askback.domain.wait_report import WaitReport
 from askback.store.queries import asks, decisions, locks, waits
 from askback.store.transactions import Transactions
+from askback.store.unreadable_rows import UnreadableRow
 
 MOST = 100
 """Maximum number of cards that one look returns."""
@@ -31,12 +32,14 @@ class WaitTransactions(Transactions):
 
     async def list_changed_waits(self) -> tuple[str, ...]:
         """Return the ids of some open asks whose callers left or came back without the card showing it."""
-        return await self._database.read(lambda connection: waits.list_changed(connection, MOST, self._served))
+        return await self._database.read(
+            lambda connection: waits.list_changed(connection, MOST, self._served, self._left)
+        )
 
     async def apply_wait(self, ask_id: str) -> bool:
         """Let the card of an open ask show that its caller has left, or has come back. Return False if it does already.
 
-        Nobody is notified: the card is drawn in its messages.
+        Nobody is notified: the card is drawn in its messages. An ask of a newer release is left to that.
         """
 
         def work(connection: Connection) -> bool:
@@ -51,7 +54,11 @@ class WaitTransactions(Transactions):
             decisions.save_change(connection, ask, ask.evolve(interview=interview, absence=absence), None)
             return True
 
-        return await self._run(work)
+        try:
+            return await self._run(work)
+        except UnreadableRow as error:
+            self._left.add("ask", ask_id, error)
+            return False
 
     async def forget_ended_waits(self) -> None:
         """Delete what is known of waits for asks that are settled."""

@@ -1,4 +1,4 @@
-"""The card of a program's question says that nobody waits for the answer, as long as that is so."""
+"""The card of a program's question says that no program waits for the answer, as long as that is so."""
 
 from __future__ import annotations
 
@@ -176,6 +176,24 @@ async def test_a_process_serves_the_cards_of_its_own_platforms(database: Databas
     await pass_time(database, WAIT_SECONDS)
     assert await look(store) == {}
     assert await look(Store(database, frozenset({HERE.platform}))) == {ask_id: "away"}
+
+
+async def test_an_ask_of_a_newer_release_holds_up_no_other(database: Database, store: Store) -> None:
+    newer, (other,) = new_ask(), await add(database)
+
+    def insert_newer(connection: Connection) -> None:
+        asks.insert(connection, newer)
+        changed = update(asks_table).where(asks_table.c.id == newer.id)
+        connection.execute(changed.values(form='{"of": "a newer release"}'))
+
+    await database.run(insert_newer)
+    await store.record_waits(WaitReport(waiting=(newer.id,)))
+    await pass_time(database, 10)
+    await store.record_waits(WaitReport(waiting=(other,)))
+    await pass_time(database, WAIT_SECONDS)
+    assert await store.list_changed_waits() == (newer.id, other)
+    assert not await store.apply_wait(newer.id)
+    assert await look(store) == {other: "away"}
 
 
 async def test_thousands_of_waits_are_one_statement(database: Database, store: Store) -> None:

@@ -1,4 +1,4 @@
-"""The card says that nobody waits for the answer: once the process is killed, or the call is dropped."""
+"""The card says that no program waits for the answer: once the process is killed, or the call is dropped."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from contextlib import closing, suppress
 from typing import Any
 
 import psycopg
+import pytest
 from mcp import MCPError
 
+from askback.client.presence import PAUSE_SECONDS
 from e2e.ask.office import Office
 
 from .client import agent
+from .graphs import asking as asking_graph
 from .http_caller import QUESTION, caller
+from .test_langgraph import door as langgraph_door
+from .test_langgraph import settle_in
+from .test_tasks import TasksClient
 
 AWAY = "The program that asked is not waiting at the moment. Your answer is kept for it."
 GONE = "The program that asked no longer waits, so nobody will receive your answer."
@@ -30,7 +36,7 @@ def run(office: Office, statement: str) -> list[Any]:
         with closing(sqlite3.connect(office.database, timeout=20.0)) as connection, connection:
             return connection.execute(statement).fetchall()
     with psycopg.connect(url, autocommit=True) as connection:
-        cursor = connection.execute(statement)  # pyright: ignore[reportArgumentType]
+        cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
 
 
@@ -105,7 +111,8 @@ async def test_dropped_calls_over_http_are_missed_and_those_that_never_waited_ar
     await office.bot()
     async with caller(office) as http:
         asked = [
-            await http.ask(**(QUESTION | {"question": f"Question {name}?"})) for name in ("poll", "stream", "alone")
+            await http.ask(0, None, **(QUESTION | {"question": f"Question {name}?"}))
+            for name in ("poll", "stream", "alone")
         ]
         polling = asyncio.create_task(http.get(asked[0]["id"], 60))
         stream = await http.open("GET", f"/v1/asks/{asked[1]['id']}/events")
@@ -135,12 +142,15 @@ async def test_dropped_calls_over_http_are_missed_and_those_that_never_waited_ar
 
 async def test_an_mcp_client_that_has_gone_is_missed(office: Office) -> None:
     await office.bot()
-    with suppress(MCPError, BaseExceptionGroup):
-        async with agent(office, "--call-wait", "10m") as one:
-            asking = asyncio.create_task(one.deploy())
-            await office.card()
-            await waited_for(office)
-            asking.cancel()
+    async with agent(office, "--call-wait", "10m") as one:
+        asking = asyncio.create_task(one.deploy())
+        await office.card()
+        await waited_for(office)
+    with suppress(MCPError, asyncio.CancelledError):
+        await asking
+    await one.process.ended()
+    ((seconds,),) = run(office, "SELECT (waits_until - (SELECT max(created_at) FROM asks)) / 1000000 FROM waits")
+    assert seconds < 90, "it said that it has gone"
     pass_time(office)
     await reads(office, "Deploy 1.4.2?", AWAY)
     async with agent(office, "--call-wait", "10m") as one:
@@ -148,3 +158,27 @@ async def test_an_mcp_client_that_has_gone_is_missed(office: Office) -> None:
         await reads(office, "Deploy 1.4.2?", without=AWAY)
         await office.click("ada", "Yes")
         assert (await asking)["answer"] == "Yes"
+
+
+async def test_a_client_that_polls_its_task_counts_as_waiting(office: Office) -> None:
+    await office.bot()
+    async with agent(office, mode="2026-07-28", extensions=(TasksClient(),)) as one:
+        asking = asyncio.create_task(one.deploy())
+        await office.card()
+        await waited_for(office)
+        await office.click("ada", "Yes")
+        assert (await asking)["answer"] == "Yes"
+
+
+async def test_a_run_of_a_framework_that_pauses_is_never_missed(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle_in(office, monkeypatch)
+    async with asking_graph(office.folder, "Which version?") as graph, langgraph_door(office, graph) as one:
+        running = asyncio.create_task(one.run({}, "thread"))
+        await office.card("Which version?")
+        await asyncio.sleep(2 * PAUSE_SECONDS)
+        assert run(office, "SELECT ask_id FROM waits") == []
+        running.cancel()
+        await asyncio.wait([running])
+    assert run(office, "SELECT ask_id FROM waits") == []

@@ -52,11 +52,12 @@ from askback.internal.clock import SECOND
 from askback.store.database_clock import NOW, get_now_parameter
 from askback.store.queries.platform_claims import ServedPlatforms, is_served
 from askback.store.schema import asks, waits
+from askback.store.unreadable_rows import SkippedRows
 
 WAIT_SECONDS: Final = 90.0
 """Seconds for which a renewal counts. A process may miss two renewals, for example during a failover."""
 GRACE_SECONDS: Final = 45.0
-"""Seconds after the end of a wait until the card says that nobody waits. A program that polls waits again sooner."""
+"""Seconds after the end of a wait until the card says that no caller waits. A program that polls waits again sooner."""
 LONGEST_PATIENCE: Final = 3600.0
 """Maximum number of seconds that are added to these. They double with each absence, so that a card seldom changes."""
 
@@ -90,9 +91,12 @@ def end(connection: Connection, ask_ids: Iterable[str], *, lost: bool) -> None:
     connection.execute(_end(connection.dialect.name), {**given, "now": get_now_parameter(connection)})
 
 
-def list_changed(connection: Connection, at_most: int, served: ServedPlatforms) -> tuple[str, ...]:
-    """Return the ids of open asks on these platforms whose cards do not say yet that nobody waits, or still do."""
-    given = {"now": get_now_parameter(connection), "at_most": at_most}
+def list_changed(connection: Connection, at_most: int, served: ServedPlatforms, left: SkippedRows) -> tuple[str, ...]:
+    """Return the ids of open asks on these platforms whose cards do not say yet that no caller waits, or still do.
+
+    The asks in `left` are for a newer release.
+    """
+    given = {"now": get_now_parameter(connection), "at_most": at_most, "left": left.get_ids("ask", str)}
     return tuple(connection.execute(_select_changed(served), given).scalars())
 
 
@@ -111,7 +115,7 @@ def find_absence(connection: Connection, ask_id: str) -> Absence | Literal["back
 
 
 def mark_told(connection: Connection, ask_id: str, *, told: bool) -> None:
-    """Record that the card says that nobody waits, or that it no longer does. The next time, this takes longer."""
+    """Record that the card says that no caller waits, or that it no longer does. The next time, this takes longer."""
     values = {"told": True} if told else {"told": False, "patience": _LONGER}
     connection.execute(update(waits).where(waits.c.ask_id == ask_id).values(**values))
 
@@ -164,6 +168,7 @@ def _select_changed(served: ServedPlatforms) -> Select[str]:
         select(waits.c.ask_id)
         .join(asks, asks.c.id == waits.c.ask_id)
         .where(changed, asks.c.status == "open", is_served(asks.c.place_key, served))
+        .where(asks.c.id.not_in(bindparam("left", expanding=True)))
         .order_by(waits.c.waits_until)
         .limit(bindparam("at_most"))
     )
