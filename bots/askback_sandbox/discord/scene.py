@@ -39,7 +39,9 @@ class Discord:
     def address(self, channel: Channel) -> str:
         return f"discord:#{channel.name}" if channel.kind == "channel" else f"discord:{channel.person}"
 
-    def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:
+    def write(
+        self, person: str, channel: str, text: str, place: Place | None, files: Sequence[JsonValue] = ()
+    ) -> Request:
         # A thread has the id of the message from which it was started.
         where = place.root if place is not None and place.root is not None else channel
         return Request("write", {"person": person, "channel": where, "content": text, "files": [*files]})

@@ -50,8 +50,10 @@ class Platform(Protocol):
         """Return the name of a channel, or of a direct message, that a program gives as the place to ask."""
         ...
 
-    def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:
-        """Build a request to write in a channel or in an existing conversation; `files` are file names."""
+    def write(
+        self, person: str, channel: str, text: str, place: Place | None, files: Sequence[JsonValue] = ()
+    ) -> Request:
+        """Build a request to write in a channel or in an existing conversation; `files` are as in `attached`."""
         ...
 
     def written(self, channel: str, answer: JsonObject) -> Key:

@@ -30,7 +30,9 @@ class Slack:
     def address(self, channel: Channel) -> str:
         return f"slack:#{channel.name}" if channel.kind == "channel" else f"slack:{channel.person}"
 
-    def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:
+    def write(
+        self, person: str, channel: str, text: str, place: Place | None, files: Sequence[JsonValue] = ()
+    ) -> Request:
         root = place.root if place is not None else None
         said: JsonObject = {"person": person, "channel": channel, "text": text, "thread_ts": root}
         return Request("write", {**said, "files": [*files]})
