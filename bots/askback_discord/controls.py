@@ -55,7 +55,8 @@ def build_controls(card: Card, page: int | None = None) -> list[Component]:
             below = _join_rows(card, [*_build_choices(card, page, options), *_build_ways(card)])
             return [*_build_rows(card, options), *(row(parts) for parts in below if parts)]
         case "review":
-            rows = [[*_build_edit_buttons(card)], [*_build_navigation(card)]]
+            below = [*_build_navigation(card), *_build_details_button(card)]
+            rows = [[*_build_edit_buttons(card)], *_split(below)]
         case "ended":
             rows = [[*_build_details_button(card)]]
     return [row(parts) for parts in rows if parts]

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, update
 from askback import tool
 from askback.agent.approver_shortage import find_shortage as shortage_of
 from askback.domain import approval
-from askback.domain.actions import Action, Back, Choose, Next, Pick, Submit, SubmitText
+from askback.domain.actions import Action, Back, Choose, FieldAnswer, GoTo, Next, Pick, Submit, SubmitForm, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Escalation, Policy
 from askback.domain.click_response import Redraw
@@ -475,6 +475,56 @@ async def test_who_wrote_into_a_form_is_known_though_another_person_hands_it_in(
         assert over.outcome.by == ANN
         wrote = await one.store._database.read(lambda connection: asks.list_text_authors(connection, ask.id))
         assert find_authors(over, wrote) == (ANN, BEN, CID)
+
+
+NOTED = Form(
+    questions=tuple(
+        Question(
+            id=name,
+            prompt=f"{name}?",
+            options=(Option(value="a", label="A"), Option(value="b", label="B")),
+            allow_custom=False,
+            allow_note=True,
+        )
+        for name in ("one", "two")
+    )
+)
+
+
+@pytest.mark.usefixtures("stored")
+async def test_who_notes_something_or_sends_a_form_with_a_text_is_an_author_and_who_only_chooses_is_not(
+    tmp_path: Path, board: Board
+) -> None:
+    async with engine(tmp_path, board, work=False) as one:
+        policy = build_policy(Who.from_people(ANN, BEN, CID), None)
+        ask = await one.manager.submit(build_ask(NOTED, to=HERE, policy=policy))
+
+        async def does(operation: Any, by: Actor) -> None:
+            now = await one.manager.get(ask.id)
+            assert now is not None
+            await one.press(now, operation, by, draw=False)
+
+        def send(*notes: str) -> SubmitForm:
+            answers = tuple(FieldAnswer(index=index, chosen=(0,), text=note) for index, note in enumerate(notes))
+            return SubmitForm(answers=(answers[0], answers[1].evolve(chosen=())))
+
+        async def list_authors() -> tuple[Actor, ...]:
+            return await one.store._database.read(lambda connection: asks.list_text_authors(connection, ask.id))
+
+        await does(send("", ""), CID)
+        assert await list_authors() == (), "nobody wrote anything"
+        await does(Choose(index=0, note='"note":"on production"'), BEN)
+        await does(Choose(index=1), ANN)
+        assert await list_authors() == (BEN,)
+        await does(send("on staging", ""), CID)
+        assert await list_authors() == (BEN, CID)
+        await does(GoTo(index=1), ANN)
+        await does(Choose(index=1), ANN)
+        await does(Submit(), ANN)
+        over = await one.manager.get(ask.id)
+        assert over is not None
+        assert over.outcome is not None
+        assert find_authors(over, await list_authors()) == (ANN, BEN, CID)
 
 
 PEOPLE = Form(

@@ -151,7 +151,12 @@ def read_examples() -> list[Any]:
 
 
 def test_the_example_of_the_documentation_gives_the_documented_result() -> None:
-    asked, people, picked, expected = read_examples()
+    asked, noted, people, picked, expected = read_examples()
+    choice = Answer(
+        question_id="where", choices=(Choice(index=1, value="Production", label="Production"),), note="but after six"
+    )
+    only = {"questions": [{**asked["questions"][0], "allowNote": True}]}
+    assert ANY.build_result(only, answered(choice)).data == noted
     jsonschema_rs.Draft202012Validator(ANY.input_schema).validate(asked)
     story = Story(*ANY.parse(asked).questions)
     assert ANY.parse_addressees(asked) == ("Ada",)
