@@ -36,7 +36,9 @@ class Discord:
     def scene(self, state: JsonObject) -> Scene:
         return scene(state)
 
-    def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:
+    def write(
+        self, person: str, channel: str, text: str, place: Place | None, files: Sequence[JsonValue] = ()
+    ) -> Request:
         # A thread has the id of the message from which it was started.
         where = place.root if place is not None and place.root is not None else channel
         return Request("write", {"person": person, "channel": where, "content": text, "files": [*files]})

@@ -152,6 +152,13 @@ function acting(where, shown) {
   };
 }
 
+async function readFile(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return { name: file.name, base64: btoa(text), ...(file.type && { type: file.type }) };
+}
+
 function composer(at, thread) {
   const mine = site;
   const mention = `@${site.world.bot.name}`;
@@ -163,9 +170,8 @@ function composer(at, thread) {
       send();
     } });
   const problem = h("p", { class: "problem", role: "alert" });
-  // Only the name and the size of a file are sent: nothing here reads what is in it.
   const picker = h("input", { type: "file", multiple: true, hidden: true, "aria-label": "Files to attach", onchange() {
-    attach([...files, ...picker.files].map(({ name, size }) => ({ name, size })));
+    attach([...files, ...picker.files]);
     picker.value = "";
     field.focus();
   } });
@@ -178,7 +184,7 @@ function composer(at, thread) {
   }
   async function post(text, sent = []) {
     const begun = thread && mine.world.messages.find((m) => m.ts === thread)?.thread?.id;
-    const reply = await mine.api.write({ person: at.person.id, channel: at.channel.id, text, root: thread, thread: begun, ...(sent.length && { files: sent }) });
+    const reply = await mine.api.write({ person: at.person.id, channel: at.channel.id, text, root: thread, thread: begun, ...(sent.length && { files: await Promise.all(sent.map(readFile)) }) });
     if (reply.ok) {
       if (!thread) mine.following = { channel: at.channel.id, person: at.person.id, ts: reply.ts };
       draw();
@@ -205,7 +211,7 @@ function composer(at, thread) {
           field.setRangeText(`${gap}${mention} `, field.selectionStart, field.selectionEnd, "end");
           field.focus();
         } }, mention),
-        h("button", { type: "button", class: "icon", "aria-label": "Attach files", title: "Attach files: only their names and sizes are sent", onclick: () => picker.click() }, "📎"),
+        h("button", { type: "button", class: "icon", "aria-label": "Attach files", title: "Attach files", onclick: () => picker.click() }, "📎"),
         h("span", { class: "hint" }, "Shift+Enter for a new line"),
         h("button", { type: "button", class: "button primary", onclick: () => (send(), field.focus()) }, "Send"))),
     problem);

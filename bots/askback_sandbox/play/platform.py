@@ -46,8 +46,10 @@ class Platform(Protocol):
         """Return the scene that people see in this state."""
         ...
 
-    def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:
-        """Build a request to write in a channel or in an existing conversation; `files` are file names."""
+    def write(
+        self, person: str, channel: str, text: str, place: Place | None, files: Sequence[JsonValue] = ()
+    ) -> Request:
+        """Build a request to write in a channel or in an existing conversation; `files` are as in `attached`."""
         ...
 
     def written(self, channel: str, answer: JsonObject) -> Key:

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self, TypeVar, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
+from askback_sandbox.json_values import JsonObject
 from askback_sandbox.model.script import Fault, Script, StopReason, ToolCall, Turn, Usage
 
 __all__ = [
@@ -69,13 +70,41 @@ class _Step(_Value):
     within: float | None = Field(default=None, gt=0)
 
 
+class File(_Value):
+    """A file with its content."""
+
+    name: str
+    text: str | None = None
+    base64: str | None = None
+    type: str | None = None
+
+    @model_validator(mode="after")
+    def _content(self) -> Self:
+        if (self.text is None) == (self.base64 is None):
+            raise ValueError("give the file's content either as text or as base64")
+        return self
+
+    @property
+    def entry(self) -> JsonObject:
+        """The file as the platform takes it."""
+        given: JsonObject = {"name": self.name, "text": self.text, "base64": self.base64, "type": self.type}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def _listed_entries(value: object) -> object:
+    return value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType] - checked next
+
+
+Files = Annotated[tuple[str | File, ...], BeforeValidator(_listed_entries)]
+
+
 class Write(_Step):
     """A person writes."""
 
     write: str
     place: str | None = Field(default=None, alias="in")
     new: bool = False
-    attach: Texts = ()
+    attach: Files = ()
 
     @model_validator(mode="after")
     def _something(self) -> Self:

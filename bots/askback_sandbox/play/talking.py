@@ -37,7 +37,8 @@ class Talking:
             text = f"@{bot} {text}"
         if known is not None and known.root is not None:
             await self._thread(known.root, within)
-        answer = await self._door.act(self._platform.write(person, channel.id, text, known, step.attach))
+        files = [file if isinstance(file, str) else file.entry for file in step.attach]
+        answer = await self._door.act(self._platform.write(person, channel.id, text, known, files))
         if answer.get("ok") is not True:
             raise Wrong(str(answer.get("error")))
         identifier = self._platform.written(channel.id, answer)[1]

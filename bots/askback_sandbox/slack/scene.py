@@ -27,7 +27,9 @@ class Slack:
     def scene(self, state: JsonObject) -> Scene:
         return scene(state)
 
-    def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:
+    def write(
+        self, person: str, channel: str, text: str, place: Place | None, files: Sequence[JsonValue] = ()
+    ) -> Request:
         root = place.root if place is not None else None
         said: JsonObject = {"person": person, "channel": channel, "text": text, "thread_ts": root}
         return Request("write", {**said, "files": [*files]})
