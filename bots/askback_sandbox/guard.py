@@ -59,13 +59,13 @@ async def read_object(request: web.Request, at_most: int = DOOR_BODY_BYTES) -> J
         web.HTTPRequestEntityTooLarge: the body is larger.
         web.HTTPBadRequest: the body is not a JSON object.
     """
-    data = b""
+    data = bytearray()
     async for chunk in request.content.iter_any():
         data += chunk
         if len(data) > at_most:
             raise web.HTTPRequestEntityTooLarge(max_size=at_most, actual_size=len(data))
     try:
-        value = _json.validate_json(data)
+        value = _json.validate_json(bytes(data))
     except ValidationError as error:
         raise web.HTTPBadRequest(text="a JSON object was expected") from error
     if not isinstance(value, dict):

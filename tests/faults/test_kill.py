@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
+from askback_sandbox.attached import Attached
 from askback_sandbox.model.script import Fault as ModelFault
 from askback_sandbox.model.script import turn
 from askback_sandbox.slack.faults import Fault
@@ -327,3 +329,18 @@ async def test_a_bot_that_is_told_to_end_ends_cleanly_in_the_middle_of_a_text(ri
     await rig.start()
     await rig.answer(COLOUR, "Green")
     await rig.ended(GOING_ON, cards=ONE, texts=(ASKING,), turns=3)
+
+
+@pytest.mark.only("slack", reason="the core reads the files of every platform")
+async def test_a_file_is_read_after_a_kill_between_its_message_and_the_download(rig: SlackRig) -> None:
+    rig.model.script(turn(GOING_ON), name="ship")
+    faults = rig.services.workspace.faults
+    delay = faults.add(Fault(kind="delay", method="files-pri", seconds=60.0))
+    await rig.start()
+    notes = Attached("notes.txt", 5, b"words")
+    rig.services.people.write("ada", "general", "@askback look", files=(notes,))
+    await rig.until(lambda: delay not in faults.active)
+    await rig.kill()
+    assert not rig.model.log, "the turn waits for the file"
+    await rig.start()
+    await rig.until(lambda: any('"data": "words"' in json.dumps(one.request) for one in rig.model.log))
