@@ -10,11 +10,14 @@ from importlib import import_module
 # Not imported from `typing`: `python -m askback` would search the untrusted working directory for that module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from askback.client.answer_contents import read_file
     from askback.client.api import ask, ask_async
     from askback.client.ask_and_wait import Progress, UnknownKey
     from askback.client.result import AskOutcome, AskVote
+    from askback.domain.answer_file import AnswerFile
     from askback.domain.ask import Ask
     from askback.domain.ask_policy import Approval, Escalation, Policy
+    from askback.domain.file_rules import FileRules
     from askback.domain.form import Condition, Form, Option, Question, TextRules
     from askback.domain.identity import Actor, MessageRef, Place
     from askback.domain.open_ask_limits import Limits
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Actor",
     "Answer",
+    "AnswerFile",
     "Approval",
     "Ask",
     "AskOutcome",
@@ -50,6 +54,7 @@ __all__ = [
     "Condition",
     "DeliveryError",
     "Escalation",
+    "FileRules",
     "Form",
     "Host",
     "InvalidValue",
@@ -84,10 +89,12 @@ __all__ = [
     "get_bot",
     "get_tool",
     "open_host",
+    "read_file",
     "tool",
 ]
 
 _HOMES = {
+    "client.answer_contents": ("read_file",),
     "client.api": ("ask", "ask_async"),
     "client.result": ("AskOutcome", "AskVote"),
     "client.ask_and_wait": ("Progress", "UnknownKey"),
@@ -103,6 +110,8 @@ _HOMES = {
     "ports.platform": ("RetryableError", "DeliveryError"),
     "domain.open_ask_limits": ("Limits",),
     "domain.ask_policy": ("Approval", "Escalation", "Policy"),
+    "domain.answer_file": ("AnswerFile",),
+    "domain.file_rules": ("FileRules",),
     "domain.form": ("Condition", "Form", "Option", "Question", "TextRules"),
     "domain.outcome": ("Answer", "Choice", "Outcome", "Picked"),
     "domain.who": ("Who",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from askback.domain.file_rules import FileRules
 from askback.domain.form import Condition, Form, Option, Question, TextRules
 from askback.domain.form_limits import MAX_NOTE_OPTIONS
 from askback.domain.interview import Interview
@@ -29,9 +30,10 @@ def build_field(ask_id: str) -> TextField:
 
 @st.composite
 def questions(pick: st.DrawFn, earlier: list[Question], number: int) -> Question:
-    picks = pick(st.sampled_from([None, None, None, "people", "channels"]))
+    picks = pick(st.sampled_from([None, None, None, "people", "channels", "files"]))
+    rules = FileRules(max=3) if picks == "files" else None
     count = 0 if picks else pick(st.integers(0, 12))
-    multi = pick(st.booleans())
+    multi = pick(st.booleans()) and rules is None
     offered = tuple(
         Option(value=f"v{i}", label=f"{number}.{i} " + "long " * pick(st.sampled_from([0, 1, 60])), description=None)
         for i in range(count)
@@ -46,7 +48,8 @@ def questions(pick: st.DrawFn, earlier: list[Question], number: int) -> Question
     return Question(
         id=f"q{number}",
         prompt=f"Question {number}?",
-        picks=picks,
+        picks=None if picks == "files" else picks,
+        files=rules,
         options=offered,
         multi_select=multi,
         allow_custom=not (offered or picks) or pick(st.booleans()),

@@ -85,7 +85,7 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
             check_question(known, form, approval, request.terms)
             check_timeout_action(known, request.on_timeout, request.terms)
             await _check_names(known, request, progress)
-        if (outcome := get_outcome(known)) is not None:
+        if known.is_complete and (outcome := get_outcome(known)) is not None:
             return outcome
         if request is not None and has_other_wait(known, request.wait):
             progress.note(format_other_wait(progress.terms))

@@ -158,7 +158,8 @@ class Question(Value):
         if not isinstance(value, Mapping):
             return value
         fields = cast("Mapping[str, object]", value)
-        if (fields.get("picks") is None and fields.get("files") is None) or "allow_custom" in fields:
+        has_own = fields.get("picks") is not None or fields.get("files") not in (None, False)
+        if not has_own or "allow_custom" in fields:
             return fields
         return {**fields, "allow_custom": False}
 

@@ -22,10 +22,12 @@ from typing import Final, get_args
 from cachetools import FIFOCache
 from pydantic import JsonValue
 
+from askback.client.answer_contents import read_content
 from askback.client.presence import Loss, Presence
 from askback.client.session import AskSession
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Policy
+from askback.domain.attached_file import MessageFile
 from askback.domain.form import Form
 from askback.domain.identity import Place
 from askback.domain.open_ask_limits import AGENT_PACE
@@ -231,6 +233,10 @@ class CallerAsks:
         except (DatabaseNotFound, DatabaseNotReady):
             return None
         return ask if ask is not None and (ask.key or "").startswith(self._get_prefix(principal)) else None
+
+    async def read_file(self, ask: Ask, file_id: str) -> tuple[MessageFile, bytes] | None:
+        """Return a file of the answers to an ask with its contents. None if there is none, or if it was not read."""
+        return await asyncio.to_thread(read_content, self._where, ask.id, file_id)
 
     async def cancel(self, ask: Ask, reason: str) -> Ask:
         """End an ask without an answer, if it is open. Return its newest state."""

@@ -15,6 +15,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from askback.client.http_result import AskResult
 from askback.domain.ask import Ask
+from askback.domain.file_kinds import MEDIA_TYPES
 from askback.doors.caller_asks import CallerAsks
 from askback.doors.caller_file import CallerFile
 from askback.doors.callers import Caller, Scope
@@ -58,6 +59,7 @@ class HttpDoor:
                 web.post("/v1/asks", self._create),
                 web.get("/v1/asks/{id}", self._get),
                 web.get("/v1/asks/{id}/events", self._stream),
+                web.get("/v1/asks/{id}/files/{file}", self._send_file),
                 web.post("/v1/asks/{id}/cancel", self._cancel),
                 web.post("/v1/hooks/claude-code", self._answer_hook),
             ]
@@ -104,6 +106,20 @@ class HttpDoor:
         body = await _read_body(request, CancelBody) if request.can_read_body else CancelBody()
         ask = await self._find(caller, request)
         return _answer(await self._get_door(caller).cancel(self._build_call(caller, 0), ask, body.reason))
+
+    async def _send_file(self, request: web.Request) -> web.Response:
+        caller = _get_caller(request)
+        found = await self._asks.read_file(await self._find(caller, request), request.match_info["file"])
+        if found is None or found[0].kind is None:
+            raise RequestProblem(404, "The answers have no file with this id whose contents were read.")
+        # A browser must not show what a person sent as a page of this server.
+        headers = {
+            "Content-Type": MEDIA_TYPES[found[0].kind],
+            "Content-Disposition": "attachment",
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "no-store",
+        }
+        return web.Response(body=found[1], headers=headers)
 
     async def _stream(self, request: web.Request) -> web.StreamResponse:
         caller = _get_caller(request)

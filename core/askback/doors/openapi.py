@@ -11,6 +11,7 @@ from pydantic import BaseModel, JsonValue
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from askback.client.http_result import AskResult, Problem
+from askback.domain.file_kinds import MEDIA_TYPES
 from askback.doors.claude_hooks import HookBody
 from askback.doors.http_bodies import LONGEST_KEY, MAX_WAIT, AskBody, AskList, CancelBody
 
@@ -18,6 +19,8 @@ _Json = dict[str, JsonValue]
 
 _BODIES: Final[tuple[type[BaseModel], ...]] = (AskBody, CancelBody, HookBody)
 _RESULTS: Final[tuple[type[BaseModel], ...]] = (AskResult, AskList, Problem)
+_FILE: Final[_Json] = {"name": "file", "in": "path", "required": True, "schema": {"type": "string"}}
+"""The id of a file, as it is in the answers."""
 _ID: Final[_Json] = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
 _WAIT: Final[_Json] = {
     "name": "wait",
@@ -66,6 +69,14 @@ def build_document(version: str) -> _Json:
                     "Wait for the outcome of a question as server-sent events: open, then settled.",
                     _respond(None, "404"),
                     parameters=[_ID],
+                ),
+            },
+            "/v1/asks/{id}/files/{file}": {
+                "get": _operation(
+                    "read_file",
+                    "Get the contents of a file that a person gave as an answer. Its type is that of the contents.",
+                    _describe_file(),
+                    parameters=[_ID, _FILE],
                 ),
             },
             "/v1/asks/{id}/cancel": {
@@ -137,6 +148,14 @@ def _respond(result: str | None, *further: str) -> _Json:
         if result is None
         else _describe("The result.", result)
     )
+    return found
+
+
+def _describe_file() -> _Json:
+    """Return the answers of the operation that sends a file."""
+    found = _respond(None, "404")
+    kinds = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in sorted(set(MEDIA_TYPES.values()))}
+    found["200"] = {"description": "The contents.", "content": cast("JsonValue", kinds)}
     return found
 
 

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from askback.domain.actions import (
     Action,
+    AttachFiles,
     Back,
     Cancel,
     Choose,
@@ -35,6 +36,7 @@ from askback.domain.actions import (
 from askback.domain.actions import SubmitText as WriteIn
 from askback.domain.apply_action import Closed, Incomplete, NotPossible, Stale, apply_action
 from askback.domain.ask import create_ask_id
+from askback.domain.attached_file import AttachedFile
 from askback.domain.card import Card, build_card
 from askback.domain.form import Condition, Form, Question
 from askback.domain.form_fields import find_field_problems, find_field_questions
@@ -68,6 +70,10 @@ def to_picked(number: int) -> Picked:
     return Picked(id=f"U{number}", name=f"Person {number}")
 
 
+def to_file(number: int) -> AttachedFile:
+    return AttachedFile(id=f"F{number}", name=f"{number}.txt", size=5)
+
+
 def numbers_of(picked: tuple[Picked, ...]) -> frozenset[int]:
     return frozenset(int(one.id[1:]) for one in picked)
 
@@ -79,7 +85,8 @@ def get_shown(seen: Select | Pick) -> frozenset[int]:
 
 def get_chosen(draft: Draft) -> set[int]:
     assert not (draft.chosen and draft.picked)
-    return {*draft.chosen, *numbers_of(draft.picked)}
+    files = (int(file.id[1:]) for file in draft.files)
+    return {*draft.chosen, *numbers_of(draft.picked), *files}
 
 
 def takes_ticks(card: Card) -> bool:
@@ -293,6 +300,16 @@ class Room(RuleBasedStateMachine):
             assert self.form.questions[at].picks is not None
             assert len(picked) == 1
             self.accounts[at] = Account(set(picked))
+
+    @precondition(lambda self: self.is_asking)
+    @rule(person=people, count=st.integers(0, 4), fresh=mostly)
+    def attach(self, person: Actor, count: int, fresh: bool) -> None:
+        at = self.interview.current
+        if self.press(person, AttachFiles(files=tuple(map(to_file, range(count)))), fresh) is None:
+            rules = self.form.questions[at].files
+            assert rules is not None
+            assert rules.min <= count <= rules.max
+            self.accounts[at] = Account(set(range(count)))
 
     @rule(person=people, text=texts, fresh=mostly)
     def write(self, person: Actor, text: str, fresh: bool) -> None:
@@ -532,6 +549,8 @@ def answer_by_what_the_card_offers(interview: Interview) -> Interview:
             interview = does(Submit() if card.can_submit else Next(), ticks)
         elif card.picks is not None:
             interview = does(Pick(picked=(to_picked(0),)))
+        elif card.file_rules is not None:
+            interview = does(AttachFiles(files=(to_file(0),)))
         elif card.items:
             interview = does(Choose(index=len(card.items) - 1))
         else:

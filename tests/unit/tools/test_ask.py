@@ -11,6 +11,7 @@ import jsonschema_rs
 import pytest
 
 from askback.domain.actions import Choose, Next, Submit, SubmitText
+from askback.domain.answer_file import AnswerFile, FileReading
 from askback.domain.outcome import Answer, Choice, Picked
 from askback.domain.reserved_options import NO_ANSWER
 from askback.errors import ModelError
@@ -151,7 +152,7 @@ def read_examples() -> list[Any]:
 
 
 def test_the_example_of_the_documentation_gives_the_documented_result() -> None:
-    asked, noted, people, picked, expected = read_examples()
+    asked, noted, people, picked, files, given, expected = read_examples()
     choice = Answer(
         question_id="where", choices=(Choice(index=1, value="Production", label="Production"),), note="but after six"
     )
@@ -169,6 +170,9 @@ def test_the_example_of_the_documentation_gives_the_documented_result() -> None:
         for name, one in picked.items()
     ]
     assert ANY.build_result(people, answered(*answers)).data["answers"] == picked
+    assert [one.files.kinds for one in ANY.parse(files).questions if one.files] == [("pictures",), ("pdf", "text")]
+    logo = AnswerFile(id=given["logo"]["id"], name="logo.png", reading=FileReading(kind="png", size=20_480))
+    assert ANY.build_result(files, answered(Answer(question_id="logo", files=(logo,)))).data["answers"] == given
 
 
 def test_an_answer_in_own_words_cannot_be_taken_for_an_option() -> None:

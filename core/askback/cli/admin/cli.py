@@ -127,12 +127,17 @@ def stats(
 @commands.command(
     cls=Command,
     context_settings=_IDS,
-    epilog="Examples:\n  askback show x2f\n  askback show x2fH1vQdTzqk3Y0m8JbW7A --json\n  askback show x2f --post",
+    epilog="Examples:\n  askback show x2f\n  askback show x2fH1vQdTzqk3Y0m8JbW7A --json\n  askback show x2f --post\n  "
+    "askback show x2f --save answers",
 )
 def show(
     ask_id: AskId,
     as_json: AsJson = False,
     post: Annotated[bool, typer.Option("--post", help="Redraw the card, and post it again if it was deleted.")] = False,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Save the files of the answers there. Files that exist are kept."),
+    ] = None,
     config: Config = None,
 ) -> None:
     """Show one question: its form, who was asked, its state, and who did what when.
@@ -147,7 +152,7 @@ def show(
         if as_json:
             raise typer.BadParameter("Use --json or --post, not both: the bot posts later, so --json has no result.")
         raise typer.Exit(run_to_end(post_again(database, ask_id, _make_console())))
-    raise typer.Exit(show(database, ask_id, _make_console(), as_json=as_json))
+    raise typer.Exit(show(database, ask_id, _make_console(), as_json=as_json, save=save))
 
 
 @commands.command(

@@ -6,6 +6,7 @@ __all__ = ["show"]
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from pydantic import JsonValue
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 from sqlalchemy import Connection
 
+from askback.client.answer_contents import save_files
 from askback.client.summary import (
     describe_fallback,
     describe_timeout,
@@ -64,8 +66,11 @@ class _Record:
     call: ToolCallRecord | None
 
 
-def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: bool) -> int:
-    """Print one ask. Raises `OperatorError` if it does not exist or cannot be read."""
+def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: bool, save: Path | None = None) -> int:
+    """Print one ask. With `save`, also save the files of its answers in this folder.
+
+    Raises `OperatorError` if it does not exist or cannot be read, or if the folder cannot be written.
+    """
 
     def work(connection: Connection) -> _Record:
         ask = find_by_prefix(connection, prefix)
@@ -77,6 +82,8 @@ def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: boo
         )
 
     record = read_snapshot(where, work)
+    for path in () if save is None else save_files(where, record.ask, save):
+        print(f"Saved {to_terminal_text(str(path))}.", file=sys.stderr)  # noqa: T201 - this is the command line
     if as_json:
         sys.stdout.write(to_json_line(_to_json(record)) + "\n")
         return 0

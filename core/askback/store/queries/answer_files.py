@@ -16,7 +16,7 @@ from askback.domain.ask import Ask
 from askback.domain.attached_file import FileProblem, MessageFile
 from askback.domain.file_kinds import FileKind
 from askback.domain.interview import Interview
-from askback.store.queries import files
+from askback.store.queries import asks, files
 from askback.store.queries.files import FileOwner
 from askback.store.schema import files as table
 
@@ -53,7 +53,13 @@ def list_stored(connection: Connection, ask_ids: Collection[str]) -> tuple[Messa
 
 
 def get_content(connection: Connection, ask_id: str, file_id: str) -> tuple[MessageFile, bytes] | None:
-    """Return a file of the answers to an ask with its contents. None if there is none, or if it was not read."""
+    """Return a file of the answers to an ask with its contents. None if there is none, or if it was not read.
+
+    A file that people have not submitted is no answer.
+    """
+    ask = asks.get(connection, ask_id)
+    if ask is None or ask.outcome is None or all(file.id != file_id for file in ask.outcome.files):
+        return None
     row = next((one for one in files.list_of_asks(connection, [ask_id]) if one.file.id == file_id), None)
     if row is None or row.state != "stored":
         return None
