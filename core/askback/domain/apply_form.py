@@ -41,7 +41,10 @@ def apply_form(interview: Interview, sent: SubmitForm, action: Action) -> Interv
     sender = f"{action.actor.platform}:{action.actor.id}:{sent.revision}"
     before = interview.drafts
     filled = {
-        one.index: _fill(interview.form.questions[one.index], before[one.index], one).evolve(sender=sender)
+        # The marks stay, so that a click on the card behind the modal that is delivered twice still counts once.
+        one.index: _fill(interview.form.questions[one.index], before[one.index], one).evolve(
+            sender=sender, marks=before[one.index].marks
+        )
         for one in sent.answers
     }
     drafts = tuple(filled.get(index, draft) for index, draft in enumerate(before))
@@ -101,7 +104,7 @@ def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
         return _fill_with_note(question, draft, sent)
     chosen, picked = tuple(sorted(set(sent.chosen))), _name(sent.picked[:MAX_PICKED], draft)
     if sent.text is None and question.takes_several:
-        return draft.evolve(chosen=chosen, picked=picked, marks=(), seen=True)  # there was no field for the text
+        return draft.evolve(chosen=chosen, picked=picked, seen=True)  # there was no field for the text
     is_both = bool(text and (chosen or picked)) and not question.multi_select
     is_new = (chosen, _list_ids(picked)) != (draft.chosen, _list_ids(draft.picked))
     if is_both and text == draft.shown_text.strip() and is_new:

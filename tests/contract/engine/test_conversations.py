@@ -332,7 +332,7 @@ async def test_a_file_that_cannot_be_read_is_said_to_people_and_to_the_model(
     async with engine(tmp_path, board, services) as one:
         await hear(one, "look at this", files=("plan\n*b*.pdf", "a.png"))
         await one.says("I see.")
-        await one.says("I cannot read attachments, so I do not know what is in “plan *b*.pdf”, a.png.")
+        await one.says("I do not see what is in “plan *b*.pdf”, a.png. If it matters, please paste the text here.")
         assert texts(services) == ["Ann: look at this [attachments that you cannot read: plan *b*.pdf, a.png]"]
 
 

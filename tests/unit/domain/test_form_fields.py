@@ -181,6 +181,16 @@ def test_after_the_modal_every_question_counts_as_shown() -> None:
         assert story.now.phase == "reviewing"
 
 
+def test_a_click_from_before_the_modal_that_is_delivered_again_changes_nothing() -> None:
+    story = Story(question("z", "Red", "Blue", multi_select=True, allow_custom=False), TWO[0])
+    click = Select(chosen=(0,), base=(), revision=0, order=1.0)
+    story.does(click)
+    story.does(Select(chosen=(), base=(), revision=0, order=2.0))
+    story.now = send(story.now, said(0), said(1, 1))
+    before = story.now
+    assert story.does(click) == before
+
+
 def test_a_blank_text_beside_a_choice_is_no_text() -> None:
     at = start_interview(form(question("a", "Red", "Blue"), question("b", "X", "Y")))
     blank, none = (send(at, said(0, 1, text=text), said(1)) for text in ("  ", None))

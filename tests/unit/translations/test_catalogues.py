@@ -10,7 +10,9 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import read_mo
 
-from askback.domain import card, not_now, outgoing_message
+from askback.domain import card, card_texts, not_now, outgoing_message
+from askback.domain.choice_words import SOMETHING_ELSE
+from askback.domain.file_field import CHOOSE_FILE, CHOOSE_FILES
 from askback.domain.form import Form, Option, Question
 from askback.domain.form_fields import ANSWER_ALL, ANSWER_SEVERAL, build_form_fields, find_field_questions
 from askback.domain.identity import Actor, Place
@@ -49,7 +51,8 @@ OTHERS = tuple(language for language in LANGUAGES if language != ENGLISH)
 each_language = pytest.mark.parametrize("language", OTHERS)
 MARKUP = re.compile(r"[*_`~|<>#@\\]")
 BUTTONS = (
-    card.SOMETHING_ELSE, card.WRITE_ANSWER, card.EDIT_TEXT, card.NOT_NOW, card.ANSWER_REST, card.UNDO_VOTE,
+    SOMETHING_ELSE, card_texts.SOMETHING_ELSE_OR_NOTE, card_texts.ADD_NOTE, card_texts.WRITE_ANSWER,
+    card_texts.EDIT_TEXT, CHOOSE_FILE, CHOOSE_FILES, card.NOT_NOW, card.ANSWER_REST, card.UNDO_VOTE,
     card.WITHDRAW, card.EVERYTHING, card.SHOW_QUESTION, card.SHOW_QUESTIONS, *outgoing_message.OFFER_LABELS.values(),
     "Submit", "Back", "Next", "Review", "Remove text", "Previous part", "Next part", "Stop", "Try again", "Approve",
     "Deny", "Always in this conversation", ANSWER_ALL, ANSWER_SEVERAL, card.REMIND_ME, SEARCH,
