@@ -52,7 +52,7 @@ def try_again(words: str, field: TextField) -> Component:
 
 
 def build_file_errors(words: str, field: FileField) -> Component:
-    """A private message about files that are no answer. Its button opens their field again."""
+    """A private message about files that cannot be an answer. Its button opens their field again."""
     control = control_ids.Control(kind="files", ask_id=field.ask_id, step=field.step)
     return build_message(words, [row([button(_(TRY_AGAIN), control, "primary")])])
 

@@ -179,7 +179,7 @@ def _build_field(field: FormField, *, with_texts: bool) -> list[Component]:
 
 
 def _name_text(question: Question) -> str:
-    """Return the label of the text field beside the options of a question, with a place for its header."""
+    """Return the label of the text field that follows the options of a question, with a place for its header."""
     if not question.allow_note:
         return _("Something else… ({question})")
     return _("Something else, or note ({question})") if question.allow_custom else _("Note ({question})")

@@ -38,7 +38,7 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
 
 
 def end(card: Card, tally: VoteCount, ending: Ending, named: tuple[Vote, ...]) -> Iterator[Text]:
-    """The ending in a few words, with the people of the votes in `named`, or whoever withdrew it."""
+    """The ending in a few words, with the people of the votes in `named`, or the person who withdrew it."""
     found = vote_summary.get_verdict(card, tally)
     yield Text("" if found is None else vote_summary.VERDICT_ICONS[found], opens=True)
     yield strong(vote_summary.describe_result(card, tally, labelled=bool(named) and not card.is_call))

@@ -16,7 +16,7 @@ from askback.ports.platform import DeliveryError, MessageNotFound, RetryableErro
 from askback_slack.api_calls import SlackApi, SlackRejection
 from askback_slack.json_access import get_list, get_object, get_text, get_value
 
-# GovSlack has hosts of its own.
+# GovSlack has other hosts.
 HOSTS: Final = frozenset({"slack.com", "slack-gov.com"})
 NEEDS_SCOPE: Final = (
     "the Slack app lacks the permission files:read. My operator has to add it under OAuth & Permissions, and reinstall "
@@ -24,7 +24,7 @@ NEEDS_SCOPE: Final = (
 )
 _GONE: Final = frozenset({"file_deleted", "file_not_found"})
 _REMOVED: Final = frozenset({"tombstone", "hidden_by_limit"})
-"""Values of `mode` of files that are no longer there."""
+"""Values of `mode` of files that Slack has removed."""
 
 
 def list_files(message: object) -> tuple[AttachedFile, ...]:

@@ -156,7 +156,7 @@ def _build_field(field: FormField) -> list[Block]:
 
 
 def _name_text(question: Question) -> str:
-    """Return the label of the text field beside the options of a question, with a place for its header."""
+    """Return the label of the text field that follows the options of a question, with a place for its header."""
     if not question.allow_note:
         return _("{question}: something else")
     return _("{question}: something else, or a note") if question.allow_custom else _("{question}: a note")

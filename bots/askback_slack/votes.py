@@ -61,7 +61,7 @@ def build_votes(tally: VoteCount) -> Iterator[Unit]:
 
 
 def end(card: Card, tally: VoteCount, ending: Ending, named: tuple[Vote, ...]) -> Iterator[Block]:
-    """The ending in a few words, with the people of the votes in `named`, or whoever withdrew it."""
+    """The ending in a few words, with the people of the votes in `named`, or the person who withdrew it."""
     found = vote_summary.get_verdict(card, tally)
     mark = "" if found is None else vote_summary.VERDICT_ICONS[found]
     yield from split_runs(

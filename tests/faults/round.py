@@ -70,7 +70,7 @@ class Watched(Model):
         return self._numbers
 
     def answer(self, asked: ReceivedRequest) -> Answer:
-        # Each process asks for a model of its own name.
+        # Each process asks for a model with another name.
         process = str(asked.body["model"])
         request = Request(self._numbers, story_of(asked)[0], len(asked.turns), time.time(), process)
         self.open[request.number] = request

@@ -1,4 +1,4 @@
-"""Programs that ask people beside the running bot: `askback ask`, each as a process of its own.
+"""Programs that ask people while the bot runs: `askback ask`, each in a separate process.
 
 They get the environment of this process, in which the demo has set the addresses of the services and the database.
 """

@@ -115,7 +115,7 @@ class Write(_Step):
 
 
 class Program(_Step):
-    """A program beside the bot asks a form with `askback ask`."""
+    """A program asks a form with `askback ask`."""
 
     program: dict[str, JsonValue]
     """The form, as `askback ask --form` takes it."""

@@ -36,7 +36,7 @@ GONE: Final = "Its content is no longer stored."
 
 
 def render_file(file: MessageFile) -> dict[str, JsonValue]:
-    """Return the text block that stands for a file in the stored transcript."""
+    """Return the text block that represents a file in the stored transcript."""
     return _to_text(_format_name(file))
 
 
@@ -141,7 +141,7 @@ def _fill_in(message: dict[str, JsonValue], contents: Mapping[int, bytes] | None
 
 
 def _to_content(reference: Mapping[str, JsonValue], contents: Mapping[int, bytes] | None) -> dict[str, JsonValue]:
-    """Return the block with a file's content. It is a value of its own, so that nothing in a text can end it."""
+    """Return the block with a file's content. It is a separate value, so that nothing in a text can end it."""
     if contents is None:
         return _to_note(REJECTED)
     content = contents.get(cast("int", reference["file"]))

@@ -38,7 +38,7 @@ class AnswerFile(Value):
     id: str
     """The platform's id of the file."""
     name: PersonText
-    """Its name as the person's program gives it. It is no path, and may contain anything."""
+    """Its name as the person's program gives it. Never use it as a path: it may contain anything."""
     size: int | None = None
     """Its size in bytes, as the platform states it. None if it states none."""
     # Excluded by default, because most files have one of the two.
@@ -82,7 +82,7 @@ class AnswerFile(Value):
 
 
 def list_pending(interview: Interview) -> tuple[AnswerFile, ...]:
-    """Return the files of the answers whose contents have not been read yet; empty if there is no answer."""
+    """Return the files of the answers whose contents have not been read yet; empty without an answer."""
     answers = () if interview.outcome is None else interview.outcome.answers
     return tuple(file for answer in answers for file in answer.files if file.reading is None)
 

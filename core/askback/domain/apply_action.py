@@ -83,7 +83,7 @@ class Incomplete(PersonError):
 
 
 class FilesRefused(PersonError):
-    """Raised for files that are no answer. The person can choose others."""
+    """Raised for files that cannot be an answer. The person can choose others."""
 
 
 class NotPossible(PersonError):

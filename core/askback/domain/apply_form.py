@@ -82,7 +82,7 @@ def _list_ids(picked: Iterable[Picked]) -> frozenset[str]:
 
 
 def _is_changed(before: Draft, after: Draft) -> bool:
-    """Return True if people would see another draft: the same answers from another sender are no change."""
+    """Return True if people would see another draft: the same answers from another sender change nothing."""
     return before.evolve(sender=after.sender) != after
 
 
@@ -115,7 +115,7 @@ def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
 
 
 def _fill_with_note(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
-    """Fill in a question of which one option can be chosen: a text beside the option is its note."""
+    """Fill in a question of which one option can be chosen: a text with an option is its note."""
     chosen, text = sent.chosen, (sent.text or "").strip()
     if sent.text is None:  # there was no field for the text
         return Draft(chosen=chosen, note=draft.note if chosen == draft.chosen else None, seen=True)
@@ -134,7 +134,7 @@ def _name(picked: tuple[Picked, ...], draft: Draft) -> tuple[Picked, ...]:
 
 
 def _fill_files(rules: FileRules, draft: Draft, sent: FieldAnswer) -> Draft:
-    """Return the draft with the files that were sent. Earlier ones stay if there are none, or if they are no answer."""
+    """Return the draft with the files that were sent. Earlier ones stay if there are none, or if they cannot be one."""
     if sent.chosen or sent.text:
         raise NoFields
     if not sent.files or rules.find_problem(sent.files) is not None:

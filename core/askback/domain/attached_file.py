@@ -42,7 +42,7 @@ class AttachedFile(Value):
     id: str = ""
     """The platform's id of the file. Empty for something without a content to read, such as a shared message."""
     media_type: str | None = None
-    """The media type that the platform states. Nobody has checked it."""
+    """The media type that the platform states, unchecked."""
     size: int | None = None
     """Its size in bytes, as the platform states it."""
     address: str | None = None
@@ -83,4 +83,4 @@ class MessageFile(Value):
     seq: int | None = None
     """The transcript row of the message. None until a turn takes it up."""
     block: int | None = None
-    """The index of the block of that row that stands for the file."""
+    """The index of the block of that row that represents the file."""

@@ -237,7 +237,7 @@ class Card(CardTexts):
 
     @property
     def result_note(self) -> str | None:
-        """The note that stands behind the result; None if it is quoted below, or if there is none."""
+        """The note that follows the result; None if it is quoted below, or if there is none."""
         result = self.result
         note = None if result is None else self.lines[0].note
         if result is None or note is None or len(result) + len(note) > LONGEST_RESULT:

@@ -63,7 +63,7 @@ class AskFiles(_Spoken):
 
 
 class FileErrors(_Spoken):
-    """The response to files that are no answer. The person can choose others in `field`."""
+    """The response to files that cannot be an answer. The person can choose others in `field`."""
 
     kind: Literal["file_errors"] = "file_errors"
     message: str

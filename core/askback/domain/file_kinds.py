@@ -116,7 +116,7 @@ def claim_kind(name: str, media_type: str | None) -> FileKind | Literal["unsuppo
 
 
 def detect_kind(start: bytes) -> FileKind | None:
-    """Return the kind of a content by its first bytes, some thousand if there are as many. None if it is no known one.
+    """Return the kind of a content by its first bytes, some thousand if there are as many. None for an unknown one.
 
     A text may still turn out to be none further on.
     """

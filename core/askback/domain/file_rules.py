@@ -100,7 +100,7 @@ class FileRules(Value):
         return any(kind in KINDS[accepted] for accepted in self.kinds)
 
     def find_problem(self, files: Sequence[AttachedFile]) -> str | None:
-        """Return a sentence for the person about files that are no answer, by what the platform states of them.
+        """Return a sentence for the person about files that cannot be an answer, by what the platform states of them.
 
         None means that they are one, as far as anybody knows before their contents are read.
         """

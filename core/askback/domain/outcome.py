@@ -56,7 +56,7 @@ class Answer(Value):
     note: Annotated[PersonText, Field(max_length=MAX_NOTE)] | None = Field(
         default=None, exclude_if=lambda value: value is None
     )
-    """The note that a person wrote to their choice. It is no answer."""
+    """The note that a person wrote to their choice. It never counts as the answer."""
 
     @field_validator("text", "note")
     @classmethod

@@ -51,7 +51,7 @@ class Message(Value):
     authors: tuple[Actor, ...] | None = None
     """The authors of a message to the model. None for a row of an earlier release and for the model's own messages."""
     files: Mapping[int, int] = Field(default_factory=dict[int, int])
-    """The index of the block that stands for a file, by the file's id. Known while the message is composed."""
+    """The index of the block that represents a file, by the file's id. Known while the message is composed."""
 
 
 class ToolCall(Value):

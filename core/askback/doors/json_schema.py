@@ -296,7 +296,7 @@ def _read_number_rules(kind: TextKind, schema: Mapping[str, object]) -> TextRule
 def write_schema(form: Form) -> dict[str, JsonValue]:
     """Return a schema for the answers to a form. Raises `CallerError` if a question depends on another.
 
-    A text has at most 1,000 characters if nothing else is said, so the schema does not name that limit.
+    A text has at most 1,000 characters by default, so the schema does not name that limit.
     """
     properties: dict[str, JsonValue] = {}
     required: list[JsonValue] = []

@@ -173,7 +173,7 @@ def classify_text(
 def classify_files(incoming: IncomingMessage, asks: tuple[Ask, ...], is_admitted: AdmissionCheck) -> TextReading:
     """Classify a message with files by the open asks of its place. Pure; runs inside the commit.
 
-    It is the answer to the only question that asks for files, unless it says more. If its files are no answer, its
+    It is the answer to the only question that asks for files, unless it says more. If its files cannot be one, its
     author learns why.
     """
     asks = tuple(ask.add_participant(incoming.author) for ask in asks)

@@ -100,6 +100,6 @@ def _find_problem(connection: Connection, item: PendingFile, kind: FileKind) -> 
 def _fail(connection: Connection, item: PendingFile, problem: FileProblem) -> bool:
     failed = files.fail(connection, item, problem)
     if failed and item.ask_id is not None:
-        # The card shows the reason beside the file, so its author gets no notice.
+        # The card shows the reason with the file, so its author gets no notice.
         decisions.save_reading(connection, item.ask_id, item.file.id, FileReading(problem=problem))
     return failed

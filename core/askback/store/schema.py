@@ -321,9 +321,9 @@ files = Table(
     Column("kind", Text),
     Column("size", Integer, nullable=False, server_default=text("0")),
     Column("tokens", Integer, nullable=False, server_default=text("0")),
-    # The reason for which there is no content, as JSON.
+    # The reason for a missing content, as JSON.
     Column("problem", Text),
-    # The transcript row that took up the message, and the index of the block that stands for the file.
+    # The transcript row that took up the message, and the index of the block that represents the file.
     Column("seq", Integer),
     Column("block", Integer),
     Column("due_at", BigInteger, nullable=False),

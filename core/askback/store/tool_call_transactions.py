@@ -68,7 +68,7 @@ class ToolCallTransactions(Transactions):
     async def list_askers(self, names: Sequence[str]) -> dict[str, str | None]:
         """Return those of these names that are ids of asks, each with the id of the model's call that asked.
 
-        None stands for an ask of a program.
+        None means an ask of a program.
         """
         return await self._database.read(lambda connection: tool_calls.list_askers(connection, names))
 

@@ -1,4 +1,4 @@
-"""A step of a play that runs a real program, `askback ask`, with pictures, and what its author is told."""
+"""A step of a play that runs a real program, `askback ask`, with pictures, and what its author reads."""
 
 from __future__ import annotations
 

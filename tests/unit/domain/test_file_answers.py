@@ -66,7 +66,7 @@ def test_what_does_not_go_together_is_refused_with_advice(fields: dict[str, Any]
 )
 def test_the_rules_are_said_in_sentences(rules: dict[str, Any], words: str) -> None:
     assert describe_file_rules(FileRules(**rules)) == words
-    assert len(words) <= 100, "Discord shows no more beside a field"
+    assert len(words) <= 100, "Discord shows no more at a field"
 
 
 @pytest.mark.parametrize(

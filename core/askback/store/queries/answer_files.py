@@ -55,7 +55,7 @@ def list_stored(connection: Connection, ask_ids: Collection[str]) -> tuple[Messa
 def get_content(connection: Connection, ask_id: str, file_id: str) -> tuple[MessageFile, bytes] | None:
     """Return a file of the answers to an ask with its contents. None if there is none, or if it was not read.
 
-    A file that people have not submitted is no answer.
+    Files count as an answer once people have submitted them.
     """
     ask = asks.get(connection, ask_id)
     if ask is None or ask.outcome is None or all(file.id != file_id for file in ask.outcome.files):

@@ -97,7 +97,7 @@ def find_first_of_ask(connection: Connection, conversation_id: str, ask_id: str)
 def list_askers(connection: Connection, names: Sequence[str]) -> dict[str, str | None]:
     """Return those of these names that are ids of asks, each with the id of the call about which people were asked.
 
-    None stands for an ask of a program. Later calls that the same ask allows to run do not count.
+    None means an ask of a program. Later calls that the same ask allows to run do not count.
     """
     if not names:
         return {}
