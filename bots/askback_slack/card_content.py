@@ -11,16 +11,13 @@ from askback.domain import vote_summary
 from askback.domain.arguments import Argument, Arguments
 from askback.domain.ask_policy import PersonalReminder
 from askback.domain.card import (
-    LONGEST_TITLE,
     Card,
     Item,
     format_position,
-    get_form_title,
-    get_line_title,
-    list_others,
 )
 from askback.domain.card_ending import Ending
 from askback.domain.review_line import ReviewLine
+from askback.domain.settled_title import LONGEST_TITLE, get_form_title, get_line_title, list_others
 from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
 from askback.domain.voting import VoteCount
 from askback.text.literal import to_single_line

@@ -7,7 +7,6 @@ __all__ = [
     "EVERYTHING",
     "EXPANDING",
     "LONGEST_NAMED",
-    "LONGEST_TITLE",
     "NOT_NOW",
     "REMIND_ME",
     "SHOW_QUESTION",
@@ -19,9 +18,6 @@ __all__ = [
     "build_card",
     "format_position",
     "get_excerpt",
-    "get_form_title",
-    "get_line_title",
-    "list_others",
 ]
 
 from itertools import takewhile
@@ -43,18 +39,17 @@ from askback.domain.form_fields import FieldQuestions, find_open_questions
 from askback.domain.interview import Interview
 from askback.domain.outcome import Picked
 from askback.domain.reserved_options import NO_ANSWER
-from askback.domain.review_line import LONGEST_QUOTED, ReviewLine, build_review
+from askback.domain.review_line import LONGEST_QUOTED, build_review
+from askback.domain.settled_title import get_first_line
 from askback.domain.timeout_words import TimeoutNotice, build_notice
 from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
-from askback.text.literal import count_utf16_units, fit_line, is_readable_line, to_literal, to_single_line
-from askback.translations.catalogue import ENGLISH, N_, Language, _, ngettext, use_language
+from askback.text.literal import count_utf16_units, is_readable_line, to_literal, to_single_line
+from askback.translations.catalogue import ENGLISH, N_, Language, _, use_language
 from askback.translations.sentences import capitalize_first, end_sentence
 
 LONGEST_NAMED = 60
 """Maximum number of characters of an option's label in a sentence about it."""
-LONGEST_TITLE = 150
-"""Maximum number of UTF-16 units of a question on its settled card. "Show question" shows a longer one."""
 LONGEST_HEADING = 150
 """Maximum number of UTF-16 units of a question that is a heading. A longer one is a paragraph."""
 LONGEST_CALL = 200
@@ -197,7 +192,7 @@ class Card(CardTexts):
     @property
     def title(self) -> str:
         """The question as one line of a settled card: its first line, cut if it is long."""
-        return _get_first_line(self.prompt)
+        return get_first_line(self.prompt)
 
     @property
     def settled_picks(self) -> tuple[Picked, ...]:
@@ -370,32 +365,6 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
 def format_position(position: tuple[int, int]) -> str:
     """Return the position of something among several, such as "1 of 3"."""
     return _("{number} of {count}").format(number=position[0], count=position[1])
-
-
-def get_form_title(card: Card) -> str:
-    """Return the questions of a settled form in one line. If some are answered, their answers name them below."""
-    if any(line.answer for line in card.lines) or not card.lines:
-        count = len(card.lines)
-        return ngettext("{count} question", "{count} questions", count).format(count=count)
-    more = len(card.lines) - 1
-    title = get_line_title(card.lines[0])
-    return _("{title} and {count} more").format(title=title, count=more)
-
-
-def get_line_title(line: ReviewLine) -> str:
-    """Return a question of a settled form as one line, cut if it is long."""
-    return _get_first_line(line.prompt)
-
-
-def _get_first_line(prompt: str) -> str:
-    return fit_line(next((line for line in prompt.splitlines() if line.strip()), ""), LONGEST_TITLE)
-
-
-def list_others(card: Card) -> tuple[str, tuple[str, ...]]:
-    """Return a caption, and the labels of the options that a settled question did not end with."""
-    if card.ending is None or card.ending.status != "answered":
-        return _("Options: "), tuple(item.label for item in card.items)
-    return _("Not chosen: "), tuple(item.label for item in card.items if not item.chosen)
 
 
 def get_excerpt(question: Question) -> str:

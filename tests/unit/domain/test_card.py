@@ -6,11 +6,12 @@ import pytest
 
 from askback.domain.actions import Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
 from askback.domain.ask_policy import Policy
-from askback.domain.card import Card, build_card, get_form_title
+from askback.domain.card import Card, build_card
 from askback.domain.click_response import AskText, FieldErrors, Notice, Redraw
 from askback.domain.form import Option, Question, TextRules
 from askback.domain.interview import settle, start_interview
 from askback.domain.outcome import OutcomeStatus
+from askback.domain.settled_title import get_form_title
 from askback.domain.text_field import build_text_field
 from askback.domain.who import Who
 from support.cases import ANN, BEN, EVERYBODY, HOSTILE, NOON, Story, ended, form, question
