@@ -280,9 +280,9 @@ def _build_shared_line(line: ReviewLine) -> Iterator[Text]:
 
 
 def _build_facts(card: Card, ending: Ending, tally: VoteCount | None = None) -> Iterator[Text]:
-    """The question as one line, who ended it or requested it, and when. "Show question" shows its header."""
+    """The question as one line, who ended it or requested it, and when."""
     yield Text("-# ", before="\n")
-    if card.header is not None and not card.is_folded(buttons_enough=are_buttons_enough(card)):
+    if card.header is not None:
         yield from (plain(fit_line(card.header, LONGEST_TITLE)), Text("  ·  "))
     yield plain(card.title or get_form_title(card))
     if tally is not None and tally.requesters:

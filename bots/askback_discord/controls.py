@@ -139,13 +139,12 @@ def are_controls_enough(card: Card) -> bool:
     """Return True if an open card's controls show the whole of each option, so that the text need not list them."""
     if are_buttons_enough(card) or _list_rows(card):
         return True
-    pages = split_menu(card)
-    if card.tally is not None or not pages or len(card.items) <= LISTED:
+    # A menu of several pages shows only one of them.
+    if card.tally is not None or split_menu(card) != 1 or len(card.items) <= LISTED:
         return False
-    # A page of the menu does not show what is chosen on the others.
-    if card.is_described or not card.has_line_options or (card.several and pages > 1):
+    if card.is_described or not card.has_line_options:
         return False
-    entries = [one for page in range(pages) for one in _build_entries(_get_page_items(card, page), marked=False)]
+    entries = _build_entries(card.items, marked=False)
     return [entry["label"] for entry in entries] == [item.numbered_label for item in card.items]
 
 

@@ -45,7 +45,6 @@ PAGE_POLICY = (
 )
 BUILT_IN = ("tour.toml", "forms.toml", "german.toml", "pipeline.toml", "pictures.toml")
 """The scenarios to play if no file is given."""
-LEGEND = "  ▸ a message    » what a person or a program does    → what the model or the program gets"
 _SCENARIOS = Path(str(files("askback_sandbox") / "scenarios"))
 _PAGE = Path(str(files("askback_sandbox") / "page"))
 
@@ -221,8 +220,6 @@ class Services:
         """Play a scenario on those of the given platforms that it wants; return the problems found."""
         connected = {"slack": self.socket.connected, "discord": self.discord.gateway.connected}
         problems: list[str] = []
-        out(LEGEND)
-        out("")
         for number, played in enumerate(_scenarios(scenario)):
             for name in played.platforms:
                 if name in platforms:

@@ -285,8 +285,8 @@ def _build_settled(card: Card, ending: Ending, *, mentions: bool) -> Iterator[Un
 
 
 def _build_facts(card: Card, ending: Ending, tally: VoteCount | None = None) -> Iterator[Block]:
-    """The question as one line, who ended it or requested it, and when. "Show question" shows its header."""
-    if card.header is not None and not card.is_folded(buttons_enough=are_buttons_enough(card)):
+    """The question as one line, who ended it or requested it, and when."""
+    if card.header is not None:
         yield from split_runs(fit_line(card.header, LONGEST_TITLE))
         yield text("  ·  ")
     yield from split_runs(card.title or get_form_title(card))

@@ -62,6 +62,14 @@ def _lines(text: str, names: Names) -> str:
     return _words(_LINE.sub(marked, text), names)
 
 
+def _format_time(seconds: int, style: str | None) -> str:
+    """Return a time as its style draws it: the time since or until it, a date, a time of the day, or both."""
+    if style == "R":
+        return since(seconds)
+    date, _space, time = moment(seconds).partition(" ")
+    return {"d": date, "t": time}.get(style or "", f"{date} {time}")
+
+
 def _words(text: str, names: Names) -> str:
     def plain(found: re.Match[str]) -> str:
         if found["escaped"] is not None:
@@ -69,7 +77,7 @@ def _words(text: str, names: Names) -> str:
         if found["code"] is not None:
             return found["code"].strip()
         if found["time"] is not None:
-            return since(int(found["time"])) if found["style"] == "R" else moment(int(found["time"]))
+            return _format_time(int(found["time"]), found["style"])
         if found["id"] is not None:
             return names.get(found["id"], found[0])
         for verbatim in ("emoji", "address"):

@@ -109,7 +109,7 @@ def _main_options(
 def demo(
     file: Annotated[
         Path | None,
-        typer.Argument(help="With --play: the scenario to play. Default: the built-in ones, from a tour to pictures."),
+        typer.Argument(help="With --play: the scenario to play. Default: the built-in ones."),
     ] = None,
     play: Annotated[
         bool,

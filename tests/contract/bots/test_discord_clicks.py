@@ -278,8 +278,7 @@ async def test_a_menu_of_sixty_options_has_pages_and_one_on_the_third_is_chosen(
     talk = await begun(desk)
     async with program_asks(desk, talk, form_of("Where to?", SIXTY)) as asking:
         first = await card(desk, talk, "Where to?")
-        assert "Place 1" not in first.text, "the pages of the menu have all of them"
-        assert "Search…" in first.buttons
+        assert all(f"{number}. Place {number}" in first.text for number in range(1, 61)), "all stand in the body"
         assert [choice.label for choice in first.menu.choices] == [f"{n}. Place {n}" for n in range(1, 26)]
         assert "Page 1 of 3" in first.buttons
         await desk.press(ADA, first, "▶")

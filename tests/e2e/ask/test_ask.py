@@ -67,6 +67,8 @@ async def test_by_itself_it_asks_waits_and_prints_the_outcome(office: Office) ->
         "at": outcome["at"],
         "fallback": None,
         "halted": False,
+        "note": None,
+        "notes": None,
     }
     assert outcome["votes"][0]["choice"] == "Yes"
     await office.settled("Deploy 1.4.2?", "Yes")

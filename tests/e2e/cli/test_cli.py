@@ -79,7 +79,7 @@ def lines(done: subprocess.CompletedProcess[str] | Result) -> list[Any]:
     ("command", "words"),
     [
         ((), ["demo", "preview", "slack", "askback demo", "askback init slack", "Exit codes:"]),
-        (("demo",), ["--play", "--port", "askback demo --play my.toml", "Exits with 0 if it succeeds, with 1"]),
+        (("demo",), ["--play", "--port", "askback demo --play my.toml", "Exits with 0 if all is as expected, with 1"]),
         (("preview",), ["--all-steps", "askback preview call.json", "--tool askQuestion"]),
         (("slack",), ["askback slack", "askback.toml", "SIGTERM"]),
         (("serve",), [" [deploys] ", "application/json' \\ -d '{", """"No"]}' \\ 'http"""]),
