@@ -279,8 +279,10 @@ async def test_an_offer_that_is_posted_again_while_its_question_is_answered_goes
     rig.write("Mauve", root)
     await rig.killed()
     # The next process looks for the offer. Meanwhile it is used and deleted, so the search does not find it.
-    rig.guild.faults.add(DiscordFault(kind="delay", operation="list_messages", seconds=2.0, times=None))
+    slow = DiscordFault(kind="delay", operation="list_messages", seconds=2.0, times=100)
+    searches, faults = rig.guild.faults.add(slow), rig.guild.faults
     await rig.start("before:mark_offer_posted")
+    await rig.until(lambda: faults.active[searches] != slow)  # the search has begun
     assert (await rig.press(await rig.offer(), USE)).acked
     await rig.killed()
     assert rig.offers()
