@@ -30,7 +30,7 @@ from askback.domain.click_response import AskFiles, AskForm, AskText, Details, N
 from askback.domain.decision import UNKNOWN
 from askback.domain.file_field import FileField
 from askback.domain.form_fields import FormFields
-from askback.domain.identity import Place
+from askback.domain.identity import MessageRef, Place
 from askback.domain.outgoing_message import OfferResult
 from askback.domain.text_field import TextField
 from askback.internal.clock import utc_now
@@ -200,12 +200,10 @@ class Clicks:
         if isinstance(response, Details):
             await self._show_whole(pressed, details_modal.build_view(response, control.arg or 0))
             return
-        if isinstance(response, AskText):
+        if isinstance(response, AskText | AskFiles):
             await self._open_modal(pressed, response.field)
-        elif isinstance(response, AskFiles):
-            await self._open_files(pressed, response.field)
         elif isinstance(response, AskForm):
-            await self._open_form(pressed, response.fields)
+            await self._open_modal(pressed, response.fields)
         elif isinstance(response, Notice) and not response.is_repeated:
             await self._notify(pressed, response.text)
         if not isinstance(response, Notice) or response.card is not None:
@@ -230,50 +228,24 @@ class Clicks:
             )
             await self._manager.cards.leave_to_outbox(ask_id)
 
-    async def _open_modal(self, pressed: Click, field: TextField) -> None:
+    async def _open_modal(self, pressed: Click, field: TextField | FileField | FormFields) -> None:
         if pressed.message is None:
             await self._notify(pressed, _(NO_FIELD))
             return
-        ref = text_modal.FieldRef(
-            ask_id=field.ask_id,
-            step=field.step,
-            channel=pressed.message.channel,
-            message_ts=pressed.message.id,
-            declines=field.declines,
-            choice=field.choice,
-        )
-        if field.declines:
-            view = not_now_modal.build_view(field, ref, utc_now())
-        else:
-            view = text_modal.build_view(field, ref, takes_messages=self._takes_messages)
-        await self._open_view(pressed, view, _(NO_FIELD))
+        await self._open_view(pressed, self._build_modal(field, pressed.message), _(NO_FIELD))
 
-    async def _open_files(self, pressed: Click, field: FileField) -> None:
-        if pressed.message is None:
-            await self._notify(pressed, _(NO_FIELD))
-            return
-        ref = text_modal.FieldRef(
-            ask_id=field.ask_id,
-            step=field.step,
-            channel=pressed.message.channel,
-            message_ts=pressed.message.id,
-            takes_files=True,
-        )
-        await self._open_view(pressed, file_modal.build_view(field, ref), _(NO_FIELD))
-
-    async def _open_form(self, pressed: Click, fields: FormFields) -> None:
-        if pressed.message is None:
-            await self._notify(pressed, _(NO_FIELD))
-            return
-        ref = text_modal.FieldRef(
-            ask_id=fields.ask_id,
-            step=fields.step,
-            channel=pressed.message.channel,
-            message_ts=pressed.message.id,
-            is_form=True,
-            revision=fields.revision,
-        )
-        await self._open_view(pressed, form_modal.build_view(fields, ref), _(NO_FIELD))
+    def _build_modal(self, field: TextField | FileField | FormFields, message: MessageRef) -> Block:
+        ref = text_modal.FieldRef(ask_id=field.ask_id, step=field.step, channel=message.channel, message_ts=message.id)
+        match field:
+            case FormFields():
+                return form_modal.build_view(field, ref.evolve(is_form=True, revision=field.revision))
+            case FileField():
+                return file_modal.build_view(field, ref.evolve(takes_files=True))
+            case TextField():
+                ref = ref.evolve(declines=field.declines, choice=field.choice)
+                if field.declines:
+                    return not_now_modal.build_view(field, ref, utc_now())
+                return text_modal.build_view(field, ref, takes_messages=self._takes_messages)
 
     async def _show_whole(self, pressed: Click, view: Block) -> None:
         if pressed.view is None:
