@@ -172,13 +172,10 @@ def _get_page(card: Card, pages: int, page: int | None) -> int:
     return min(max(page, 0), pages - 1)
 
 
-def _get_page_items(card: Card, page: int) -> Sequence[Item]:
-    return card.items[page * limits.MENU_OPTIONS : (page + 1) * limits.MENU_OPTIONS]
-
-
 def _build_menu(card: Card, page: int, pages: int) -> Component:
     """One page of the menu with the options."""
-    items = _get_page_items(card, page)
+    start = page * limits.MENU_OPTIONS
+    items = card.items[start : start + limits.MENU_OPTIONS]
     what = _("Choose as many as you like…") if card.several else _("Choose an answer…")
     if pages > 1:
         what = _("{title} ({first}–{last} of {count})").format(

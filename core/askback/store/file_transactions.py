@@ -10,7 +10,7 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from askback.domain.answer_file import FileReading
-from askback.domain.attached_file import FileProblem, MessageFile
+from askback.domain.attached_file import FileProblem
 from askback.domain.file_kinds import FileKind, estimate_tokens
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.store.queries import answer_files, asks, decisions, files, locks, outbox
@@ -73,10 +73,6 @@ class FileTransactions(Transactions):
     async def has_pending_files(self, conversation_id: str) -> bool:
         """Return True if a file is still to be read of a message that no turn has taken up."""
         return await self._database.read(lambda connection: files.has_pending(connection, conversation_id))
-
-    async def list_ask_files(self, ask_ids: Collection[str]) -> tuple[MessageFile, ...]:
-        """Return the files that belong to these asks, oldest first."""
-        return await self._database.read(lambda connection: files.list_of_asks(connection, ask_ids))
 
     async def load_file_contents(self, ids: Collection[int]) -> dict[int, bytes]:
         """Return the contents of stored files, by their ids."""

@@ -163,3 +163,18 @@ def test_a_form_of_several_questions_counts_each_of_them(database: Path) -> None
     shown = askback("stats").stdout
     assert "1 × “Which colour?”\n  1 × “Green”\n" in shown
     assert "1 × “Which size?”\n  1 × “Large”\n" in shown
+
+
+def test_a_note_is_listed_shown_and_counted_with_its_choice_and_its_control_characters_do_nothing(
+    database: Path,
+) -> None:
+    form = Form(questions=(SIZE.evolve(allow_note=True),))
+    ask = stored(database, Choose(index=1, note="but\x1b[31m after six"), form=form)
+    (record,) = listed()
+    assert (record["answer"], record["notes"]) == ("Large", {"size": "but\x1b[31m after six"})
+    for arguments in (("list",), ("show", ask.id), ("stats",)):
+        done = askback(*arguments)
+        assert done.exit_code == 0, done.stderr
+        assert "Large" in done.stdout
+        assert "after six" in done.stdout, arguments
+        assert "\x1b" not in done.stdout
