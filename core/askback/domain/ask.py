@@ -110,6 +110,13 @@ class Ask(Value):
             return self
         return self.evolve(posted_at=at, policy=self.policy.postpone(at - self.post_after))
 
+    def is_visible(self, now: datetime) -> bool:
+        """Return True if people may see its card: it was posted, or its posting is due.
+
+        A platform shows a new card to people before the bot has recorded the message.
+        """
+        return bool(self.messages) or self.post_after <= now
+
     @property
     def status(self) -> Literal["open"] | OutcomeStatus:
         return self.interview.outcome.status if self.interview.outcome is not None else "open"

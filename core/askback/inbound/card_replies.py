@@ -186,8 +186,13 @@ def _filter_below_cards(asks: tuple[Ask, ...], incoming: IncomingMessage, *, beg
     in the card's channel, outside of any thread.
     """
     alone = begin and not incoming.midway
+    now = utc_now()
     return tuple(
-        ask for ask in asks if ask.conversation_id is None and ask.messages and (alone or _is_below(ask, incoming))
+        ask
+        for ask in asks
+        if ask.conversation_id is None
+        and (_is_below(ask, incoming) or (alone and ask.messages))
+        and ask.is_visible(now)
     )
 
 

@@ -265,7 +265,7 @@ def _decide_offer(
 
 def _may_answer(ask: Ask, author: Actor, is_admitted: AdmissionCheck) -> bool:
     """Return True if this person may answer and the card is posted or due. An unseen card cannot be answered."""
-    return ask.explain_denial(author, is_admitted) is None and (bool(ask.messages) or ask.post_after <= utc_now())
+    return ask.explain_denial(author, is_admitted) is None and ask.is_visible(utc_now())
 
 
 def _may_be_answer(ask: Ask, author: Actor) -> bool:

@@ -310,6 +310,17 @@ async def test_the_question_of_a_program_can_be_answered_by_typing(desk: Desk) -
     assert len(requests(desk, "hello")) == 1, "the model hears nothing of it"
 
 
+async def test_an_answer_counts_before_the_bot_knows_that_its_card_was_posted(desk: Desk) -> None:
+    """People see a card before the platform's answer to the post reaches the bot. Here that answer is lost."""
+    talk = await desk.thread(ADA, "fruit")
+    desk.lose_answer("post")
+    async with program_asks(desk, talk, form_of("Which fruit?", ["Apple", "Pear"])) as asked:
+        await card(desk, talk, "Which fruit?")
+        await desk.say(ADA, "pear", talk)
+        outcome = await asked.outcome()
+    assert [answer.labels for answer in outcome.answers] == [("Pear",)]
+
+
 async def test_written_to_the_bot_alone_it_is_the_same(desk: Desk) -> None:
     desk.model.script(
         turn(asks(one("Which fruit?", "Apple", "Pear"))),
