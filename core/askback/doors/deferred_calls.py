@@ -15,6 +15,7 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolApp
 
 from askback.domain import approval
 from askback.domain.ask import Ask
+from askback.doors.ask_user import ASK_USER, read_questions
 from askback.doors.call_question import CallQuestion, Unanswered, get_answered
 from askback.doors.interrupts import read_value
 from askback.doors.results import format_name
@@ -52,6 +53,8 @@ def _read_approval(part: ToolCallPart) -> DeferredCall:
 
 def _read_call(part: ToolCallPart, metadata: Mapping[str, Any]) -> DeferredCall:
     given = _get_arguments(part)
+    if part.tool_name == ASK_USER and (found := read_questions(given)) is not None:
+        return DeferredCall(part.tool_call_id, part.tool_name, given, *found)
     schema: object = metadata.get(SCHEMA)
     if isinstance(schema, Mapping) or isinstance(given.get("question"), str):
         value = read_value(part.tool_call_id, dict(given), cast("Mapping[str, JsonValue] | None", schema))
@@ -74,7 +77,8 @@ def build_results(settled: Iterable[tuple[DeferredCall, Ask]]) -> DeferredToolRe
     for call, ask in settled:
         outcome = ask.outcome
         assert outcome is not None
-        if outcome.by is not None:
+        # Older versions of Pydantic AI have no place for the name.
+        if outcome.by is not None and hasattr(results, "answered_by"):
             results.answered_by[call.id] = format_name(outcome.by)
         if call.read is None:
             allowed = approval.is_allowed(ask, call.tool, dict(call.given), own=True)

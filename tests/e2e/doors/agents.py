@@ -14,7 +14,14 @@ DONE, SAVED = "done.txt", "saved.json"
 class Shop:
     """An agent whose model makes calls in one turn, then says that it is done."""
 
-    def __init__(self, folder: Path, calls: Sequence[tuple[str, dict[str, Any]]], *, dies: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        calls: Sequence[tuple[str, dict[str, Any]]],
+        *,
+        dies: bool = False,
+        capabilities: Sequence[Any] = (),
+    ) -> None:
         from pydantic_ai import Agent
         from pydantic_ai.exceptions import CallDeferred
         from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
@@ -34,7 +41,9 @@ class Shop:
             self.outcomes = [found[part.tool_call_id].outcome for part in parts]
             return ModelResponse(parts=[TextPart("done")])
 
-        self.agent: Any = Agent(FunctionModel(model), output_type=[str, DeferredToolRequests])
+        self.agent: Any = Agent(
+            FunctionModel(model), output_type=[str, DeferredToolRequests], capabilities=list(capabilities)
+        )
 
         @self.agent.tool_plain(requires_approval=True)
         def deploy(where: str) -> str:
@@ -46,7 +55,13 @@ class Shop:
 
         @self.agent.tool_plain
         def ask_person(question: str) -> str:
-            raise CallDeferred(kind="question")
+            raise CallDeferred
+
+        if not capabilities:
+
+            @self.agent.tool_plain
+            def ask_user_question(questions: list[dict[str, Any]]) -> str:
+                raise CallDeferred
 
         @self.agent.tool_plain
         def choose(question: str) -> str:

@@ -177,6 +177,30 @@ async def test_a_question_that_a_lost_caller_did_not_record_is_withdrawn(
     assert shop.done() == ["mars"]
 
 
+@pytest.mark.parametrize("package", [None, "pydantic_ai_harness"])
+async def test_the_questions_of_ask_user_are_one_form_and_its_result_has_their_headers(
+    here: Office, package: str | None
+) -> None:
+    """The package needs an exact, older version of Pydantic AI. So a tool of the same shape is tested everywhere."""
+    capabilities = [] if package is None else [pytest.importorskip(package).AskUser(answerer=None)]
+    options = [{"label": "Blue", "description": "As the sky."}, {"label": "Red, or so"}]
+    given = {
+        "questions": [
+            {"header": "Colour", "question": "Which colour?", "options": options},
+            {"header": "Edge", "question": "Which colour has its edge?", "options": options},
+        ]
+    }
+    shop = Shop(here.folder, [("ask_user_question", given)], capabilities=capabilities)
+    async with door(shop, f"{here.platform}:#deploys") as one:
+        running = asyncio.create_task(one.run("Paint it!", "talk"))
+        await here.fill("ben", "Something else…", "Green", "Which colour?")
+        await here.click("ben", "Red, or so", "Which colour has its edge?")
+        await here.click("ben", "Submit", "Which colour?")
+        assert (await running).output == "done"
+    assert shop.outcomes == ["success"]
+    assert shop.results == [{"Colour": ["Green"], "Edge": ["Red, or so"]}]
+
+
 async def test_a_killed_process_is_continued_once_by_another(stored_office: Office) -> None:
     office = stored_office
     await office.bot()

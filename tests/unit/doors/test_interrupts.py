@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any, get_args
 
 import pytest
 
-from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Policy
-from askback.domain.identity import Actor, Place
-from askback.domain.interview import settle, start_interview
 from askback.domain.outcome import Answer, Choice, Outcome, OutcomeStatus, Vote
-from askback.domain.who import Who
 from askback.doors.call_question import CallQuestion, Unanswered
 from askback.doors.interrupts import PendingInterrupt, read_interrupt
 from askback.errors import CallerError
+from support.settled_asks import ADA, AT, ask_for
 
-AT = datetime(2026, 11, 24, 16, 30, tzinfo=UTC)
-ADA = Actor(platform="chat", id="U1", name="Ada")
 APPROVE, DENY = Choice(index=0, value="approve", label="Approve"), Choice(index=1, value="deny", label="Deny")
 UNANSWERED = [status for status in get_args(OutcomeStatus) if status != "answered"]
 ALL = ["approve", "edit", "reject", "respond"]
@@ -30,20 +23,6 @@ def batch(allowed: list[str] = ALL, *requests: dict[str, Any]) -> PendingInterru
     listed = list(requests) or [CALL]
     config = {"action_name": "deploy", "allowed_decisions": allowed}
     return read_interrupt("i", {"action_requests": listed, "review_configs": [config]}, None)
-
-
-def ask_for(question: CallQuestion, outcome: Outcome, digest: str | None = None) -> Ask:
-    approval = None
-    if question.kind == "permit":
-        approval = Approval(refusing=("deny",), approving=("approve",), subject=digest or question.digest)
-    return Ask(
-        id="q" * 22,
-        place=Place(platform="chat", channel="C1"),
-        policy=Policy(who=Who(anyone=True), approval=approval),
-        interview=settle(start_interview(question.form).evolve(votes=outcome.votes), outcome),
-        created_at=AT,
-        post_after=AT,
-    )
 
 
 def voted(question: CallQuestion, choice: Choice, reason: str | None = None) -> Outcome:
