@@ -13,8 +13,8 @@ import hashlib
 import json
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, get_args
@@ -259,6 +259,12 @@ class CallerAsks:
         """Serve for some seconds: the database exists then, and pending messages are delivered even without a bot."""
         async with self._get_session(platform).use() as session:
             await session.read(lambda _: None)
+
+    @asynccontextmanager
+    async def receive_answers(self, platform: str) -> AsyncGenerator[None]:
+        """Receive people's answers on a platform inside this block, if no bot does."""
+        async with self._get_session(platform).use():
+            yield
 
     async def close(self) -> None:
         """Stop serving. Open asks stay open."""

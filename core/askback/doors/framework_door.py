@@ -10,8 +10,8 @@ __all__ = ["FrameworkDoor", "ResumableDoor", "build_rules"]
 import json
 import logging
 import math
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import NoReturn, Self
@@ -26,6 +26,7 @@ from askback.domain.timeout_action import TimeoutAction, find_default_problem
 from askback.doors.call_question import CallQuestion
 from askback.doors.caller_asks import CallerAsks, NewAsk
 from askback.doors.hand_over import HandOvers, NotClaimed, OutcomeUnknown
+from askback.doors.resume_worker import ResumeWorker
 from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rules
 from askback.doors.tool_inputs import check_secrets
 from askback.errors import AskbackError, CallerError
@@ -152,6 +153,14 @@ class FrameworkDoor:
         await self._deliver()
         raise OutcomeUnknown(hand_over, advice)
 
+    async def find_platform(self) -> str:
+        """Return the platform of the place where people are asked. Raises `AskbackError`."""
+        return (await self._book.look_up(self._rules.places[0])).found.place.platform
+
+    def receive_answers(self, platform: str) -> AbstractAsyncContextManager[None]:
+        """Receive people's answers inside this block, if no bot does."""
+        return self._asks.receive_answers(platform)
+
     async def close(self) -> None:
         """Stop waiting. Open questions stay open, and a later process finds them."""
         await self._asks.close()
@@ -207,6 +216,14 @@ class ResumableDoor:
     async def list_waiting(self) -> tuple[str, ...]:
         """Return the ids of all threads or conversations that wait for people, answered or not."""
         return await self._door.hand_overs.list_waiting_runs(self._door.framework)
+
+    async def work(self, resume: Callable[[str], Awaitable[object]]) -> None:
+        """Continue what people answer while no other process waits for it, until this is cancelled.
+
+        `resume` is called with the id of a thread or conversation. Its errors are logged, and do not end this. Raises
+        `AskbackError` if people cannot be asked at all.
+        """
+        await ResumeWorker(self._door, resume).run()
 
 
 def _identify(call: CallId) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel
 
-from askback.doors import hand_over
+from askback.doors import hand_over, resume_worker
 from askback.doors.call_question import Unanswered
 from askback.doors.hand_over import HandOvers, OutcomeUnknown
 from askback.doors.langgraph import LangGraphDoor
@@ -211,6 +211,71 @@ async def test_what_was_answered_while_nobody_ran_is_found(stored_office: Office
     none = await program(office, "list_answered()")
     assert await none.ended() == (0, "()\n")
     assert done(office) == ["1.4.2"]
+
+
+async def test_a_worker_continues_what_people_answer_while_nobody_else_waits(
+    stored_office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No bot runs, so the worker receives the answer as well. What another process waits for is left to that one."""
+    office = stored_office
+    monkeypatch.setattr(resume_worker, "GRACE_SECONDS", 1.0)
+    lost = await program(office, 'run({}, "lost")')
+    await office.card("Which version?")
+    await lost.kill()
+    settle_in(office, monkeypatch)
+    elsewhere = office.folder / "elsewhere"
+    elsewhere.mkdir()
+    async with (
+        asking(office.folder, "Which version?") as graph,
+        asking(elsewhere, "Which region?") as other,
+        door(office, graph) as one,
+        door(office, other) as two,
+    ):
+        own = asyncio.create_task(two.run({}, "own"))
+        await office.card("Which region?")
+        resumed: list[str] = []
+
+        async def resume(thread: str) -> None:
+            resumed.append(thread)
+            await one.resume(thread)
+
+        working = asyncio.create_task(one.work(resume))
+        await office.fill("ada", WRITE, "eu", "Which region?")
+        await office.fill("ada", WRITE, "1.4.2", "Which version?")
+        assert await own == {"answers": ["eu"]}
+        await office.until(lambda: done(office) == ["1.4.2"])
+        working.cancel()
+        await asyncio.wait([working])
+        assert working.cancelled()
+    assert resumed == ["lost"]
+
+
+async def test_a_run_that_fails_does_not_end_the_worker(
+    here: Office, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(resume_worker, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(resume_worker, "RETRY_SECONDS", 0.0)
+    async with asking(here.folder, "Which version?") as graph, door(here, graph) as one:
+        running = asyncio.create_task(one.run({}, "thread"))
+        await here.card("Which version?")
+        running.cancel()
+        await asyncio.wait([running])
+        await here.fill("ada", WRITE, "1.4.2", "Which version?")
+        tries = 0
+
+        async def resume(thread: str) -> None:
+            nonlocal tries
+            tries += 1
+            if tries == 1:
+                raise ValueError("the program has a defect")
+            await one.resume(thread)
+
+        working = asyncio.create_task(one.work(resume))
+        await here.until(lambda: done(here) == ["1.4.2"])
+        working.cancel()
+        await asyncio.wait([working])
+    assert tries == 2
+    assert "thread failed after it was continued" in caplog.text
 
 
 async def test_a_process_that_dies_with_the_answer_leaves_it_unknown(
