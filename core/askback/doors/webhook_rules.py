@@ -62,7 +62,7 @@ class WebhookRules:
             return AddressGuard(self.networks)
 
     def _allows(self, url: URL) -> bool:
-        return any(url == listed or _is_below(url, listed) for listed in self.urls)
+        return any(_is_same(url, listed) or _is_below(url, listed) for listed in self.urls)
 
 
 def read_webhook_rules(
@@ -121,9 +121,19 @@ def _parse(text: str) -> URL | None:
     return url if is_possible and url.raw_password is None and not url.raw_fragment else None
 
 
+def _get_server(url: URL) -> tuple[str, str | None, int | None]:
+    return url.scheme, url.raw_host, url.port
+
+
+def _is_same(url: URL, listed: URL) -> bool:
+    one, other = ((_get_server(url), url.raw_path, url.raw_query_string) for url in (url, listed))
+    return one == other
+
+
 def _is_below(url: URL, listed: URL) -> bool:
     path = url.raw_path
     # A server behind a proxy may decode these, and then leave the folder.
     if ".." in path or "%2f" in path.lower() or "%5c" in path.lower():
         return False
-    return url.origin() == listed.origin() and listed.raw_path.endswith("/") and path.startswith(listed.raw_path)
+    is_folder = listed.raw_path.endswith("/")
+    return is_folder and _get_server(url) == _get_server(listed) and path.startswith(listed.raw_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 __all__ = ["SendResult", "read_retry_after", "send"]
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,7 +40,7 @@ async def send(item: WebhookDelivery, rules: WebhookRules, body: bytes, agent: s
     headers = {
         "Content-Type": "application/json",
         "User-Agent": agent,
-        **sign(item.id, int(time.time()), body, rules.keys),
+        **sign(item.id, int(utc_now().timestamp()), body, rules.keys),
     }
     guard = rules.build_guard(item.url)
     timeout = aiohttp.ClientTimeout(total=ATTEMPT_SECONDS)

@@ -45,11 +45,14 @@ _IS_SETTLED = select(asks.c.id).where(asks.c.id == webhooks.c.ask_id, asks.c.sta
 
 
 class WebhookCounts(Value):
-    """Numbers of outcomes that did not arrive."""
+    """Outcomes that did not arrive."""
 
-    failed: int
     late: int
-    """Those that have been waiting for more than an hour."""
+    """Number of those that have been waiting for more than an hour."""
+    failed: int
+    """Number of those that failed in the last week."""
+    failed_ask: str | None
+    """The ask of the newest that failed."""
 
 
 def add(connection: Connection, ask_id: str, webhook: Webhook) -> None:
@@ -168,15 +171,16 @@ def put_off(connection: Connection, item: WebhookDelivery, after: timedelta) -> 
 
 
 def count(connection: Connection) -> WebhookCounts:
-    """Return the numbers for the operator."""
-    late = NOW - timedelta(hours=1) // MICROSECOND
-    settled = select(asks.c.id).where(asks.c.id == webhooks.c.ask_id, asks.c.settled_at < late).exists()
-    query = select(
-        func.count().filter(webhooks.c.state == "failed").label("failed"),
-        func.count().filter(webhooks.c.state == "pending", settled).label("late"),
+    """Return the outcomes that did not arrive, for the operator."""
+    given = {"now": get_now_parameter(connection)}
+    hour, week = (NOW - timedelta(hours=hours) // MICROSECOND for hours in (1, 7 * 24))
+    settled = select(asks.c.id).where(asks.c.id == webhooks.c.ask_id, asks.c.settled_at < hour).exists()
+    late = select(func.count()).select_from(webhooks).where(webhooks.c.state == "pending", settled)
+    failed = select(webhooks.c.ask_id).where(webhooks.c.state == "failed", webhooks.c.ended_at > week)
+    found = connection.execute(failed.order_by(webhooks.c.ended_at.desc()), given).scalars().all()
+    return WebhookCounts(
+        late=connection.execute(late, given).scalar_one(), failed=len(found), failed_ask=next(iter(found), None)
     )
-    row = connection.execute(query, {"now": get_now_parameter(connection)}).one()
-    return WebhookCounts(failed=row.failed, late=row.late)
 
 
 def delete(connection: Connection, ask_ids: Iterable[str]) -> None:
