@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AskResult", "Problem", "VoteResult", "to_outcome"]
+__all__ = ["AskResult", "Problem", "VoteResult", "WebhookResult", "to_outcome"]
 
 from typing import Literal
 
@@ -10,6 +10,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
 from askback.client.result import AskOutcome, AskVote
 from askback.domain.outcome import OutcomeState
+from askback.domain.webhook import WebhookState
 
 
 class VoteResult(BaseModel):
@@ -22,6 +23,18 @@ class VoteResult(BaseModel):
     choice: str
     reason: str | None = None
     at: AwareDatetime
+
+
+class WebhookResult(BaseModel):
+    """The delivery of the outcome to one webhook."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str = Field(description="The `webhook-id` of each attempt.")
+    url: str = Field(description="The address without its query.")
+    state: WebhookState = Field(description="`failed` means that no further attempt is made.")
+    attempts: int
+    error: str | None = Field(default=None, description="The reason why the last attempt failed.")
 
 
 class AskResult(BaseModel):
@@ -57,6 +70,9 @@ class AskResult(BaseModel):
     at: AwareDatetime | None = None
     reason: str | None = None
     message: str = Field(description="The same in words.")
+    webhooks: tuple[WebhookResult, ...] | None = Field(
+        default=None, description="The deliveries of the outcome. Only a request for the question by its id has them."
+    )
 
 
 def to_outcome(result: AskResult, key: str) -> AskOutcome | None:

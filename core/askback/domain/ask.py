@@ -16,6 +16,7 @@ from askback.domain.card import Card, build_card
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import Interview
 from askback.domain.outcome import Outcome, OutcomeStatus
+from askback.domain.webhook import Webhook
 from askback.errors import CallerError
 from askback.internal.values import Value
 
@@ -69,6 +70,8 @@ class Ask(Value):
     """The W3C traceparent of the work that it belongs to."""
     participants: tuple[Actor, ...] = ()
     """Everyone who has written in its conversation, if the policy needs them. Loaded with the ask, not stored."""
+    webhook: Webhook | None = None
+    """An address that gets the outcome. Stored with a new ask, in a row of its own, and not loaded with it."""
 
     def explain_denial(self, actor: Actor, is_admitted: AdmissionCheck) -> str | None:
         """Return the reason why this person may not act on it, in words for them. None means they may."""

@@ -23,6 +23,7 @@ from cachetools import FIFOCache
 from pydantic import JsonValue
 
 from askback.client.answer_contents import read_content
+from askback.client.external_writes import write
 from askback.client.presence import Loss, Presence
 from askback.client.session import AskSession
 from askback.domain.ask import Ask
@@ -32,6 +33,7 @@ from askback.domain.form import Form
 from askback.domain.identity import Place
 from askback.domain.open_ask_limits import AGENT_PACE
 from askback.domain.wait_report import WaitReport
+from askback.domain.webhook import Webhook, WebhookDelivery
 from askback.doors.results import CallKind
 from askback.doors.shared_session import SharedSession
 from askback.errors import AskbackError, OperatorError
@@ -39,7 +41,7 @@ from askback.internal.clock import monotonic, utc_now
 from askback.manager import build_ask
 from askback.settings.core import Settings
 from askback.store.external_access import DatabaseLocation, DatabaseNotFound, DatabaseNotReady, read_snapshot
-from askback.store.queries import asks
+from askback.store.queries import asks, webhooks
 
 log = logging.getLogger("askback.door")
 
@@ -72,6 +74,8 @@ class NewAsk:
     """The people who decide, as part of what identifies the question."""
     call: str | None = None
     """The caller's own id of the call, which is the same when the call is repeated."""
+    webhook: Webhook | None = None
+    """An address that gets the outcome. The same question with another address is still the same question."""
 
     def compute_digest(self) -> str:
         """Return a digest of what is asked, where, and of whom."""
@@ -105,6 +109,19 @@ class CallerAsks:
         self._presence = Presence(self._record_waits) if shows_presence else None
         self._platform = ""
         """The platform whose session reports the waits: that of the newest."""
+        self._listeners: list[Callable[[], None]] = []
+
+    @property
+    def location(self) -> DatabaseLocation:
+        return self._where
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call `listener` whenever an ask is settled that this process serves. It must neither block nor raise."""
+        self._listeners.append(listener)
+
+    def _notify(self) -> None:
+        for listener in self._listeners:
+            listener()
 
     async def resume(self, principals: Sequence[str]) -> None:
         """Serve the open asks of these principals, which an earlier process of this door asked.
@@ -133,10 +150,17 @@ class CallerAsks:
             ask = await self._find_same(session, new, beginning, key)
             if ask is None:
                 ask = await session.submit(
-                    lambda: build_ask(new.form, to=new.place, policy=new.build_policy(), key=key)
+                    lambda: build_ask(new.form, to=new.place, policy=new.build_policy(), key=key).evolve(
+                        webhook=new.webhook
+                    )
                 )
+            elif (webhook := new.webhook) is not None:
+                found = ask.id
+                await write(self._where, lambda store: store.add_webhook(found, webhook), wakes=False)
             self._follow(ask)
         self._unclaimed[beginning] = ask.id
+        if new.webhook is not None and ask.is_complete:
+            self._notify()
         return ask
 
     async def _find_same(self, session: AskSession, new: NewAsk, beginning: str, key: str) -> Ask | None:
@@ -238,6 +262,12 @@ class CallerAsks:
         """Return a file of the answers to an ask with its contents. None if there is none, or if it was not read."""
         return await asyncio.to_thread(read_content, self._where, ask.id, file_id)
 
+    async def list_webhooks(self, ask: Ask) -> tuple[WebhookDelivery, ...]:
+        """Return the addresses that get the outcome of an ask."""
+        return await asyncio.to_thread(
+            read_snapshot, self._where, lambda connection: webhooks.list_of_ask(connection, ask.id)
+        )
+
     async def cancel(self, ask: Ask, reason: str) -> Ask:
         """End an ask without an answer, if it is open. Return its newest state."""
         async with self._get_session(ask.place.platform).use() as session:
@@ -299,6 +329,7 @@ class CallerAsks:
             async with self._get_session(ask.place.platform).use() as session:
                 newest = await session.wait(ask.id)
                 settled.set_result(newest)
+                self._notify()
                 await session.wait_until_drawn(newest)
         except AskbackError as error:
             log.error("Could not wait for a question: %s", error, extra={"action": "not_served", "ask_id": ask.id})

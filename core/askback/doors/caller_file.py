@@ -45,6 +45,10 @@ class CallerFile:
             raise OperatorError("The callers are not known now, since their file cannot be read.")
         return self._callers.find(token)
 
+    def get(self, name: str) -> Caller | None:
+        """Return the caller with this name; None if there is none, or while the file cannot be read."""
+        return None if self._callers is None else self._callers.by_name.get(name)
+
     def has(self, caller: Caller) -> bool:
         """Return True if the caller still has the same token, rules and scopes."""
         return self._callers is not None and self._callers.by_name.get(caller.name) == caller

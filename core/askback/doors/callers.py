@@ -7,7 +7,7 @@ __all__ = ["Caller", "Callers", "Scope", "read_callers"]
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Final, Literal, get_args
 
@@ -18,6 +18,7 @@ from askback.client.parameter_names import PYTHON
 from askback.domain.ask_policy import LONGEST_WAIT
 from askback.doors.rules import DoorRules
 from askback.doors.tokens import Tokens, hash_token
+from askback.doors.webhook_rules import WebhookRules, read_webhook_rules
 from askback.errors import CallerError, OperatorError, to_problems
 from askback.settings.durations import is_never, parse_duration
 
@@ -26,6 +27,8 @@ Scope = Literal["ask", "cancel", "permit"]
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 MAX_CALLERS: Final = 1000
+MAX_SECRETS: Final = 3
+"""Maximum number of secrets that sign a webhook. A second one lets receivers change theirs without a gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class Caller:
     """The digest of its token."""
     rules: DoorRules
     scopes: frozenset[Scope]
+    webhooks: WebhookRules | None = field(default=None, compare=False)
+    """None if it may name no webhook. Two callers are equal without it, so that a new secret ends no request."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,9 @@ class _Entry(BaseModel):
     requested_by: _Names = ()
     wait: Annotated[_Seconds | None, BeforeValidator(_read_forever)] = None
     remind: Annotated[tuple[_Seconds, ...], BeforeValidator(_read_list)] = ()
+    webhooks: _Names = ()
+    webhook_networks: _Names = ()
+    webhook_secret: Annotated[tuple[SecretStr, ...], BeforeValidator(_read_list), Field(max_length=MAX_SECRETS)] = ()
 
     def get_digest(self, name: str, source: str) -> bytes:
         if (self.token is None) == (self.token_sha256 is None):
@@ -105,6 +113,10 @@ class _Entry(BaseModel):
             approvals=approvals,
             terms=PYTHON,
         )
+
+    def read_webhooks(self, name: str, source: str) -> WebhookRules | None:
+        secrets = [secret.get_secret_value() for secret in self.webhook_secret]
+        return read_webhook_rules(self.webhooks, self.webhook_networks, secrets, f"[{name}] in {source}")
 
 
 def read_callers(text: str, source: str, approvals: ApprovalRules) -> Callers:
@@ -132,7 +144,8 @@ def read_callers(text: str, source: str, approvals: ApprovalRules) -> Callers:
             rules.check()
         except CallerError as error:
             raise OperatorError(f"[{name}] in {source}: {error}") from None
-        callers[name] = Caller(name, digest, rules, frozenset(entry.scopes))
+        webhooks = entry.read_webhooks(name, source)
+        callers[name] = Caller(name, digest, rules, frozenset(entry.scopes), webhooks)
     return Callers(callers)
 
 

@@ -18,6 +18,7 @@ from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Form
 from askback.domain.timeout_action import TimeoutAction
+from askback.domain.webhook import Webhook
 from askback.doors.caller_asks import CallerAsks, NewAsk, parse_kind
 from askback.doors.permission import (
     PermissionAnswer,
@@ -76,14 +77,16 @@ class Door:
         *,
         limit: float | None = None,
         on_timeout: TimeoutAction = "report",
+        webhook: Webhook | None = None,
     ) -> dict[str, JsonValue]:
         """Ask a form in a place, which is one of the operator's. Wait, and return the result.
 
         Without a `vote`, the first answer decides. `limit` is the caller's wish: the question times out after that many
-        seconds, if the operator does not set less. `on_timeout` decides what follows then. Raises `AskbackError`.
+        seconds, if the operator does not set less. `on_timeout` decides what follows then. A `webhook` gets the
+        outcome, too. Raises `AskbackError`.
         """
         people = await self._book.look_up(self.rules.find_place(place))
-        ask = await self._submit(call, kind, people, form, vote, limit=limit, on_timeout=on_timeout)
+        ask = await self._submit(call, kind, people, form, vote, limit=limit, on_timeout=on_timeout, webhook=webhook)
         return self._build_result(call, await self._wait(call, ask, people.asked), people.asked)
 
     async def ask_questions(self, call: Call, given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -170,6 +173,7 @@ class Door:
         subject: str | None = None,
         limit: float | None = None,
         on_timeout: TimeoutAction = "report",
+        webhook: Webhook | None = None,
     ) -> Ask:
         check_secrets(form)
 
@@ -180,7 +184,7 @@ class Door:
 
         policy = build_policy()
         policy.check(form)
-        new = NewAsk(kind, form, people.found.place, build_policy, identify_rules(policy), call.id)
+        new = NewAsk(kind, form, people.found.place, build_policy, identify_rules(policy), call.id, webhook)
         return await self._asks.ask(call.principal, new)
 
     async def _wait(self, call: Call, ask: Ask, asked: str, loss: Loss | None = None) -> Ask:
@@ -191,17 +195,25 @@ class Door:
 
         return await self._asks.wait(ask, call.seconds, REPORT_SECONDS, report, loss)
 
-    def _build_result(self, call: Call, ask: Ask, asked: str) -> dict[str, JsonValue]:
+    def describe(self, ask: Ask, asked: str = ASKED) -> dict[str, JsonValue]:
+        """Return the result of an ask of this caller, which counts as received by nobody. `asked` names the people."""
         where = self._name_place(ask)
         if ask.outcome is None:
             return describe_open(ask, asked, where)
         kind = parse_kind(ask) or "ask"
-        if kind != "permit":  # an approval is for the call that asked for it
-            self._asks.claim(ask, call.id)
         result = to_result(ask, ask.outcome, kind, where, quotes_names=self._quotes_names)
         if kind == "ask" and ask.policy.approval is not None and (outcome := get_outcome(ask)) is not None:
             result["approved"] = outcome.approved
         return result
+
+    def note_received(self, ask: Ask, call_id: str | None = None) -> None:
+        """Record that the caller has received the outcome, so that the same question is asked anew from now on."""
+        self._asks.claim(ask, call_id)
+
+    def _build_result(self, call: Call, ask: Ask, asked: str) -> dict[str, JsonValue]:
+        if ask.outcome is not None and parse_kind(ask) != "permit":  # an approval is for the call that asked for it
+            self.note_received(ask, call.id)
+        return self.describe(ask, asked)
 
     def _name_place(self, ask: Ask) -> str:
         return self._book.get_name(ask.place.key) or f"{ask.place.platform}:{ask.place.channel}"

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 from askback.client.request import AskRequest
 from askback.domain.ask_policy import LONGEST_WAIT, Approval, Reasons
 from askback.domain.form import Form
+from askback.domain.webhook import LONGEST_URL
 from askback.doors import tool_inputs
 from askback.doors.results import CallKind
 from askback.doors.tool_inputs import AskInput
@@ -58,6 +59,14 @@ class AskBody(AskInput):
         le=LONGEST_WAIT,
         allow_inf_nan=False,
         description="Seconds until the question times out. It is never longer than the operator allows.",
+    )
+    webhook: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=LONGEST_URL,
+        description="An address that gets the outcome, too, as `webhooks` of this document describes. It must be one "
+        "that the operator allows.",
+        json_schema_extra={"format": "uri"},
     )
 
     @property

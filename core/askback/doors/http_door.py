@@ -7,15 +7,16 @@ __all__ = ["HttpDoor"]
 import json
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from askback.client.http_result import AskResult
+from askback.client.http_result import AskResult, WebhookResult
 from askback.domain.ask import Ask
 from askback.domain.file_kinds import MEDIA_TYPES
+from askback.domain.webhook import Webhook, WebhookDelivery
 from askback.doors.caller_asks import CallerAsks
 from askback.doors.caller_file import CallerFile
 from askback.doors.callers import Caller, Scope
@@ -25,7 +26,7 @@ from askback.doors.http_access import CALLER, HttpAccess, NotAllowed, RequestPro
 from askback.doors.http_bodies import LONGEST_KEY, MAX_WAIT, AskBody, AskList, CancelBody, PendingAsk, build_question
 from askback.doors.openapi import build_document
 from askback.doors.tool_inputs import PermitInput, repair_texts
-from askback.errors import AskbackError, to_problems
+from askback.errors import AskbackError, CallerError, to_problems
 
 log = logging.getLogger("askback.door")
 
@@ -86,14 +87,23 @@ class HttpDoor:
         kind, form, vote = build_question(body)
         call = self._build_call(caller, seconds, _read_key(request))
         result = await self._get_door(caller).ask(
-            call, kind, form, vote, body.place, limit=body.timeout, on_timeout=body.on_timeout
+            call,
+            kind,
+            form,
+            vote,
+            body.place,
+            limit=body.timeout,
+            on_timeout=body.on_timeout,
+            webhook=_find_webhook(caller, body.webhook),
         )
         return _answer(result, is_new=True)
 
     async def _get(self, request: web.Request) -> web.Response:
         caller = _get_caller(request)
         call = self._build_call(caller, _read_wait(request))
-        return _answer(await self._get_door(caller).wait_for(call, await self._find(caller, request)))
+        ask = await self._find(caller, request)
+        result = await self._get_door(caller).wait_for(call, ask)
+        return _answer(result, await self._asks.list_webhooks(ask))
 
     async def _list(self, request: web.Request) -> web.Response:
         caller = _get_caller(request)
@@ -149,6 +159,14 @@ class HttpDoor:
         given = PermitInput(tool_name=body.tool_name, input=body.tool_input, tool_use_id=build_call_id(body))
         answer = await self._get_door(caller).request_permission(call, given)
         return web.json_response(answer_hook(body, answer))
+
+    def build_document(self, caller: Caller, ask: Ask) -> bytes:
+        """Return the outcome of an ask as a webhook sends it: the document that the caller gets by the ask's id."""
+        return json.dumps(_to_result(self._get_door(caller).describe(ask))).encode()
+
+    def note_received(self, caller: Caller, ask: Ask) -> None:
+        """Record that the caller has received the outcome of an ask."""
+        self._get_door(caller).note_received(ask)
 
     async def _find(self, caller: Caller, request: web.Request) -> Ask:
         ask = await self._get_door(caller).find(caller.name, request.match_info["id"])
@@ -211,8 +229,23 @@ async def _read_body(request: web.Request, kind: type[BodyT]) -> BodyT:
         raise RequestProblem(422, "; ".join(map(str, to_problems(error)[:10]))) from None
 
 
-def _answer(result: Mapping[str, JsonValue], *, is_new: bool = False) -> web.Response:
+def _find_webhook(caller: Caller, url: str | None) -> Webhook | None:
+    """Return the webhook that a body names. Raises `CallerError` if the operator does not allow it."""
+    if url is None:
+        return None
+    if caller.webhooks is None:
+        raise CallerError(
+            "Your token allows no webhooks: the operator has to list some. Leave it out, and wait for the outcome."
+        )
+    return Webhook(caller=caller.name, url=caller.webhooks.find_url(url))
+
+
+def _answer(
+    result: Mapping[str, JsonValue], deliveries: Sequence[WebhookDelivery] = (), *, is_new: bool = False
+) -> web.Response:
     found = _to_result(result)
+    if deliveries:
+        found["webhooks"] = [_to_webhook_result(one) for one in deliveries]
     status = 202 if is_new and found["status"] == "open" else 200
     headers = {"Location": f"/v1/asks/{found['id']}"} if is_new else None
     return web.json_response(found, status=status, headers=headers)
@@ -220,6 +253,17 @@ def _answer(result: Mapping[str, JsonValue], *, is_new: bool = False) -> web.Res
 
 def _to_result(result: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     return AskResult.model_validate(result).model_dump(mode="json", exclude_none=True)
+
+
+def _to_webhook_result(delivery: WebhookDelivery) -> JsonValue:
+    result = WebhookResult(
+        id=delivery.id,
+        url=delivery.url.partition("?")[0],
+        state=delivery.state,
+        attempts=delivery.attempts,
+        error=delivery.error,
+    )
+    return result.model_dump(mode="json", exclude_none=True)
 
 
 def _build_event(result: Mapping[str, JsonValue]) -> bytes:

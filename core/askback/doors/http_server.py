@@ -1,9 +1,10 @@
-"""Runs `askback serve`: the listener, and the look-out for changes of the callers."""
+"""Runs `askback serve`: the listener, the webhooks, and the look-out for changes of the callers."""
 
 from __future__ import annotations
 
 __all__ = ["serve"]
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Final
@@ -11,6 +12,7 @@ from typing import Final
 from askback.doors.caller_asks import CallerAsks
 from askback.doors.caller_file import CallerFile
 from askback.doors.http_door import HttpDoor
+from askback.doors.webhook_worker import WebhookWorker
 from askback.network.http_server import serve_http
 from askback.settings.address import Address, is_loopback
 
@@ -27,8 +29,13 @@ async def serve(
 
     `ready` is called once it listens.
     """
-    application = HttpDoor(callers, asks, version).create_application()
-    async with serve_http(application, address, max_connections=MAX_CONNECTIONS, cancels_handlers=True) as bound:
+    door = HttpDoor(callers, asks, version)
+    webhooks = WebhookWorker(asks.location, callers, door, version)
+    asks.subscribe(webhooks.wake)
+    async with (
+        asyncio.TaskGroup() as tasks,
+        serve_http(door.create_application(), address, max_connections=MAX_CONNECTIONS, cancels_handlers=True) as bound,
+    ):
         log.info("Serving HTTP at http://%s/v1/asks.", bound, extra={"action": "http"})
         if not is_loopback(address.host):
             log.warning(
@@ -37,6 +44,7 @@ async def serve(
                 bound,
                 extra={"action": "http"},
             )
+        tasks.create_task(webhooks.run(), name="askback webhooks")
         await asks.resume(callers.list_names())
         ready()
         await callers.watch()

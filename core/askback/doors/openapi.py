@@ -92,11 +92,38 @@ def build_document(version: str) -> _Json:
                 ),
             },
         },
+        "webhooks": {"outcome": {"post": _describe_webhook()}},
         "components": {
             "schemas": _build_schemas(),
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
     }  # fmt: skip
+
+
+def _describe_webhook() -> _Json:
+    """Return the request that a webhook gets."""
+    names = {
+        "webhook-id": "The same in each attempt. Handle each id once.",
+        "webhook-timestamp": "The time of this attempt, in Unix seconds.",
+        "webhook-signature": "Signatures of the id, the timestamp and the body, separated by spaces: v1, a comma, and "
+        "the HMAC-SHA256 in Base64.",
+    }
+    headers: list[JsonValue] = [
+        {"name": name, "in": "header", "required": True, "description": text, "schema": {"type": "string"}}
+        for name, text in names.items()
+    ]
+    return {
+        "operationId": "receive_outcome",
+        "summary": "Receive the outcome of a question that named this address, signed by Standard Webhooks.",
+        "security": [],
+        "parameters": headers,
+        "requestBody": {"required": True, "content": {"application/json": {"schema": _refer("AskResult")}}},
+        "responses": {
+            "2XX": {"description": "The outcome has arrived."},
+            "410": {"description": "Nothing more is wanted here, and no further attempt is made."},
+            "default": {"description": "The outcome is sent again later, for a day."},
+        },
+    }
 
 
 def _build_schemas() -> _Json:

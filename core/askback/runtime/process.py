@@ -21,7 +21,7 @@ LOST_SECONDS = 1.0
 def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0) -> int:
     """Run the work to its end, and return the exit code.
 
-    SIGINT and SIGTERM cancel it. The exit code is then 130 after SIGINT, or else `terminated_code`.
+    SIGINT, SIGTERM and SIGHUP cancel it. The exit code is then 130 after SIGINT, or else `terminated_code`.
     """
     # Imported late, which makes `--help` a quarter faster.
     import asyncio
@@ -39,8 +39,8 @@ def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0
                 task.cancel()
                 loop.call_later(LOST_SECONDS, end)
 
-        def on_sigterm() -> None:
-            signals.append(signal.SIGTERM)
+        def on_termination(number: int) -> None:
+            signals.append(number)
             end()
 
         def on_sigint(number: int, frame: FrameType | None) -> None:
@@ -49,7 +49,10 @@ def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0
             if callable(cancelling):
                 cancelling(number, frame)  # asyncio's own handler raises at once on the second signal
 
-        loop.add_signal_handler(signal.SIGTERM, on_sigterm)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            # `nohup` ignores SIGHUP, so that the process survives its terminal.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                loop.add_signal_handler(number, on_termination, number)
         # Resume at the latest then; `running` resumes it as soon as everything is loaded.
         loop.call_later(LOADED_SECONDS, resume_collector)
         if callable(cancelling):

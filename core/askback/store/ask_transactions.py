@@ -23,7 +23,7 @@ from askback.internal.clock import from_micros
 from askback.store.database_clock import read_now
 from askback.store.errors import StoreError
 from askback.store.notifications import Signal, send_signal
-from askback.store.queries import asks, card_messages, decisions, locks, outbox, participants
+from askback.store.queries import asks, card_messages, decisions, locks, outbox, participants, webhooks
 from askback.store.queries.new_asks import store_asks
 from askback.store.transactions import Transactions
 
@@ -64,6 +64,8 @@ class AskTransactions(Transactions):
                 locks.lock_key(connection, ask.key)
                 known = asks.get_by_key(connection, ask.key)
                 if known is not None:
+                    if ask.webhook is not None:
+                        webhooks.add(connection, known.id, ask.webhook)
                     return known
             if self._known is not None and ask.place.platform not in self._known:
                 raise CallerError(

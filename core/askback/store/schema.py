@@ -24,6 +24,7 @@ __all__ = [
     "transcript",
     "usage",
     "waits",
+    "webhooks",
 ]
 
 from sqlalchemy import (
@@ -354,6 +355,32 @@ waits = Table(
     # True if no later call can receive the answer.
     Column("lost", Boolean, nullable=False, server_default=false()),
     Index(None, "told", "waits_until"),
+)
+
+# The addresses that get the outcomes of asks. A foreign key is missing on purpose, since a process of an earlier
+# release deletes asks without knowing this table.
+webhooks = Table(
+    "webhooks",
+    metadata,
+    # The id that the receiver sees, the same in each attempt.
+    Column("id", Text, primary_key=True),
+    Column("ask_id", Text, nullable=False),
+    # The caller whose secret signs the outcome.
+    Column("caller", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    # Earliest time of the next attempt. The outcome is sent from then on, once the ask is settled.
+    Column("due_at", BigInteger, nullable=False),
+    Column("leased_until", BigInteger),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    # Time of the first attempt.
+    Column("tried_at", BigInteger),
+    Column("ended_at", BigInteger),
+    Column("error", Text),
+    Column("created_at", BigInteger, nullable=False),
+    CheckConstraint("state IN ('pending', 'delivered', 'failed')", name="state"),
+    UniqueConstraint("ask_id", "url"),
+    Index(None, "state", "due_at"),
 )
 
 meta = Table(

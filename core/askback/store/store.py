@@ -19,6 +19,7 @@ from askback.store.tool_call_transactions import ToolCallTransactions
 from askback.store.turn_transactions import TurnTransactions
 from askback.store.usage_transactions import UsageTransactions
 from askback.store.wait_transactions import WaitTransactions
+from askback.store.webhook_transactions import WebhookTransactions
 
 
 class Store(
@@ -33,6 +34,7 @@ class Store(
     ToolCallTransactions,
     HandOverTransactions,
     WaitTransactions,
+    WebhookTransactions,
 ):
     """All transactions on data that must survive a restart."""
 

@@ -35,6 +35,7 @@ _ADDED = "".join(
         "0010_languages.py",
         "0011_files.py",
         "0012_waits.py",
+        "0013_webhooks.py",
     )
 )
 BEFORE += "".join(

@@ -45,9 +45,10 @@ from askback.domain.ask import Ask
 from askback.domain.interview import Interview
 from askback.domain.outcome import Outcome, Picked
 from askback.domain.voting import VoteCount
+from askback.domain.webhook import WebhookDelivery
 from askback.internal.clock import utc_now
 from askback.store.external_access import DatabaseLocation, read_snapshot
-from askback.store.queries import audit
+from askback.store.queries import audit, webhooks
 from askback.store.queries.audit import ActionRecord, PendingUpdate, ToolCallRecord
 from askback.text.literal import quote_line
 from askback.text.terminal import to_json_line, to_terminal_text
@@ -64,6 +65,7 @@ class _Record:
     done: tuple[ActionRecord, ...]
     waiting: PendingUpdate | None
     call: ToolCallRecord | None
+    webhooks: tuple[WebhookDelivery, ...]
 
 
 def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: bool, save: Path | None = None) -> int:
@@ -79,6 +81,7 @@ def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: boo
             audit.list_actions(connection, ask.id),
             audit.get_pending_update(connection, ask.id),
             audit.get_tool_call(connection, ask),
+            webhooks.list_of_ask(connection, ask.id),
         )
 
     record = read_snapshot(where, work)
@@ -92,6 +95,7 @@ def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: boo
         ("Questions", _format_questions(record.ask.interview)),
         *((("Votes", _format_votes(record.ask, tally)),) if (tally := get_tally(record.ask)) is not None else ()),
         ("Messages", _format_messages(record)),
+        *((("Webhooks", [*map(_format_webhook, record.webhooks)]),) if record.webhooks else ()),
         ("What people did", _format_operations(record)),
     ):
         if heading:
@@ -226,6 +230,14 @@ def _format_messages(record: _Record) -> list[str]:
     return lines
 
 
+def _format_webhook(delivery: WebhookDelivery) -> str:
+    """Return the state of a delivery in a line. A path or a query may have a secret of the receiver."""
+    attempts = f", {delivery.attempts} attempt{'' if delivery.attempts == 1 else 's'}" if delivery.attempts else ""
+    ended = "" if delivery.ended_at is None else f" at {format_time(delivery.ended_at)}"
+    error = "" if delivery.error is None else f". {to_terminal_text(delivery.error)}"
+    return f"  {to_terminal_text(delivery.origin)} {delivery.state}{ended}{attempts}{error}"
+
+
 def _format_operations(record: _Record) -> list[str]:
     if not record.done:
         return ["  Nothing."]
@@ -328,5 +340,9 @@ def _to_json(record: _Record) -> dict[str, JsonValue]:
             "summary": _summarize_call(record.call),
             "result": _summarize_result(record.call, ask.outcome),
         },
+        "webhooks": [
+            cast("JsonValue", one.model_dump(mode="json", exclude={"ask_id", "url"}) | {"origin": one.origin})
+            for one in record.webhooks
+        ],
         "actions": [cast("JsonValue", done.model_dump(mode="json")) for done in record.done],
     }

@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 from askback.cli.doctor.database import examine_database
 from askback.cli.doctor.report import Section, exit_code, report
 from askback.cli.doctor.settings import examine_file, examine_settings, parse_warning
+from askback.cli.doctor.webhooks import examine_webhooks
 from askback.errors import OperatorError
 from askback.internal.extras import import_extra
 from askback.ports.bot import Bot
@@ -67,7 +68,7 @@ async def examine(platform: str | None = None, scene: Scene | None = None) -> li
             done.append(Section("Database", report_error("file", error, "Set ASKBACK_DATABASE_URL to a file.")))
         else:
             workers, open_in = await asyncio.to_thread(_read_workers_and_tenants, where, [bot.name for bot in chosen])
-            work.append(("Database", _examine_database(where)))
+            work.append(("Database", _examine_database_and_webhooks(where)))
         work.append(("Model", _examine_model(settings, scene.seconds)))
     nowhere = frozenset[str]()
     for bot in chosen:
@@ -136,6 +137,11 @@ def _find_postgres_workers(connection: Connection, platforms: Sequence[str]) -> 
     there = list_processes(connection)
     only_asking = there.hearing > len(there.serving)  # a process that only asks does not announce its platform
     return {name: 0 for name in platforms if only_asking or there.may_serve(name)}
+
+
+async def _examine_database_and_webhooks(where: DatabaseLocation) -> list[Finding]:
+    found = await _examine_database(where)
+    return [*found, *await asyncio.to_thread(examine_webhooks, where)]
 
 
 async def _examine_database(where: DatabaseLocation) -> list[Finding]:

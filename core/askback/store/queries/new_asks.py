@@ -13,7 +13,7 @@ from askback.domain.open_ask_limits import Limits
 from askback.errors import CallerError
 from askback.internal.clock import from_micros, utc_now
 from askback.store.database_clock import read_now
-from askback.store.queries import asks, outbox
+from askback.store.queries import asks, outbox, webhooks
 
 SKEW = timedelta(seconds=1)
 """Smallest difference between this machine's clock and the database's for which times are translated."""
@@ -60,4 +60,6 @@ def store_asks(connection: Connection, new: tuple[Ask, ...], limits: Limits) -> 
     for ask in stored:
         asks.insert(connection, ask)
         outbox.enqueue_card(connection, ask, not_before=post_after)
+        if ask.webhook is not None:
+            webhooks.add(connection, ask.id, ask.webhook)
     return stored

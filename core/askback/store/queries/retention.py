@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, Table, delete, select
 
 from askback.internal.clock import to_micros
 from askback.internal.values import Value
-from askback.store.queries import card_messages, files, hand_overs, locks, waits
+from askback.store.queries import card_messages, files, hand_overs, locks, waits, webhooks
 from askback.store.queries.usage import get_day
 from askback.store.schema import actions, asks, calls, conversations, inbox, offers, outbox, transcript, usage
 
@@ -81,5 +81,6 @@ def _delete_asks(connection: Connection, ids: tuple[str, ...]) -> None:
     card_messages.delete(connection, ids)
     hand_overs.delete(connection, ids)
     waits.delete(connection, ids)
+    webhooks.delete(connection, ids)
     connection.execute(delete(asks).where(asks.c.id.in_(ids)))
     files.delete_of_asks(connection, ids)

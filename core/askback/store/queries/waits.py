@@ -51,6 +51,7 @@ from askback.domain.caller_absence import Absence
 from askback.internal.clock import SECOND
 from askback.store.database_clock import NOW, get_now_parameter
 from askback.store.queries.platform_claims import ServedPlatforms, is_served
+from askback.store.queries.webhooks import has_webhook
 from askback.store.schema import asks, waits
 from askback.store.unreadable_rows import SkippedRows
 
@@ -63,8 +64,10 @@ LONGEST_PATIENCE: Final = 3600.0
 
 _IS_OPEN = exists().where(asks.c.id == waits.c.ask_id, asks.c.status == "open")
 _IS_PAST = waits.c.waits_until <= NOW
-_IS_AWAY = waits.c.waits_until + waits.c.patience <= NOW
-_IS_BACK = waits.c.waits_until > NOW
+# A caller whose address gets the outcome need not wait.
+_HAS_WEBHOOK = has_webhook(waits.c.ask_id)
+_IS_AWAY = and_(waits.c.waits_until + waits.c.patience <= NOW, not_(_HAS_WEBHOOK))
+_IS_BACK = or_(waits.c.waits_until > NOW, _HAS_WEBHOOK)
 _UNTIL = NOW + bindparam("held", type_=BigInteger())
 _LONGER = case(
     (waits.c.patience == 0, int(WAIT_SECONDS * SECOND)),
