@@ -179,7 +179,7 @@ class FrameworkDoor:
         action = self._rules.on_timeout
         if action == "default" and find_default_problem(question.form) is not None:
             action = "report"
-        return people.build_policy(self._rules, None, action)
+        return people.build_policy(self._rules, question.vote, action)
 
 
 class ResumableDoor:
