@@ -37,7 +37,10 @@ class CallQuestion:
     digest: str
     """A digest of what is shown."""
     vote: Approval | None = None
-    """The rules of the vote of an `ask`. None means that the first answer decides."""
+    """The rules of the vote. For an `ask`, None means that the first answer decides.
+
+    For a `permit`, only its options count; None means “Approve” and “Deny”. The operator has the other rules.
+    """
 
 
 def get_answered(ask: Ask) -> Outcome:

@@ -83,7 +83,7 @@ async def test_all_calls_of_a_turn_are_decided_by_people_and_handed_over_togethe
     approved, looked, denied, answered = shop.results.values()
     assert (approved, looked) == ("deployed to eu", "all is well")
     assert re.match(r"deploy was denied by .*\(\w+\): It is Friday\. It was not run\.", denied)
-    assert re.match(rf'Answered by .*\(\w+\) in {here.platform}:#deploys at .* UTC: Frankfurt$', answered)
+    assert re.match(rf"Answered by .*\(\w+\) in {here.platform}:#deploys at .* UTC: Frankfurt$", answered)
 
 
 async def test_options_of_the_model_and_a_form_of_the_developer(here: Office) -> None:
@@ -133,7 +133,13 @@ async def test_a_command_of_a_built_in_tool_is_shown_whole(here: Office) -> None
     from agents.testing import ScriptedModel, assistant_message
     from openai.types.responses import ResponseFunctionShellToolCall
 
-    given = {"id": "x", "call_id": "s", "type": "shell_call", "status": "completed", "action": {"commands": ["rm -r x"]}}
+    given = {
+        "id": "x",
+        "call_id": "s",
+        "type": "shell_call",
+        "status": "completed",
+        "action": {"commands": ["rm -r x"]},
+    }
     shop, opening = opened(here, tools=["shell"])
     call = ResponseFunctionShellToolCall.model_validate(given)
     shop.agent.model = ScriptedModel([[call], [assistant_message("done")]])
