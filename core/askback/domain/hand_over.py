@@ -6,8 +6,18 @@ the framework, and acknowledges it afterwards. If the process dies in between, n
 
 from __future__ import annotations
 
-__all__ = ["HAND_OVER", "NOT_ASKED", "CallId", "ClaimResult", "HandOver", "HandOverState", "build_unknown_notice"]
+__all__ = [
+    "HAND_OVER",
+    "NOT_ASKED",
+    "CallId",
+    "ClaimResult",
+    "HandOver",
+    "HandOverState",
+    "build_unknown_notice",
+    "name_call",
+]
 
+from collections.abc import Collection, Sequence
 from typing import Final, Literal
 
 from pydantic import AwareDatetime, Field
@@ -61,6 +71,17 @@ class HandOver(Value):
         if self.state != "asked":
             return self.state
         return "claimed" if self.digest == digest else "changed"
+
+
+def name_call(
+    framework: str, run: str, name: str, known: Sequence[HandOver], ended: Collection[HandOverState]
+) -> CallId:
+    """Return the id of a call. A call of the same name in a state of `ended` is an earlier one."""
+    number = 0
+    done = {one.id.call for one in known if one.state in ended}
+    while f"{name}.{number}" in done:
+        number += 1
+    return CallId(framework=framework, run=run, call=f"{name}.{number}")
 
 
 def build_unknown_notice(ask: Ask, hand_over: HandOver) -> OutgoingMessage:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Approval
 from askback.domain.form import Form
 from askback.domain.outcome import Outcome
 from askback.errors import AskbackError
@@ -35,6 +36,11 @@ class CallQuestion:
     form: Form
     digest: str
     """A digest of what is shown."""
+    vote: Approval | None = None
+    """The rules of the vote. For an `ask`, None means that the first answer decides.
+
+    For a `permit`, only its options count; None means “Approve” and “Deny”. The operator has the other rules.
+    """
 
 
 def get_answered(ask: Ask) -> Outcome:

@@ -20,7 +20,7 @@ from askback.client.addressing import Names, to_tuple
 from askback.client.duration_parameters import Duration, parse_durations, parse_wait
 from askback.client.parameter_names import PYTHON
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Policy, Reasons
+from askback.domain.ask_policy import Approval, Policy, Reasons
 from askback.domain.hand_over import CallId, HandOver
 from askback.domain.timeout_action import TimeoutAction, find_default_problem
 from askback.doors.call_question import CallQuestion
@@ -87,14 +87,15 @@ def build_rules(
 class FrameworkDoor:
     """Asks people about the calls of a framework, and hands each outcome over once."""
 
-    def __init__(self, framework: str, rules: DoorRules, settings: Settings) -> None:
+    def __init__(self, framework: str, rules: DoorRules, settings: Settings, *, shows_presence: bool = False) -> None:
+        """`shows_presence` is for frameworks whose caller has to wait: without one, the card says so."""
         where = parse_database_url(settings.database_url)
         self.framework = framework
         self.language: Language | None = settings.language
         """The language in which questions are built, as their cards."""
         self.hand_overs = HandOvers(where)
         self._rules = rules
-        self._asks = CallerAsks(settings, where, "framework", shows_presence=False)
+        self._asks = CallerAsks(settings, where, "framework", shows_presence=shows_presence)
         self._book = AddressBook(rules)
 
     async def ask(self, call: CallId, question: CallQuestion) -> Ask:
@@ -184,11 +185,12 @@ class FrameworkDoor:
 
     def _build_policy(self, people: Addressees, question: CallQuestion) -> Policy:
         if question.kind == "permit":
-            return people.build_approval_policy(self._rules, question.digest)
+            policy = people.build_approval_policy(self._rules, question.digest)
+            return policy if question.vote is None else _use_options(policy, question.vote)
         action = self._rules.on_timeout
         if action == "default" and find_default_problem(question.form) is not None:
             action = "report"
-        return people.build_policy(self._rules, None, action)
+        return people.build_policy(self._rules, question.vote, action)
 
 
 class ResumableDoor:
@@ -224,6 +226,13 @@ class ResumableDoor:
         `AskbackError` if people cannot be asked at all.
         """
         await ResumeWorker(self._door, resume).run()
+
+
+def _use_options(policy: Policy, vote: Approval) -> Policy:
+    """Return the policy of an approval with other options than askback's own."""
+    assert policy.approval is not None
+    options = {"approving": vote.approving, "refusing": vote.refusing, "wider": vote.wider}
+    return policy.evolve(approval=policy.approval.evolve(**options))
 
 
 def _identify(call: CallId) -> str:

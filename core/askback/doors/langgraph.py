@@ -19,7 +19,7 @@ from askback.client.addressing import Names
 from askback.client.duration_parameters import Duration
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Reasons
-from askback.domain.hand_over import CallId, HandOver
+from askback.domain.hand_over import CallId, HandOver, name_call
 from askback.domain.timeout_action import TimeoutAction
 from askback.doors.call_question import Unanswered
 from askback.doors.framework_door import FrameworkDoor, ResumableDoor, build_rules
@@ -151,7 +151,7 @@ class LangGraphDoor(ResumableDoor):
         """Return the asks about an interrupt. Raises `OutcomeUnknown`."""
         asks: dict[CallId, Ask] = {}
         for position, question in enumerate(interrupt.questions):
-            call = _name_call(self._door.framework, thread, f"{interrupt.id}.{position}", known)
+            call = name_call(self._door.framework, thread, f"{interrupt.id}.{position}", known, ("acknowledged",))
             unknown = next((one for one in known if one.id == call and one.state == "unknown"), None)
             if unknown is not None:
                 await self._door.raise_unknown(unknown, ADVICE)
@@ -205,12 +205,3 @@ def _list_outdated(known: Sequence[HandOver], pending: Sequence[PendingInterrupt
 def _is_interrupted(result: object) -> bool:
     """Return True if a result is that of a graph which waited for people at that time."""
     return isinstance(result, Mapping) and INTERRUPT in result
-
-
-def _name_call(framework: str, thread: str, name: str, known: Sequence[HandOver]) -> CallId:
-    """Return the id of a call. A call of the same name that was handed over before is an earlier one."""
-    number = 0
-    done = {one.id.call for one in known if one.state == "acknowledged"}
-    while f"{name}.{number}" in done:
-        number += 1
-    return CallId(framework=framework, run=thread, call=f"{name}.{number}")

@@ -1,0 +1,92 @@
+"""An agent of the OpenAI Agents SDK with tools that wait for people. Programs import this module, too."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+DONE, SAVED = "done.txt", "saved.json"
+
+
+class Shop:
+    """An agent whose model makes calls in one turn, then says that it is done."""
+
+    def __init__(
+        self, folder: Path, calls: Sequence[tuple[str, dict[str, Any]]], *, dies: bool = False, tools: Any = None
+    ) -> None:
+        from agents import Agent, ShellTool, function_tool, set_tracing_disabled
+        from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
+
+        from askback.doors.openai_agents import AskTool
+
+        set_tracing_disabled(True)
+        self.folder = folder
+        self.results: dict[str, str] = {}
+        """What the model reads about each call, in the order of the calls."""
+        made = [function_call(name, given, call_id=f"call-{n}") for n, (name, given) in enumerate(calls)]
+
+        def respond(call: Any) -> Any:
+            # The provider gets the whole conversation each time. So the model continues where any process stopped.
+            outputs = {one["call_id"]: one["output"] for one in call.input if one.get("type") == "function_call_output"}
+            if not outputs:
+                return made
+            self.results = {one.call_id: outputs[one.call_id] for one in made}
+            return [assistant_message("done")]
+
+        def note(text: str) -> None:
+            with (folder / DONE).open("a", encoding="utf-8") as file:
+                file.write(f"{text}\n")
+            if dies:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        @function_tool(needs_approval=True)
+        def deploy(where: str) -> str:
+            note(where)
+            return f"deployed to {where}"
+
+        @function_tool
+        def look() -> str:
+            note("looked")
+            return "all is well"
+
+        async def run_shell(request: Any) -> str:
+            note(json.dumps(request.data.action.commands))
+            return "ran"
+
+        region = {"type": "object", "properties": {"region": {"type": "string", "enum": ["eu", "us"]}}}
+        known = {
+            "deploy": deploy,
+            "look": look,
+            "shell": ShellTool(executor=run_shell, needs_approval=True),
+            "ask_people": AskTool(),
+            "choose": AskTool("choose", form=region | {"required": ["region"]}),
+        }
+        self.agent: Any = Agent(
+            name="shop",
+            model=ScriptedModel([ModelStep(responder=respond)] * 9),
+            tools=[known[name] for name in tools or ("deploy", "look", "ask_people", "choose")],
+        )
+
+    def done(self) -> list[str]:
+        """Return what the tools have done."""
+        file = self.folder / DONE
+        return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+    def saved(self) -> str:
+        """Return the newest text that the door has saved."""
+        return (self.folder / SAVED).read_text(encoding="utf-8")
+
+
+def door(shop: Shop, to: str, **more: Any) -> Any:
+    """Return the door of an agent, which saves its run into a file."""
+    from askback.doors.openai_agents import OpenAIAgentsDoor
+
+    def save(conversation: str, text: str) -> None:
+        assert conversation == "talk"
+        (shop.folder / SAVED).write_text(text, encoding="utf-8")
+
+    return OpenAIAgentsDoor(shop.agent, to=to, save=save, who="anyone", approvers="anyone", **more)
