@@ -10,7 +10,7 @@ __all__ = ["FrameworkDoor", "ResumableDoor", "build_rules"]
 import json
 import logging
 import math
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from types import TracebackType
@@ -93,7 +93,7 @@ class FrameworkDoor:
         """The language in which questions are built, as their cards."""
         self.hand_overs = HandOvers(where)
         self._rules = rules
-        self._asks = CallerAsks(settings, where, "framework", shows_presence=False)
+        self._asks = CallerAsks(settings, where, "framework")
         self._book = AddressBook(rules)
 
     async def ask(self, call: CallId, question: CallQuestion) -> Ask:
@@ -116,19 +116,29 @@ class FrameworkDoor:
         await self._cancel(call, CHANGED, other_than=ask.id)
         return ask
 
-    async def wait(self, ask: Ask) -> Ask:
-        """Return the ask once it is settled. A cancelled wait settles nothing."""
+    async def find(self, hand_over: HandOver) -> Ask | None:
+        """Return the ask of a hand-over. None if a process was killed before it asked."""
+        return await self._asks.find(_identify(hand_over.id), hand_over.ask_id)
+
+    async def wait(self, ask: Ask, *, ends_with_process: bool = False) -> Ask:
+        """Return the ask once it is settled. A cancelled wait settles nothing.
+
+        `ends_with_process` means that no later process can take the outcome. The card says so if this one has ended.
+        """
 
         async def ignore() -> None:
             """Report nothing: the caller of a framework waits."""
 
-        return await self._asks.wait(ask, math.inf, REPORT_SECONDS, ignore)
+        loss = "with process" if ends_with_process else None
+        return await self._asks.wait(ask, math.inf, REPORT_SECONDS, ignore, loss, shows_presence=ends_with_process)
 
     @asynccontextmanager
-    async def claim(self, digests: Mapping[CallId, str]) -> AsyncGenerator[None]:
+    async def claim(
+        self, digests: Mapping[CallId, str], is_taken: Callable[[], bool] = lambda: True
+    ) -> AsyncGenerator[None]:
         """Resume the framework inside this block, as `HandOvers.claim` describes. If it fails, people get a notice."""
         try:
-            async with self.hand_overs.claim(digests):
+            async with self.hand_overs.claim(digests, is_taken):
                 yield
         except NotClaimed:
             raise
