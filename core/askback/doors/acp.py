@@ -87,7 +87,7 @@ class AcpDoor:
             reasons=reasons,
             on_timeout="report",
         )
-        self._door = FrameworkDoor(name, rules, settings, shows_presence=True)
+        self._door = FrameworkDoor(name, rules, settings)
         self._allow_always = allow_always
         self._where = to
         self._process = secrets.token_hex(8)
@@ -157,7 +157,7 @@ class AcpDoor:
         """Ask people, and return the settled ask. None if another request was given this outcome."""
         known = await self._door.list_hand_overs(session)
         call = name_call(self._door.framework, session, name, known, ENDED)
-        ask = await self._door.wait(await self._door.ask(call, question))
+        ask = await self._door.wait(await self._door.ask(call, question), shows_presence=True)
         try:
             async with self._door.claim(dict.fromkeys((call,), question.digest)):
                 return ask

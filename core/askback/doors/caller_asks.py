@@ -86,11 +86,8 @@ class NewAsk:
 class CallerAsks:
     """Asks for callers, and waits for them. Owns the sessions that serve the asks."""
 
-    def __init__(self, settings: Settings, where: DatabaseLocation, door: str, *, shows_presence: bool = True) -> None:
-        """`door` begins the key of each ask, so that no door reaches the asks of another.
-
-        `shows_presence` is False if a later process takes the outcomes, so that no card says that no caller waits.
-        """
+    def __init__(self, settings: Settings, where: DatabaseLocation, door: str) -> None:
+        """`door` begins the key of each ask, so that no door reaches the asks of another."""
         self._door = door
         # The callers are agents, so the pace of agents applies.
         pace = AGENT_PACE if settings.question_pace is None else settings.question_pace
@@ -106,7 +103,7 @@ class CallerAsks:
         self._receivers: FIFOCache[str, str] = FIFOCache(KEPT)
         """The first call that received the outcome of each ask."""
         self._asking = asyncio.Lock()
-        self._presence = Presence(self._record_waits) if shows_presence else None
+        self._presence = Presence(self._record_waits)
         self._platform = ""
         """The platform whose session reports the waits: that of the newest."""
         self._listeners: list[Callable[[], None]] = []
@@ -186,34 +183,34 @@ class CallerAsks:
         every: float,
         report: Callable[[], Awaitable[None]],
         loss: Loss | None = None,
+        *,
+        shows_presence: bool = True,
     ) -> Ask:
         """Return the ask once it is settled, or as it is after this time. A cancelled wait settles nothing.
 
         `report` is called again after each interval of `every` seconds. With a `loss`, no later call can receive the
-        outcome.
+        outcome. `shows_presence` is False if a later process takes the outcome, so that the card never says that no
+        caller waits.
         """
         if ask.is_complete:
             return ask
         self._follow(ask)
         # A caller that does not wait comes back in its own time.
-        with nullcontext() if seconds <= 0 else self._show_presence(ask, loss):
+        with self._show_presence(ask, loss) if shows_presence and seconds > 0 else nullcontext():
             newest = await self._wait(ask, seconds, every, report)
-        if newest.outcome is not None and self._presence is not None:
+        if newest.outcome is not None:
             self._presence.forget(ask.id)
         return newest
 
     def note_poll(self, ask: Ask) -> None:
         """Count the caller as waiting, since its protocol lets it ask again every few seconds."""
-        if self._presence is not None and ask.outcome is None:
+        if ask.outcome is None:
             self._platform = ask.place.platform
             self._presence.start()
             self._presence.poll(ask.id)
 
     @contextmanager
     def _show_presence(self, ask: Ask, loss: Loss | None) -> Generator[None]:
-        if self._presence is None:
-            yield
-            return
         self._platform = ask.place.platform
         self._presence.start()
         with self._presence.wait(ask.id, loss):
@@ -298,8 +295,7 @@ class CallerAsks:
 
     async def close(self) -> None:
         """Stop serving. Open asks stay open."""
-        if self._presence is not None:
-            await self._presence.close()
+        await self._presence.close()
         for task in self._followed.values():
             task.cancel()
         if self._followed:

@@ -87,15 +87,14 @@ def build_rules(
 class FrameworkDoor:
     """Asks people about the calls of a framework, and hands each outcome over once."""
 
-    def __init__(self, framework: str, rules: DoorRules, settings: Settings, *, shows_presence: bool = False) -> None:
-        """`shows_presence` is for frameworks whose caller has to wait: without one, the card says so."""
+    def __init__(self, framework: str, rules: DoorRules, settings: Settings) -> None:
         where = parse_database_url(settings.database_url)
         self.framework = framework
         self.language: Language | None = settings.language
         """The language in which questions are built, as their cards."""
         self.hand_overs = HandOvers(where)
         self._rules = rules
-        self._asks = CallerAsks(settings, where, "framework", shows_presence=shows_presence)
+        self._asks = CallerAsks(settings, where, "framework")
         self._book = AddressBook(rules)
 
     async def ask(self, call: CallId, question: CallQuestion) -> Ask:
@@ -118,19 +117,31 @@ class FrameworkDoor:
         await self._cancel(call, CHANGED, other_than=ask.id)
         return ask
 
-    async def wait(self, ask: Ask) -> Ask:
-        """Return the ask once it is settled. A cancelled wait settles nothing."""
+    async def find(self, hand_over: HandOver) -> Ask | None:
+        """Return the ask of a hand-over. None if a process was killed before it asked."""
+        return await self._asks.find(_identify(hand_over.id), hand_over.ask_id)
+
+    async def wait(self, ask: Ask, *, shows_presence: bool = False, ends_with_process: bool = False) -> Ask:
+        """Return the ask once it is settled. A cancelled wait settles nothing.
+
+        `shows_presence` is for a framework whose caller has to wait: without one, the card says so.
+        `ends_with_process` means that no later process can take the outcome, and then the card says that.
+        """
 
         async def ignore() -> None:
             """Report nothing: the caller of a framework waits."""
 
-        return await self._asks.wait(ask, math.inf, REPORT_SECONDS, ignore)
+        loss = "with process" if ends_with_process else None
+        shows_presence = shows_presence or ends_with_process
+        return await self._asks.wait(ask, math.inf, REPORT_SECONDS, ignore, loss, shows_presence=shows_presence)
 
     @asynccontextmanager
-    async def claim(self, digests: Mapping[CallId, str]) -> AsyncGenerator[None]:
+    async def claim(
+        self, digests: Mapping[CallId, str], is_taken: Callable[[], bool] = lambda: True
+    ) -> AsyncGenerator[None]:
         """Resume the framework inside this block, as `HandOvers.claim` describes. If it fails, people get a notice."""
         try:
-            async with self.hand_overs.claim(digests):
+            async with self.hand_overs.claim(digests, is_taken):
                 yield
         except NotClaimed:
             raise

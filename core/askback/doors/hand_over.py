@@ -95,26 +95,39 @@ class HandOvers:
         return await self._write(lambda store: store.delete_hand_over(hand_over))
 
     @asynccontextmanager
-    async def claim(self, digests: Mapping[CallId, str]) -> AsyncGenerator[None]:
+    async def claim(
+        self, digests: Mapping[CallId, str], is_taken: Callable[[], bool] = lambda: True
+    ) -> AsyncGenerator[None]:
         """Resume the framework inside this block. The values are the digests of the calls that it continues.
 
-        Raises `NotClaimed` before the block. If the block raises or is cancelled, the outcome is unknown.
+        Raises `NotClaimed` before the block. If the block raises or is cancelled, the outcome is unknown. If the
+        framework has not taken it at the end of the block (`is_taken`), it can be claimed again.
         """
         holder = f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}"
         result = await self._claim(digests, holder)
         if result != "claimed":
             raise NotClaimed(result)
+
+        async def abandon(store: Store) -> bool:
+            return await store.abandon_hand_overs(holder)
+
+        async def acknowledge(store: Store) -> bool:
+            return await store.acknowledge_hand_overs(holder)
+
+        async def unclaim(store: Store) -> bool:
+            return await store.unclaim_hand_overs(holder)
+
         renewal = asyncio.create_task(self._keep_renewed(holder), name="askback claim")
         try:
             yield
         except BaseException:
             try:
-                await asyncio.shield(self._end_claim(renewal, lambda store: store.abandon_hand_overs(holder)))
+                await asyncio.shield(self._end_claim(renewal, abandon if is_taken() else unclaim))
             except OperatorError as error:
                 # Nobody renews the claim, so the outcome is unknown soon. The error of the block matters more.
                 log.warning("Could not record that a claim failed: %s", error, extra={"action": "claim_not_ended"})
             raise
-        await asyncio.shield(self._end_claim(renewal, lambda store: store.acknowledge_hand_overs(holder)))
+        await asyncio.shield(self._end_claim(renewal, acknowledge if is_taken() else unclaim))
 
     async def _end_claim(self, renewal: asyncio.Task[None], end: Callable[[Store], Awaitable[bool]]) -> None:
         renewal.cancel()

@@ -90,6 +90,10 @@ class HandOverTransactions(Transactions):
 
         return await self._run(work)
 
+    async def unclaim_hand_overs(self, holder: str) -> bool:
+        """End a claim with which nothing was handed over, so that others can claim. Return False if it was lost."""
+        return await self._run(lambda connection: hand_overs.unclaim(connection, holder))
+
     async def release_hand_overs(self, calls: Iterable[CallId]) -> bool:
         """Let unknown outcomes be handed over once more, since somebody decided so. Return False if none is unknown."""
         listed = tuple(calls)

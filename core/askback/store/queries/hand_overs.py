@@ -22,6 +22,7 @@ __all__ = [
     "release",
     "renew",
     "replace",
+    "unclaim",
 ]
 
 from collections.abc import Iterable
@@ -78,11 +79,9 @@ _ACKNOWLEDGE = Statement(
 _MARK_UNKNOWN = Statement(
     update(hand_overs).where(*_OF_CALL, _OF_HOLDER, hand_overs.c.state == "claimed").values(state="unknown")
 )
-_RELEASE = Statement(
-    update(hand_overs)
-    .where(*_OF_CALL, hand_overs.c.state == "unknown")
-    .values(state="asked", holder=None, claimed_at=None, claimed_until=None)
-)
+_ASKED = {"state": "asked", "holder": None, "claimed_at": None, "claimed_until": None}
+_RELEASE = Statement(update(hand_overs).where(*_OF_CALL, hand_overs.c.state == "unknown").values(_ASKED))
+_UNCLAIM = Statement(update(hand_overs).where(_OF_HOLDER, hand_overs.c.state == "claimed").values(_ASKED))
 _DELETE_ASKED = Statement(
     delete_from(hand_overs).where(*_OF_CALL, hand_overs.c.state == "asked", hand_overs.c.ask_id == bindparam("about"))
 )
@@ -167,6 +166,11 @@ def mark_unknown(connection: Connection, hand_over: HandOver) -> bool:
 def release(connection: Connection, call: CallId) -> bool:
     """Let an outcome be handed over again although nobody knows what became of the first time."""
     return _RELEASE.change(connection, **_name(call)) == 1
+
+
+def unclaim(connection: Connection, holder: str) -> bool:
+    """End a claim with which nothing was handed over. Return False if it was lost."""
+    return _UNCLAIM.change(connection, by=holder) > 0
 
 
 def delete_asked(connection: Connection, call: CallId, ask_id: str) -> bool:

@@ -1,0 +1,401 @@
+"""People answer and approve the calls of a Claude agent. The SDK and Claude Code are the real ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from askback.doors import claude_run
+from askback.doors.claude_agent_sdk import ClaudeAgentDoor, NotResumed
+from askback.doors.hand_over import NotClaimed, OutcomeUnknown
+from askback.errors import CallerError
+from askback_sandbox.model.script import call, turn
+from e2e.ask.office import Office, Process
+from support.claude_code import find_claude
+from support.optional import optional
+
+from .claude_agents import DEPLOY, WORK, done, door, listen, options
+from .test_langgraph import settle_in
+
+sdk = optional("claude_agent_sdk")
+
+TESTS = Path(__file__).parents[2]
+PROGRAM = """
+import asyncio, sys
+from pathlib import Path
+
+sys.path.insert(0, {tests!r})
+from askback.store.queries import hand_overs
+from e2e.doors.claude_agents import door, listen, options
+
+hand_overs.CLAIM_SECONDS = 1.0
+
+async def main():
+    given = options(Path("."), {url!r}, dies={dies})
+    async with door("{platform}:#deploys") as one:
+        print({act})
+
+asyncio.run(main())
+"""
+RUN = 'await listen(one.run("Deploy!", given))'
+LIST = "await one.list_answered()"
+APPROVED = ["deployed to eu", "done"]
+EU, US = call(DEPLOY, where="eu"), call(DEPLOY, where="us")
+
+
+def ask(question: str, *labels: str, several: bool = False) -> dict[str, Any]:
+    offered = [{"label": label, "description": f"{label} it is"} for label in labels]
+    return {"question": question, "header": question[:12], "multiSelect": several, "options": offered}
+
+
+COLOUR = call("AskUserQuestion", questions=[ask("Which colour?", "Blue", "Red")])
+
+
+@pytest.fixture
+def here(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
+    """An office whose bots run in this process."""
+    return settle_in(office, monkeypatch)
+
+
+def plan(office: Office, *turns: Any) -> None:
+    """Let the model make calls, and say that it is done."""
+    find_claude()
+    made = [
+        turn("Let me see.", *one) if isinstance(one, tuple) else turn(f"Step {n}.", one) for n, one in enumerate(turns)
+    ]
+    office.services.model.script(*made, turn("done"), when="Deploy!")
+
+
+def given(office: Office, **more: Any) -> Any:
+    return options(office.folder, office.services.url, **more)
+
+
+def opened(office: Office, **more: Any) -> Any:
+    return door(f"{office.platform}:#deploys", **more)
+
+
+def live(office: Office, one: ClaudeAgentDoor, **more: Any) -> asyncio.Task[list[str]]:
+    """Run the agent with nothing but the callback."""
+    found = given(office, can_use_tool=one.can_use_tool, settings=None, **more)
+    return asyncio.create_task(listen(sdk.query(prompt="Deploy!", options=found)))
+
+
+def run(office: Office, one: ClaudeAgentDoor, **more: Any) -> asyncio.Task[list[str]]:
+    return asyncio.create_task(listen(one.run("Deploy!", given(office, **more))))
+
+
+def resume(office: Office, one: ClaudeAgentDoor, session: str, **more: Any) -> asyncio.Task[list[str]]:
+    again = more.pop("again", False)
+    return asyncio.create_task(listen(one.resume(session, given(office, **more), again=again)))
+
+
+async def program(office: Office, act: str, *, dies: bool = False) -> Process:
+    """Start a process that runs or resumes the agent."""
+    file = office.folder / f"program-{len(office._processes)}.py"
+    text = PROGRAM.format(tests=str(TESTS), platform=office.platform, url=office.services.url, act=act, dies=dies)
+    file.write_text(text, encoding="utf-8")
+    return await office.start(program=file, ASKBACK_QUESTION_PACE="0s")
+
+
+async def stop(running: asyncio.Task[Any]) -> None:
+    running.cancel()
+    await asyncio.wait([running])
+
+
+def list_transcripts(office: Office) -> list[Path]:
+    return list((office.folder / "claude" / "projects").glob("*/*.jsonl"))
+
+
+async def test_a_question_is_answered_while_the_agent_waits(here: Office) -> None:
+    plan(here, COLOUR)
+    async with opened(here) as one:
+        running = live(here, one)
+        await here.click("ada", "Red", "Which colour?")
+        answered, last = await running
+    assert answered.startswith('Your questions have been answered: "Which colour?"="Red".')
+    assert last == "done"
+
+
+async def test_people_see_all_arguments_and_each_call_has_its_own_decision(here: Office) -> None:
+    plan(here, (EU, US))
+    async with opened(here) as one:
+        running = live(here, one)
+        await here.click("ada", "Approve", "where  eu")
+        await here.fill("ben", "Deny", "It is Friday", "where  us")
+        approved, denied, last = await running
+    assert (approved, last) == ("deployed to eu", "done")
+    assert re.fullmatch(rf"{DEPLOY} was denied by .*\(\w+\): It is Friday\. It was not run\.", denied)
+    assert done(here.folder) == ["eu"]
+
+
+async def test_nobody_decided_is_not_a_denial(here: Office) -> None:
+    plan(here, EU, COLOUR)
+    async with opened(here, wait="1s") as one:
+        undecided, unanswered, _ = await live(here, one)
+    assert undecided.startswith(f"Nobody decided in time whether {DEPLOY} may run")
+    assert undecided.endswith("Nobody denied it.")
+    assert unanswered.startswith("Nobody answered in time")
+    assert done(here.folder) == []
+
+
+async def test_a_lost_caller_settles_no_card_and_the_same_call_attaches_again(here: Office) -> None:
+    context = sdk.ToolPermissionContext(tool_use_id="toolu_1")
+    async with opened(here) as one:
+        lost = asyncio.create_task(one.can_use_tool(DEPLOY, {"where": "eu"}, context))
+        await here.card("where  eu")
+        await stop(lost)
+        again = asyncio.create_task(one.can_use_tool(DEPLOY, {"where": "eu"}, context))
+        await here.click("ada", "Approve", "where  eu")
+        assert await again == sdk.PermissionResultAllow(updated_input={"where": "eu"})
+        later = await one.can_use_tool(DEPLOY, {"where": "eu"}, context)
+    assert "Make the call again" in later.message
+    assert len(here.shown()) == 1
+
+
+async def test_the_card_of_a_killed_process_says_that_nobody_will_receive_the_answer(
+    here: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = sdk.ToolPermissionContext(tool_use_id="toolu_1")
+    await here.bot()
+    async with opened(here) as one:
+        waiting = asyncio.create_task(one.can_use_tool(DEPLOY, {"where": "eu"}, context))
+        await here.card("where  eu")
+        await asyncio.sleep(1)
+    await asyncio.wait([waiting])
+    await here.until(lambda: "nobody will receive" in here.picture())
+
+
+async def test_a_deferred_call_needs_no_process_while_people_think(here: Office) -> None:
+    plan(here, EU)
+    async with opened(here) as one:
+        running = run(here, one)
+        await here.card("where  eu")
+        await here.until(lambda: not _list_children())
+        (session,) = await one.list_waiting()
+        assert await one.list_answered() == ()
+        with pytest.raises(CallerError, match="waits for people"):
+            await listen(one.run("Hurry!", given(here, resume=session)))
+        await here.click("ada", "Approve", "where  eu")
+        assert await running == APPROVED
+        assert await one.list_waiting() == ()
+    assert done(here.folder) == ["eu"]
+
+
+def _list_children() -> list[str]:
+    """Return the commands of the running children of this process."""
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="utf-8").split()
+    commands = [Path(f"/proc/{child}/comm") for child in children]
+    return [found for one in commands if one.exists() and "claude" in (found := one.read_text(encoding="utf-8"))]
+
+
+async def test_a_denial_counts_even_if_the_rules_of_claude_code_allow_the_call(here: Office) -> None:
+    plan(here, EU, US)
+    async with opened(here) as one:
+        running = run(here, one, allowed_tools=[DEPLOY], permission_mode="auto")
+        await here.fill("ben", "Deny", "It is Friday", "where  eu")
+        await here.click("ada", "Approve", "where  us")
+        denied, approved, _ = await running
+    assert "It is Friday" in denied
+    assert approved == "deployed to us"
+    assert done(here.folder) == ["us"]
+
+
+async def test_several_questions_and_labels_with_commas_reach_the_agent(here: Office) -> None:
+    which = ask("Which ones?", "Salt, pepper", "Oil", "Bread", several=True)
+    plan(here, call("AskUserQuestion", questions=[ask("Which colour?", "Blue", "Red"), which]))
+    async with opened(here) as one:
+        running = run(here, one)
+        await here.click("ada", "Red", "Which colour?")
+        await here.click("ada", "Salt, pepper", "Which ones?")
+        await here.click("ada", "Oil", "Which ones?")
+        await here.click("ada", "Done", "Which ones?")
+        answered, _ = await running
+    assert '"Which colour?"="Red"' in answered
+    assert '"Which ones?"=""Salt, pepper", Oil"' in answered
+
+
+async def test_of_several_calls_in_one_turn_none_is_lost(here: Office) -> None:
+    """Claude Code keeps only the last of several deferred calls, so none of them is deferred."""
+    plan(here, (EU, COLOUR, US))
+    async with opened(here) as one:
+        running = run(here, one)
+        await here.click("ada", "Approve", "where  eu")
+        await here.click("ada", "Blue", "Which colour?")
+        assert await one.list_waiting() == ()
+        await here.click("ada", "Approve", "where  us")
+        first, answered, second, _ = await running
+    assert (first, second) == ("deployed to eu", "deployed to us")
+    assert '"Which colour?"="Blue"' in answered
+    assert done(here.folder) == ["eu", "us"]
+
+
+async def test_a_killed_process_is_continued_once_by_another(stored_office: Office) -> None:
+    office = stored_office
+    plan(office, EU)
+    await office.bot()
+    first = await program(office, RUN)
+    await office.card("where  eu")
+    listed = await program(office, "await one.list_waiting()")
+    session = (await listed.ended())[1].split("'")[1]
+    await first.kill()
+    await office.click("ada", "Approve", "where  eu")
+    await office.settled("where  eu")
+    assert await (await program(office, LIST)).ended() == (0, f"('{session}',)\n")
+    second = await program(office, f'await listen(one.resume("{session}", given))')
+    assert await second.ended() == (0, f"{APPROVED}\n")
+    third = await program(office, f'await listen(one.resume("{session}", given))')
+    assert (await third.ended())[0] == 1
+    assert "handed over before" in third.err
+    assert await (await program(office, LIST)).ended() == (0, "()\n")
+    assert done(office.folder) == ["eu"]
+
+
+async def test_two_that_resume_at_once_resume_once(here: Office) -> None:
+    plan(here, EU)
+    async with opened(here) as one, opened(here) as other:
+        running = run(here, one)
+        await here.card("where  eu")
+        (session,) = await one.list_waiting()
+        both = [running, resume(here, other, session)]
+        await here.click("ada", "Approve", "where  eu")
+        results = await asyncio.gather(*both, return_exceptions=True)
+    assert [one.result in ("taken", "acknowledged") for one in results if isinstance(one, NotClaimed)] == [True]
+    assert APPROVED in results
+    assert done(here.folder) == ["eu"]
+
+
+async def test_a_process_that_dies_with_the_approval_leaves_it_unknown(
+    stored_office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office = stored_office
+    plan(office, EU)
+    dying = await program(office, RUN, dies=True)
+    await office.click("ada", "Approve", "where  eu")
+    await dying.ended()
+    assert done(office.folder) == ["eu"]
+    here = settle_in(office, monkeypatch)
+    async with opened(here) as one:
+        (transcript,) = list_transcripts(here)
+        session = transcript.stem
+        with pytest.raises(OutcomeUnknown, match="check that first"):
+            await _resume_after_the_claim(here, one, session)
+        await here.until(lambda: "was interrupted while it acted on the answer" in here.picture())
+        assert await resume(here, one, session, again=True) == APPROVED
+    assert done(here.folder) == ["eu", "eu"]
+
+
+async def _resume_after_the_claim(here: Office, one: ClaudeAgentDoor, session: str) -> None:
+    """Continue a session, once the claim of the dead process has passed."""
+    while True:
+        try:
+            await resume(here, one, session)
+        except NotClaimed as error:
+            assert error.result == "taken"  # noqa: PT017
+            await asyncio.sleep(0.2)
+
+
+async def defer(here: Office, one: ClaudeAgentDoor, words: str = "where  eu", **more: Any) -> str:
+    """Run the agent until people are asked, and lose the process; return the session."""
+    running = run(here, one, **more)
+    await here.card(words)
+    await here.until(lambda: not _list_children())
+    await stop(running)
+    (session,) = await one.list_waiting()
+    return session
+
+
+async def test_arguments_that_differ_from_the_shown_ones_are_asked_again(here: Office) -> None:
+    plan(here, EU)
+    async with opened(here) as one:
+        session = await defer(here, one)
+        await here.click("ada", "Approve", "where  eu")
+        (transcript,) = list_transcripts(here)
+        text = transcript.read_text(encoding="utf-8")
+        transcript.write_text(text.replace('{"where":"eu"}', '{"where":"mars"}'), encoding="utf-8")
+        running = resume(here, one, session)
+        await here.fill("ben", "Deny", "Too far", "where  mars")
+        denied, _ = await running
+    assert "Too far" in denied
+    assert done(here.folder) == []
+
+
+async def test_an_approved_call_runs_in_the_folder_in_which_it_was_made(here: Office) -> None:
+    plan(
+        here,
+        call("Bash", command="mkdir -p sub && cd sub", description="Change the folder"),
+        call("Bash", command="touch here.txt", description="Make a file"),
+    )
+    async with opened(here, requires_approval=["Bash"]) as one:
+        running = run(here, one)
+        await here.click("ada", "Approve", "Change the folder")
+        await here.click("ada", "Approve", "Make a file")
+        assert (await running)[-1] == "done"
+    assert list((here.folder / WORK).rglob("here.txt")) == [here.folder / WORK / "sub" / "here.txt"]
+
+
+async def test_a_tool_that_is_gone_leaves_the_answer_for_later(here: Office) -> None:
+    plan(here, EU)
+    async with opened(here) as one:
+        session = await defer(here, one)
+        await here.click("ada", "Approve", "where  eu")
+        with pytest.raises(NotResumed, match="isn't available"):
+            await resume(here, one, session, mcp_servers={})
+        assert await one.list_answered() == (session,)
+        assert await resume(here, one, session) == APPROVED
+
+
+async def test_a_session_that_went_on_without_the_answer_is_not_continued(
+    here: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claude_run, "REISSUE_SECONDS", 5.0)
+    plan(here, EU)
+
+    async def refuse(*_: Any) -> Any:
+        return sdk.PermissionResultDeny(message="No.")
+
+    async with opened(here) as one:
+        session = await defer(here, one)
+        went_on = given(
+            here, resume=session, can_use_tool=refuse, settings=json.dumps({"permissions": {"ask": [DEPLOY]}})
+        )
+        await listen(sdk.query(prompt="Go on.", options=went_on))
+        await here.click("ada", "Approve", "where  eu")
+        with pytest.raises(NotResumed, match="does not wait for the call"):
+            await resume(here, one, session)
+        assert await one.list_waiting() == ()
+    assert done(here.folder) == []
+
+
+async def test_people_who_cannot_be_asked_deny_nothing(here: Office) -> None:
+    plan(here, EU)
+    async with opened(here, approvers="@nobody") as one:
+        denied, _ = await run(here, one)
+    assert "Nobody was asked" in denied or "askback could not ask people" in denied
+    assert done(here.folder) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"permission_mode": "bypassPermissions"}, "bypassPermissions"),
+        ({"settings": "missing.json"}, "cannot be read"),
+        ({"can_use_tool": lambda *_: None}, "leave it out"),
+    ],
+)
+async def test_options_that_let_calls_run_without_people_are_errors(
+    here: Office, more: dict[str, Any], said: str
+) -> None:
+    async with opened(here) as one:
+        with pytest.raises(CallerError, match=said):
+            await run(here, one, **more)
+
+
+def test_rules_are_no_names_of_tools(here: Office) -> None:
+    with pytest.raises(CallerError, match="names tools"):
+        opened(here, requires_approval=["Bash(git push *)"])
