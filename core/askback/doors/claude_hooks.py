@@ -5,30 +5,67 @@ See https://code.claude.com/docs/en/hooks
 
 from __future__ import annotations
 
-__all__ = ["HookBody", "answer_hook", "build_call_id"]
+__all__ = ["ElicitationBody", "HookBody", "HookRequest", "answer_elicitation", "answer_hook", "build_elicitation"]
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
 
+from askback.domain.ask_policy import Approval
+from askback.domain.form import Form
+from askback.doors.json_schema import read_form
 from askback.doors.permission import PermissionAnswer
+from askback.doors.results import CallKind
+from askback.doors.tool_inputs import AskInput, build_question
+from askback.errors import CallerError
+from askback.text.literal import to_single_line
+
+ACCEPT: Final = "Accept"
+DECLINE: Final = "Decline"
+LONGEST_SERVER_NAME: Final = 200
 
 
-class HookBody(BaseModel):
-    """The input of a hook. Further fields are for others."""
+class _Body(BaseModel):
+    """The input of every hook. Further fields are for others."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+    session_id: str | None = Field(default=None, max_length=200)
+
+
+class HookBody(_Body):
+    """The input of a hook about a call of a tool."""
 
     hook_event_name: Literal["PermissionRequest", "PreToolUse"]
     tool_name: str = Field(min_length=1, max_length=500)
     tool_input: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
-    session_id: str | None = Field(default=None, max_length=200)
     tool_use_id: str | None = Field(default=None, max_length=200)
 
+    @property
+    def call_id(self) -> str | None:
+        """The id of the call, which is the same if the hook is sent again. None if Claude Code gives none."""
+        return None if self.tool_use_id is None else f"{self.session_id or ''}:{self.tool_use_id}"
 
-def build_call_id(body: HookBody) -> str | None:
-    """Return the id of the call, which is the same if the hook is sent again. None if Claude Code gives none."""
-    return None if body.tool_use_id is None else f"{body.session_id or ''}:{body.tool_use_id}"
+
+class ElicitationBody(_Body):
+    """The input of the hook about an MCP server that asks Claude Code's user for something."""
+
+    hook_event_name: Literal["Elicitation"]
+    mcp_server_name: str = Field(min_length=1, max_length=LONGEST_SERVER_NAME)
+    message: str
+    mode: Literal["form", "url"] | None = None
+    requested_schema: dict[str, JsonValue] | None = None
+    elicitation_id: str | None = Field(default=None, max_length=200)
+
+    @property
+    def call_id(self) -> str | None:
+        """The id of the elicitation, which is the same if the hook is sent again. None if the server gives none."""
+        return None if self.elicitation_id is None else f"elicitation:{self.session_id or ''}:{self.elicitation_id}"
+
+
+class HookRequest(RootModel[Annotated[HookBody | ElicitationBody, Field(discriminator="hook_event_name")]]):
+    """The input of one of the hooks."""
 
 
 def answer_hook(body: HookBody, answer: PermissionAnswer) -> dict[str, JsonValue]:
@@ -40,4 +77,30 @@ def answer_hook(body: HookBody, answer: PermissionAnswer) -> dict[str, JsonValue
         found["updatedInput"] = answer["updatedInput"]
     if "message" in answer:
         found["permissionDecisionReason"] = answer["message"]
+    return {"hookSpecificOutput": found}
+
+
+def build_elicitation(body: ElicitationBody) -> tuple[CallKind, Form, Approval | None]:
+    """Return what an MCP server asks for. Without fields, people accept or decline.
+
+    Raises `CallerError` if it is not for a chat. Claude Code then asks its own user.
+    """
+    if body.mode == "url" or body.requested_schema is None:
+        raise CallerError("The MCP server asks to open an address, which is for Claude Code's own user: nobody asked.")
+    message = f"{to_single_line(body.mcp_server_name)}: {body.message}"
+    if not body.requested_schema.get("properties"):
+        return build_question(AskInput.model_validate({"question": message, "options": [ACCEPT, DECLINE]}))
+    return "form", read_form(body.requested_schema, message=message), None
+
+
+def answer_elicitation(result: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the result of the question in the format of the hook. Without an answer, the request is cancelled."""
+    found: dict[str, JsonValue] = {"hookEventName": "Elicitation"}
+    match result["status"]:
+        case "answered":
+            found |= {"action": "accept", "content": result.get("values", {})}
+        case "declined" | "refused":
+            found["action"] = "decline"
+        case _:
+            found["action"] = "cancel"
     return {"hookSpecificOutput": found}

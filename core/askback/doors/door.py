@@ -24,6 +24,7 @@ from askback.doors.permission import (
     PermissionAnswer,
     answer_questions,
     answer_request,
+    build_questions,
     deny,
     deny_undecided,
 )
@@ -143,7 +144,7 @@ class Door:
         # The same id may also name the call of a tool here.
         call = replace(call, id=None if call_id is None else f"permit:{call_id[:LONGEST_CALL_ID]}")
         if given.tool_name == QUESTIONS:
-            ask = await self._submit(call, "questions", people, get_tool(QUESTIONS).parse(given.input), None)
+            ask = await self._submit(call, "questions", people, build_questions(given.input), None)
             newest = await self._wait(call, ask, people.asked)
             if newest.outcome is None:
                 return deny(str(describe_open(newest, people.asked, people.found.name)["message"]))

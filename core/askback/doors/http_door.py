@@ -20,7 +20,13 @@ from askback.domain.webhook import Webhook, WebhookDelivery
 from askback.doors.caller_asks import CallerAsks
 from askback.doors.caller_file import CallerFile
 from askback.doors.callers import Caller, Scope
-from askback.doors.claude_hooks import HookBody, answer_hook, build_call_id
+from askback.doors.claude_hooks import (
+    ElicitationBody,
+    HookRequest,
+    answer_elicitation,
+    answer_hook,
+    build_elicitation,
+)
 from askback.doors.door import Call, Door
 from askback.doors.http_access import CALLER, HttpAccess, NotAllowed, RequestProblem
 from askback.doors.http_bodies import LONGEST_KEY, MAX_WAIT, AskBody, AskList, CancelBody, PendingAsk, build_question
@@ -153,10 +159,13 @@ class HttpDoor:
 
     async def _answer_hook(self, request: web.Request) -> web.Response:
         caller = _get_caller(request, "permit")
-        body = await _read_body(request, HookBody)
+        body = (await _read_body(request, HookRequest)).root
         # Claude Code ends the request after the time that its settings give the hook.
-        call = self._build_call(caller, math.inf)
-        given = PermitInput(tool_name=body.tool_name, input=body.tool_input, tool_use_id=build_call_id(body))
+        call = self._build_call(caller, math.inf, body.call_id)
+        if isinstance(body, ElicitationBody):
+            result = await self._get_door(caller).ask(call, *build_elicitation(body))
+            return web.json_response(answer_elicitation(result))
+        given = PermitInput(tool_name=body.tool_name, input=body.tool_input, tool_use_id=body.call_id)
         answer = await self._get_door(caller).request_permission(call, given)
         return web.json_response(answer_hook(body, answer))
 

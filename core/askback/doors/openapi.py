@@ -12,12 +12,12 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from askback.client.http_result import AskResult, Problem
 from askback.domain.file_kinds import MEDIA_TYPES
-from askback.doors.claude_hooks import HookBody
+from askback.doors.claude_hooks import HookRequest
 from askback.doors.http_bodies import LONGEST_KEY, MAX_WAIT, AskBody, AskList, CancelBody
 
 _Json = dict[str, JsonValue]
 
-_BODIES: Final[tuple[type[BaseModel], ...]] = (AskBody, CancelBody, HookBody)
+_BODIES: Final[tuple[type[BaseModel], ...]] = (AskBody, CancelBody, HookRequest)
 _RESULTS: Final[tuple[type[BaseModel], ...]] = (AskResult, AskList, Problem)
 _FILE: Final[_Json] = {"name": "file", "in": "path", "required": True, "schema": {"type": "string"}}
 """The id of a file, as it is in the answers."""
@@ -87,8 +87,8 @@ def build_document(version: str) -> _Json:
             },
             "/v1/hooks/claude-code": {
                 "post": _operation(
-                    "hook", "Answer a hook of Claude Code: PermissionRequest or PreToolUse.", _respond("object"),
-                    body="HookBody",
+                    "hook", "Answer a hook of Claude Code: PermissionRequest, PreToolUse or Elicitation.",
+                    _respond("object"), body="HookRequest",
                 ),
             },
         },

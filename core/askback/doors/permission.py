@@ -5,22 +5,35 @@ A denial by people and the lack of a decision both stop the call, so the message
 
 from __future__ import annotations
 
-__all__ = ["PermissionAnswer", "allow", "answer_questions", "answer_request", "deny", "deny_undecided"]
+__all__ = [
+    "PermissionAnswer",
+    "allow",
+    "answer_questions",
+    "answer_request",
+    "build_questions",
+    "deny",
+    "deny_undecided",
+]
 
-import json
 from collections.abc import Mapping
+from typing import Final
 
 from pydantic import JsonValue
 
 from askback.domain import approval
 from askback.domain.ask import Ask
-from askback.domain.form import Question
+from askback.domain.form import Form, Question
 from askback.domain.outcome import Answer, Outcome
-from askback.doors.results import format_name
+from askback.doors.results import QUESTIONS, format_name
+from askback.tools import get_tool
+from askback.tools.ask_user_question import join_labels
 from askback.tools.base import describe_unanswered
 
 PermissionAnswer = dict[str, JsonValue]
 """The answer in the format of Claude Code: `behavior`, with `updatedInput` or a `message`."""
+
+_OF_PEOPLE: Final = frozenset({"answers", "annotations", "response", "followUp"})
+"""The fields of `AskUserQuestion` that only people fill. A model may send the first two, and then they are dropped."""
 
 
 def allow(given: Mapping[str, JsonValue]) -> PermissionAnswer:
@@ -51,22 +64,50 @@ def answer_request(tool: str, given: dict[str, JsonValue], ask: Ask, outcome: Ou
     return deny(approval.describe_unapproved(tool, outcome, format_name) + note)
 
 
+def build_questions(given: Mapping[str, JsonValue]) -> Form:
+    """Return the form of a call of `AskUserQuestion`, with notes, which Claude Code passes on. Raises `ModelError`."""
+    form = get_tool(QUESTIONS).parse(given)
+    return form.evolve(
+        questions=tuple(
+            question.evolve(allow_note=bool(question.options) and not question.multi_select)
+            for question in form.questions
+        )
+    )
+
+
 def answer_questions(given: dict[str, JsonValue], ask: Ask, outcome: Outcome) -> PermissionAnswer:
-    """Return the answers to the questions of `AskUserQuestion`, keyed by the question's text."""
+    """Return the answers to the questions of `AskUserQuestion`, keyed by the question's text.
+
+    A note to discuss the questions first is a response to all of them. Claude Code then tells the model what the person
+    wrote. Its `followUp` is never set: the model would read that the person wants further questions in place of these.
+    """
+    asked = {name: value for name, value in given.items() if name not in _OF_PEOPLE}
+    questions = ask.interview.form.questions
+    if outcome.discuss and outcome.reason is not None:
+        replied: dict[str, JsonValue] = {question.prompt: {"unanswered": "replied_in_chat"} for question in questions}
+        return allow({**asked, "answers": {}, "annotations": replied, "response": outcome.reason})
     if outcome.status != "answered":
         return deny(describe_unanswered(outcome))
+    found = {question.prompt: (question, outcome.get(question.id)) for question in questions}
     answers: dict[str, JsonValue] = {
-        question.prompt: _join(question, answer)
-        for question in ask.interview.form.questions
-        if (answer := outcome.get(question.id)) is not None
+        prompt: join_labels(answer, multi_select=question.multi_select)
+        for prompt, (question, answer) in found.items()
+        if answer is not None
     }
-    return allow({**given, "answers": answers})
+    annotations: dict[str, JsonValue] = {
+        prompt: annotation
+        for prompt, (question, answer) in found.items()
+        if (annotation := _build_annotation(question, answer))
+    }
+    return allow({**asked, "answers": answers, **({"annotations": annotations} if annotations else {})})
 
 
-def _join(question: Question, answer: Answer) -> str:
-    """Return the answer as one text. Several labels are joined by commas; a label with a comma is written as JSON."""
-    if not question.multi_select:
-        return answer.labels[0]
-    return ", ".join(
-        json.dumps(label, ensure_ascii=False) if ", " in label or '"' in label else label for label in answer.labels
-    )
+def _build_annotation(question: Question, answer: Answer | None) -> dict[str, JsonValue]:
+    """Return what Claude Code is told beside an answer: the preview of the chosen option, and a person's note."""
+    if answer is None:
+        return {"unanswered": "skipped"}
+    found: dict[str, JsonValue] = {} if answer.note is None else {"notes": answer.note}
+    if answer.choices and not question.multi_select:
+        preview = question.options[answer.choices[0].index].preview
+        return found if preview is None else found | {"preview": preview}
+    return found

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["AskUserQuestion"]
+__all__ = ["AskUserQuestion", "join_labels"]
 
+import json
 from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from askback.domain.form import Form
-from askback.domain.outcome import Outcome
+from askback.domain.outcome import Answer, Outcome
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
 from askback.tools.lenient_parser import (
     TO_DESCRIPTION,
@@ -184,7 +185,7 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
             key = _make_unique(question.question, data)
             several = question.multi_select and bool(question.options)
             data[key] = list(answer.labels) if several else answer.labels[0]
-            pairs.append(f'"{key}"="{", ".join(answer.labels)}"')
+            pairs.append(f'"{key}"="{join_labels(answer, multi_select=several)}"')
         text = (
             f"User has answered your questions: {', '.join(pairs)}. "
             "You can now continue with the user's answers in mind."
@@ -195,6 +196,18 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
         questions = parsed.questions
         names = ", ".join(question.header or question.question for question in questions)
         return f"{len(questions)} question{'s' if len(questions) > 1 else ''} · {names}"
+
+
+def join_labels(answer: Answer, *, multi_select: bool) -> str:
+    """Return an answer as one text, in the way of Claude Code.
+
+    Several labels are joined by commas. A label with a comma or a quotation mark is then written as JSON.
+    """
+    if not multi_select:
+        return answer.labels[0]
+    return ", ".join(
+        json.dumps(label, ensure_ascii=False) if ", " in label or '"' in label else label for label in answer.labels
+    )
 
 
 def _make_unique(question: str, taken: dict[str, JsonValue]) -> str:

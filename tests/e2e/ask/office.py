@@ -33,6 +33,8 @@ from support.processes import Launched, Launcher
 WITHIN = 40.0
 """Seconds that any step may take before a test fails."""
 LOOK = 0.1
+CHOICE = "askback:choice"
+"""The id of the options beside a text field, on both platforms."""
 OURS = ("ASKBACK", "SLACK", "DISCORD", "ANTHROPIC")
 OPTIONS = ("--option", "Yes", "--option", "No")
 
@@ -187,11 +189,13 @@ class Office:
                     return
                 await asyncio.sleep(LOOK)
 
-    async def fill(self, person: str, label: str, text: str, words: str = "Deploy 1.4.2?") -> None:
-        """Press a button that opens a text field, and submit the text."""
+    async def fill(
+        self, person: str, label: str, text: str, words: str = "Deploy 1.4.2?", *, option: int | None = None
+    ) -> None:
+        """Press a button that opens a text field, and submit the text: as a note, if an option is given."""
         await self.click(person, label, words)
         await self.until(lambda: self.has_field(person))
-        await self.submit(person, text)
+        await self.submit(person, text, option)
 
     async def connected(self, count: int) -> None:
         """Wait until N processes receive events."""
@@ -234,8 +238,8 @@ class Office:
         """Return True if this person has a text field open."""
         raise NotImplementedError
 
-    async def submit(self, person: str, text: str) -> None:
-        """Submit the text of the open field."""
+    async def submit(self, person: str, text: str, option: int | None = None) -> None:
+        """Submit the text of the open field, as a note to the option with this index if one is given."""
         raise NotImplementedError
 
     def write(self, person: str, message: Any, text: str) -> None:
@@ -328,13 +332,14 @@ class SlackOffice(Office):
     def has_field(self, person: str) -> bool:
         return bool(self._views(person))
 
-    async def submit(self, person: str, text: str) -> None:
+    async def submit(self, person: str, text: str, option: int | None = None) -> None:
         view = self._views(person)[-1]
         (entry,) = (one for one in controls(objects(view.view.get("blocks"))) if one.kind == "field")
         handle = entry.handle
-        done = await self.services.modals.submit(
-            person, view.id, {str(handle["block_id"]): {str(handle["action_id"]): text}}
-        )
+        values: dict[str, Any] = {str(handle["block_id"]): {str(handle["action_id"]): text}}
+        if option is not None:
+            values[CHOICE] = {CHOICE: str(option)}
+        done = await self.services.modals.submit(person, view.id, values)
         assert (done.error, done.errors) == (None, {})
 
     def write(self, person: str, message: Any, text: str) -> None:
@@ -423,10 +428,9 @@ class DiscordOffice(Office):
     def has_field(self, person: str) -> bool:
         return self._modal(person) is not None
 
-    async def submit(self, person: str, text: str) -> None:
-        done = await self.services.discord.clicks.submit(
-            person, self._modal(person).custom_id, {control_ids.TEXT: text}, Delivery()
-        )
+    async def submit(self, person: str, text: str, option: int | None = None) -> None:
+        values: dict[str, Any] = {control_ids.TEXT: text} | ({} if option is None else {CHOICE: str(option)})
+        done = await self.services.discord.clicks.submit(person, self._modal(person).custom_id, values, Delivery())
         assert done.acked
 
     def write(self, person: str, message: Any, text: str) -> None:

@@ -1,0 +1,123 @@
+"""The real Claude Code in a folder of its own, with a scripted model and the doors of askback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from askback_sandbox.json_values import as_object
+from askback_sandbox.model.call_results import DeliveredCall, Result, list_calls
+from askback_sandbox.model.script import ToolCall, turn
+from e2e.ask.office import WITHIN, Office
+from support.claude_code import build_claude_environment, find_claude
+from support.processes import ROOT
+
+PROMPT = "Do the work."
+PERMIT = ("--permission-prompt-tool", "mcp__askback__permit")
+
+
+def mcp_server(office: Office, *options: str, to: str = "#deploys") -> dict[str, Any]:
+    """Return the entry of `askback mcp` in a file for `--mcp-config`."""
+    paths = os.pathsep.join(str(ROOT / name) for name in ("core", "bots"))
+    arguments = ("-m", "askback", "mcp", "--to", f"{office.platform}:{to}", "--who", "anyone", *options)
+    return {
+        "command": sys.executable,
+        "args": list(arguments),
+        "env": office.environment() | {"ASKBACK_QUESTION_PACE": "0s", "PYTHONPATH": paths},
+    }
+
+
+def program_server(file: Path) -> dict[str, Any]:
+    """Return the entry of an MCP server in a Python file."""
+    return {"command": sys.executable, "args": [str(file)]}
+
+
+def http_hooks(address: str, token: str, *events: str) -> dict[str, Any]:
+    """Return the settings with which Claude Code sends these events to `askback serve`."""
+    hook = {
+        "type": "http",
+        "url": f"{address}/v1/hooks/claude-code",
+        "headers": {"Authorization": f"Bearer {token}"},
+        "timeout": 86400,
+    }
+    return {event: [{"matcher": "*", "hooks": [hook]}] for event in events}
+
+
+class Claude:
+    """One run of `claude -p`. Its model makes the calls one after the other, whatever their results are."""
+
+    def __init__(self, office: Office, process: asyncio.subprocess.Process, log: Path, since: int) -> None:
+        self._office = office
+        self._process = process
+        self._log = log
+        self._since = since
+
+    @property
+    def calls(self) -> tuple[DeliveredCall, ...]:
+        """The calls of the model, each with the result that it has read."""
+        log = [as_object(one.json()) for one in self._office.services.model.log if one.number > self._since]
+        return list_calls(log)
+
+    async def ended(self) -> list[Result]:
+        """Wait for its end; return the results that the model has read."""
+        try:
+            async with asyncio.timeout(WITHIN):
+                await self._process.wait()
+        except TimeoutError:
+            raise AssertionError(f"it does not end:\n{self.calls}\n{self._office.picture()}") from None
+        assert self._process.returncode == 0, self._log.read_text(encoding="utf-8")
+        return [result for call in self.calls for result in call.results]
+
+    async def kill(self) -> None:
+        """Kill it and the MCP servers that it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        await self._process.wait()
+
+
+@asynccontextmanager
+async def claude(
+    office: Office,
+    *calls: ToolCall,
+    options: tuple[str, ...] = (),
+    servers: dict[str, Any] | None = None,
+    settings: dict[str, Any] | None = None,
+) -> AsyncGenerator[Claude]:
+    """Start Claude Code, whose model makes these calls and then ends. At the end, kill it if it still runs."""
+    folder = office.folder / "claude"
+    folder.mkdir(exist_ok=True)
+    files = {"mcp.json": {"mcpServers": servers or {}}, "settings.json": settings or {}}
+    for name, content in files.items():
+        (office.folder / name).write_text(json.dumps(content), encoding="utf-8")
+    office.services.model.script(*(turn(call) for call in calls), turn("Done."), when=PROMPT)
+    log = office.folder / "claude.log"
+    # fmt: off
+    command = (
+        str(find_claude()), "-p", PROMPT, "--strict-mcp-config", "--mcp-config", str(office.folder / "mcp.json"),
+        "--settings", str(office.folder / "settings.json"), *options,
+    )
+    # fmt: on
+    environment = build_claude_environment(office.services.url, office.folder / "claude-config")
+    since = max((one.number for one in office.services.model.log), default=0)
+    with log.open("a", encoding="utf-8") as output:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            cwd=folder,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    run = Claude(office, process, log, since)
+    try:
+        yield run
+    finally:
+        await run.kill()
