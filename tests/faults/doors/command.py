@@ -26,6 +26,7 @@ from .record import Order, Tally
 from .round import play
 from .schedule import DOORS, PLATFORMS
 
+LAUNCHER = Path(__file__).with_name("launcher.py")
 ROUND = 25
 """Stories on one database."""
 AGAIN = 3

@@ -27,7 +27,7 @@ from .record import Order, Story
 HERE = Path(__file__).parents[1]
 AGENT, SERVER = HERE / "agent.py", HERE / "server.py"
 APPROVE = "Approve"
-LOOK_SECONDS = 0.05
+LOOK_SECONDS = 0.15
 WITHIN = 60.0
 """Seconds that any step of a story may take."""
 NOTICE = UNKNOWN.partition(",")[0]
@@ -80,7 +80,9 @@ class Scene:
         return self.read(lambda connection: len(connection.execute(select(outbox.c.id)).all()), 0)
 
     def list_cards(self, story: Story) -> list[Any]:
-        return [one for one in self.office.shown() if story.site in self.office.reads(one)]
+        # The text that people read takes long to draw, so it is drawn for few.
+        found = [one for one in self.office.shown() if story.site in repr(one)]
+        return [one for one in found if story.site in self.office.reads(one)]
 
     def count_notices(self, story: Story) -> int:
         """Return the number of notices below the cards of a story."""
