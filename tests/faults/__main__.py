@@ -28,6 +28,7 @@ from .record import DEADLINE_SECONDS, Order
 from .scenarios import KINDS
 
 PLATFORMS = ("slack", "discord")
+DOORS = "--doors"
 ROUND = 40
 """Kills in one round; each round has its own services and database."""
 AGAIN = 3
@@ -96,6 +97,9 @@ def arguments() -> argparse.Namespace:
         "--kinds", nargs="*", choices=KINDS, default=KINDS, metavar="K",
         help="only these kinds of conversations, and those that a point needs",
     )  # fmt: skip
+    parser.add_argument(
+        DOORS, action="store_true", help="kill programs that ask through the doors instead; `--doors --help` says more"
+    )
     parser.add_argument("--spoil", help="spoil the program (see tests/faults/mutations.py), to see what is noticed")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write the bots' output of each bad round here")
     parser.add_argument("--json", type=Path, help="write everything that was counted to this file")
@@ -235,6 +239,10 @@ async def run(given: argparse.Namespace, found: list[Combination]) -> bool:
 
 
 def main() -> None:
+    if DOORS in sys.argv[1:]:
+        from .doors import command
+
+        sys.exit(command.main([one for one in sys.argv[1:] if one != DOORS]))
     given = arguments()
     if given.keep is not None:
         given.keep.mkdir(parents=True, exist_ok=True)

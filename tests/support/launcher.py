@@ -121,7 +121,7 @@ class Launcher:
             try:
                 self._accept()
             except BlockingIOError:
-                self._address.unlink()
+                self._address.unlink(missing_ok=True)  # the folder may be going, too
                 return True
             self._listener.setblocking(True)
             return False

@@ -17,9 +17,9 @@ from e2e.ask.office import Office
 from .client import agent
 from .graphs import asking as asking_graph
 from .http_caller import QUESTION, caller
+from .tasks_client import TasksClient
 from .test_langgraph import door as langgraph_door
 from .test_langgraph import settle_in
-from .test_tasks import TasksClient
 
 AWAY = "The program that asked is not waiting at the moment. Your answer is kept for it."
 GONE = "The program that asked no longer waits, so nobody will receive your answer."

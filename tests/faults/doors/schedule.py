@@ -1,0 +1,52 @@
+"""Which doors are killed in which windows, and where."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+
+from faults.databases import STORES
+
+from .callers import CALLERS
+from .frameworks import FRAMEWORKS
+from .record import Order
+from .windows import ALONE, OF_FRAMEWORKS, OF_SERVERS
+
+PLATFORMS = ("slack", "discord")
+DOORS = (*FRAMEWORKS, *CALLERS)
+
+
+def list_cells(doors: Iterable[str]) -> list[tuple[str, str]]:
+    """Return each window of each of these doors."""
+    return [(door, window) for door in doors for window in (OF_FRAMEWORKS if door in FRAMEWORKS else OF_SERVERS)]
+
+
+def deal(
+    kills: int,
+    dice: random.Random,
+    *,
+    doors: Sequence[str] = DOORS,
+    platforms: Sequence[str] = PLATFORMS,
+    stores: Sequence[str] = STORES,
+    size: int,
+) -> list[Order]:
+    """Return rounds with this many stories in all, spread evenly over the windows, the platforms and the stores."""
+    stories: list[tuple[str, str]] = []
+    while len(stories) < kills:
+        pile = list_cells(doors)
+        dice.shuffle(pile)
+        stories += pile
+    places = [(platform, store, bot) for platform in platforms for store in stores for bot in (True, False)]
+    dealt: dict[tuple[str, str, bool], list[tuple[str, str]]] = {place: [] for place in places}
+    for number, story in enumerate(stories[:kills]):
+        platform, store, bot = places[number % len(places)]
+        # Only without a bot does a server commit the answer itself.
+        is_alone = story[1] in ALONE and story[0] in CALLERS
+        dealt[platform, store, bot and not is_alone].append(story)
+    orders = [
+        Order(platform, store, dice.randrange(10**6), tuple(found[at : at + size]), bot)
+        for (platform, store, bot), found in dealt.items()
+        for at in range(0, len(found), size)
+    ]
+    dice.shuffle(orders)
+    return orders
