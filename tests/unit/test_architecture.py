@@ -28,6 +28,7 @@ PURE = {
     "agent.thread_history", "agent.display_names", "agent.prompt", "agent.approver_shortage",
     "doors.call_question", "doors.claude_hooks", "doors.deferred_calls", "doors.interrupts", "doors.json_answers",
     "doors.json_schema", "doors.permission", "doors.results", "doors.schema_choices", "doors.tool_decisions",
+    "doors.webhook_signature",
     "inbound.commands", "inbound.answer_parser", "internal.values", "ports.clock_check", "ports.findings",
     "settings.address", "settings.approvers", "settings.durations", "settings.id_list",
     "text.bodies", "text.literal", "text.markdown",

@@ -96,6 +96,7 @@ class Door:
 
     async def wait_for(self, call: Call, ask: Ask) -> dict[str, JsonValue]:
         """Wait for an ask of this caller, and return the result."""
+        await self._learn_name(ask)
         return self._build_result(call, await self._wait(call, ask, ASKED), ASKED)
 
     def note_poll(self, ask: Ask) -> None:
@@ -105,6 +106,7 @@ class Door:
     async def cancel(self, call: Call, ask: Ask, reason: str | None) -> dict[str, JsonValue]:
         """Withdraw an ask of this caller, if it is open, and return the result. Raises `CallerError`."""
         reason = _repair_reason(reason)
+        await self._learn_name(ask)
         newest = await self._asks.cancel(ask, f"The agent withdrew it{f': {reason}' if reason else '.'}")
         return self._build_result(call, newest, ASKED)
 
@@ -114,6 +116,9 @@ class Door:
 
     async def list_pending(self, principal: str) -> list[JsonValue]:
         """Return the open asks of a caller, oldest first."""
+        found = await self._asks.list_pending(principal)
+        for ask in found:
+            await self._learn_name(ask)
         return [
             {
                 "id": ask.id,
@@ -122,7 +127,7 @@ class Door:
                 "since": ask.created_at.isoformat(),
                 "deadline": None if ask.policy.deadline is None else ask.policy.deadline.isoformat(),
             }
-            for ask in await self._asks.list_pending(principal)
+            for ask in found
         ]
 
     async def request_permission(self, call: Call, given: PermitInput) -> PermissionAnswer:
@@ -196,8 +201,12 @@ class Door:
 
         return await self._asks.wait(ask, call.seconds, REPORT_SECONDS, report, loss)
 
-    def describe(self, ask: Ask, asked: str = ASKED) -> dict[str, JsonValue]:
-        """Return the result of an ask of this caller, which counts as received by nobody. `asked` names the people."""
+    async def describe(self, ask: Ask) -> dict[str, JsonValue]:
+        """Return the result of an ask of this caller, which counts as received by nobody."""
+        await self._learn_name(ask)
+        return self._describe(ask, ASKED)
+
+    def _describe(self, ask: Ask, asked: str) -> dict[str, JsonValue]:
         where = self._name_place(ask)
         if ask.outcome is None:
             return describe_open(ask, asked, where)
@@ -214,7 +223,12 @@ class Door:
     def _build_result(self, call: Call, ask: Ask, asked: str) -> dict[str, JsonValue]:
         if ask.outcome is not None and parse_kind(ask) != "permit":  # an approval is for the call that asked for it
             self.note_received(ask, call.id)
-        return self.describe(ask, asked)
+        return self._describe(ask, asked)
+
+    async def _learn_name(self, ask: Ask) -> None:
+        """Look up the name of an ask's place, if an earlier process asked it."""
+        if self._book.get_name(ask.place.key) is None:
+            await self._book.look_up_all()
 
     def _name_place(self, ask: Ask) -> str:
         return self._book.get_name(ask.place.key) or f"{ask.place.platform}:{ask.place.channel}"

@@ -169,9 +169,9 @@ class HttpDoor:
         answer = await self._get_door(caller).request_permission(call, given)
         return web.json_response(answer_hook(body, answer))
 
-    def build_document(self, caller: Caller, ask: Ask) -> bytes:
+    async def build_document(self, caller: Caller, ask: Ask) -> bytes:
         """Return the outcome of an ask as a webhook sends it: the document that the caller gets by the ask's id."""
-        return json.dumps(_to_result(self._get_door(caller).describe(ask))).encode()
+        return json.dumps(_to_result(await self._get_door(caller).describe(ask))).encode()
 
     def note_received(self, caller: Caller, ask: Ask) -> None:
         """Record that the caller has received the outcome of an ask."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["AddressBook", "Addressees", "DoorRules", "identify_rules"]
 
 import asyncio
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -25,12 +26,14 @@ from askback.domain.ask_policy import Approval, Policy
 from askback.domain.identity import Actor
 from askback.domain.timeout_action import TimeoutAction
 from askback.domain.who import Who
-from askback.errors import CallerError, OperatorError
+from askback.errors import AskbackError, CallerError, OperatorError
 from askback.manager import build_policy
 from askback.ports.bot import Bot
 from askback.ports.directory import Directory, Found, Named, normalize_name
 from askback.ports.installed_bots import find_only_bot, get_bot, list_bot_names
 from askback.translations.catalogue import ENGLISH, use_language
+
+log = logging.getLogger("askback.door")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,7 @@ class AddressBook:
         self._rules = rules
         self._known: dict[str, Addressees] = {}
         self._looking = asyncio.Lock()
+        self._has_all = False
 
     async def look_up(self, place: str) -> Addressees:
         """Return one of the operator's places with its people.
@@ -176,6 +180,20 @@ class AddressBook:
             if place not in self._known:
                 self._known[place] = await self._look_up(place)
             return self._known[place]
+
+    async def look_up_all(self) -> None:
+        """Look up the operator's other places, once: after a restart, their names are not known yet.
+
+        One that cannot be looked up now keeps its id as its name.
+        """
+        if self._has_all:
+            return
+        self._has_all = True
+        for place in self._rules.places:
+            try:
+                await self.look_up(place)
+            except AskbackError as error:
+                log.info("Could not look up %s: %s", place, error, extra={"action": "name_unknown"})
 
     def get_name(self, place_key: str) -> str | None:
         """Return the name of a place that was looked up; None if it was not."""

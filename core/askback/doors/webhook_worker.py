@@ -123,7 +123,8 @@ class WebhookWorker:
         if caller is None or rules is None or not rules.allows(due.delivery.url):
             return SendResult("failed", "The operator does not allow this address any more.")
         try:
-            return await send(due.delivery, rules, self._door.build_document(caller, due.ask), self._agent)
+            body = await self._door.build_document(caller, due.ask)
+            return await send(due.delivery, rules, body, self._agent)
         except Exception as error:
             log.exception("A bug made a webhook fail.", extra=_describe(due.delivery, "webhook_failed"))
             return SendResult("failed", f"There is a bug in askback ({type(error).__name__}).")

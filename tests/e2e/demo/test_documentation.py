@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import base64
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
+import time
 import tomllib
 from collections.abc import Awaitable, Callable
 from importlib.metadata import entry_points
@@ -18,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import aiohttp
 import pytest
 import typer
 
@@ -34,6 +37,7 @@ from askback_sandbox.services import Services
 from askback_slack.settings import SlackSettings
 from e2e.demo.clicks import click, write_into_field
 from e2e.demo.http_server import serving
+from support.free_port import free_port
 from support.optional import optional
 
 ROOT = Path(__file__).parents[3]
@@ -45,7 +49,7 @@ README = PAGES["README.md"]
 PROGRAMS = {
     "README.md": 1,
     "docs/approvals.md": 1,
-    "docs/http.md": 1,
+    "docs/http.md": 2,
     "docs/langgraph.md": 2,
     "docs/library.md": 5,
     "docs/mcp.md": 1,
@@ -155,6 +159,41 @@ async def test_a_program_asks_over_http_with_the_callers_of_the_page(
         text = block("docs/http.md", "python", "requests").replace("http://127.0.0.1:8700", address)
         program.write_text(text, encoding="utf-8")
         printed = await output_of(program, lambda: click(services, "ada", "Staging"))
+    assert re.fullmatch(r"Answered by \S+ \(U0LOCALADA\) in #general at .* UTC: Staging\n", printed)
+
+
+async def test_the_receiver_of_the_page_verifies_an_outcome_and_rejects_another(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, secret, port = (
+        "0123456789abcdef0123456789abcdef",
+        f"whsec_{base64.b64encode(bytes(32)).decode()}",
+        free_port(),
+    )
+    url = f"http://127.0.0.1:{port}/askback"
+    callers = block("docs/http.md", "toml", "[nightly]").replace('token = "…"', f'token = "{token}"')
+    callers = callers.replace("whsec_…", secret).replace("https://ci.example.com/askback", url)
+    file = tmp_path / "callers.toml"
+    file.write_text(callers.replace("#deploys", "#general").replace("@release", "@ada"), encoding="utf-8")
+    monkeypatch.setenv("WEBHOOK_SECRET", secret)
+    monkeypatch.setenv("PORT", str(port))
+    program = tmp_path / "receiver.py"
+    program.write_text(block("docs/http.md", "python", "BaseHTTPRequestHandler"), encoding="utf-8")
+    question = {"question": "Where?", "options": ["Staging", "Production"], "webhook": url}
+    headers = {"Authorization": f"Bearer {token}"}
+    forged = {"webhook-id": "1", "webhook-timestamp": str(int(time.time())), "webhook-signature": "v1,AAAA"}
+    with started(program) as receiver:
+        try:
+            async with serving(file) as address, aiohttp.ClientSession() as session:
+                async with session.post(f"{address}/v1/asks", json=question, headers=headers) as response:
+                    assert response.status == 202
+                await click(services, "ada", "Staging")
+                assert receiver.stdout is not None
+                printed = (await asyncio.to_thread(receiver.stdout.readline)).decode()
+                async with session.post(url, json={"message": "forged"}, headers=forged) as response:
+                    assert response.status == 401
+        finally:
+            receiver.kill()
     assert re.fullmatch(r"Answered by \S+ \(U0LOCALADA\) in #general at .* UTC: Staging\n", printed)
 
 

@@ -107,7 +107,8 @@ async def test_a_killed_server_asks_once_and_gives_the_answer(stored_office: Off
         _, address = await serve(office)
         again = HttpCaller(session, address)
         await office.click("ada", "Yes")
-        assert (await again.get(asked["id"], wait=60))["answer"] == "Yes"
+        answer = await again.get(asked["id"], wait=60)
+        assert (answer["answer"], answer["where"]) == ("Yes", "#deploys")
         assert len(office.shown()) == 1
 
 
@@ -168,6 +169,56 @@ async def test_a_token_can_be_revoked_while_somebody_waits(office: Office) -> No
         await process.said("Read 2 callers again", times=2)
         assert (await one.get(asked["id"]))["status"] == "open"
     assert FIRST not in process.err
+
+
+async def test_a_stream_ends_with_an_error_when_its_token_is_revoked(office: Office) -> None:
+    file = write_callers(office)
+    process, address = await serve(office, file=file)
+    async with aiohttp.ClientSession() as session:
+        one = HttpCaller(session, address)
+        asked = await one.ask()
+        async with one.open("GET", f"/v1/asks/{asked['id']}/events") as response:
+            assert await response.content.readline() == b"event: open\n"
+            file.write_text(file.read_text().replace(FIRST, "another-token-of-the-first"))
+            await process.said("Read 2 callers again")
+            assert (await response.text()).endswith("event: error\ndata: {}\n\n")
+        one.token = "another-token-of-the-first"
+        assert (await one.get(asked["id"]))["status"] == "open"
+    await office.card()
+
+
+async def test_a_withdrawal_in_the_moment_of_the_answer_leaves_one_outcome(stored_office: Office) -> None:
+    office = stored_office
+    async with caller(office) as one:
+        for number in range(4):
+            question = {"question": f"Deploy {number}?", "options": ["Yes", "No"]}
+            waiting = asyncio.create_task(one.ask(60, **question))
+            card = await office.card(f"Deploy {number}?")
+            _, listed = await one.request("GET", "/v1/asks")
+            path = f"/v1/asks/{listed['asks'][0]['id']}"
+            cancelling = asyncio.create_task(one.request("POST", f"{path}/cancel"))
+            # The answer comes a little later each time.
+            await asyncio.sleep(number * 0.005)
+            await office.press("ada", card, "Yes")
+            status, withdrawn = await cancelling
+            assert status == 200
+            assert await waiting == withdrawn == await one.get(listed["asks"][0]["id"])
+            assert (withdrawn["status"], withdrawn.get("answer")) in (("answered", "Yes"), ("cancelled", None))
+            words = "Yes" if withdrawn["status"] == "answered" else "withdrew"
+            assert words in await office.settled(f"Deploy {number}?")
+
+
+async def test_a_caller_beyond_its_pace_is_told_when_to_come_back(office: Office) -> None:
+    async with caller(office) as one:
+        many = [one.open("GET", "/v1/asks/none") for _ in range(300)]
+
+        async def send(request: Any) -> tuple[int, str | None]:
+            async with request as response:
+                return response.status, response.headers.get("Retry-After")
+
+        answers = await asyncio.gather(*map(send, many))
+        assert {*answers} == {(404, None), (429, "1")}
+        assert (await one.request("GET", "/v1/asks", token=SECOND))[0] == 200
 
 
 async def test_a_token_allows_only_its_scopes_and_places(office: Office) -> None:

@@ -190,7 +190,7 @@ async def test_the_secret_is_shown_nowhere(office: Office) -> None:
             body = QUESTION | {"details": SECRET.removeprefix("whsec_")}
             assert "contains a secret" in await one.problem(422, "POST", "/v1/asks", json=body)
         texts = [json.dumps(document), server.err]
-        for arguments in (("show", asked["id"]), ("show", asked["id"], "--format", "json"), ("doctor",)):
+        for arguments in (("show", asked["id"]), ("show", asked["id"], "--json"), ("doctor",)):
             process = await office.start(*arguments)
             _, out = await process.ended()
             texts += [out, process.err]
@@ -246,16 +246,21 @@ async def test_the_card_never_says_that_a_program_with_a_webhook_does_not_wait(o
     async with receiving() as receiver:
         allow(office, receiver.url)
         async with caller(office, file=office.folder / "callers.toml") as one:
-            waiting = asyncio.create_task(one.ask(60, **QUESTION, webhook=receiver.url))
-            await office.card()
-            await waited_for(office)
-            waiting.cancel()
-            await asyncio.wait([waiting])
-            other = await one.ask(question="And 1.4.3?", options=["Yes", "No"])
-            waiting = asyncio.create_task(one.get(other["id"], wait=60))
+            other = {"question": "And 1.4.3?", "options": ["Yes", "No"]}
+            waiting = [
+                asyncio.create_task(one.ask(60, **body)) for body in (QUESTION | {"webhook": receiver.url}, other)
+            ]
             await waited_for(office, 2)
-            waiting.cancel()
-            await asyncio.wait([waiting])
+            before = dict(run(office, "SELECT ask_id, waits_until FROM waits"))
+            for task in waiting:
+                task.cancel()
+            await asyncio.wait(waiting)
+
+            def have_ended() -> bool:
+                now = dict(run(office, "SELECT ask_id, waits_until FROM waits"))
+                return all(now[ask] < until for ask, until in before.items())
+
+            await office.until(have_ended)
             pass_time(office, 1000)
             await reads(office, "And 1.4.3?", "is not waiting at the moment")
             await reads(office, "Deploy 1.4.2?", without="is not waiting at the moment")
