@@ -219,7 +219,7 @@ async def test_the_agent_of_pydantic_ai_deploys_after_an_approval(
     assert await working == "1.4.2 is deployed to eu"
 
 
-async def test_the_agent_of_openai_agents_asks_and_deploys_after_an_approval(
+async def test_the_agent_of_openai_agents_deploys_after_an_approval(
     services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     optional("agents")
@@ -227,17 +227,15 @@ async def test_the_agent_of_openai_agents_asks_and_deploys_after_an_approval(
     from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 
     set_tracing_disabled(True)
-    asked = function_call("ask_people", {"question": "Where to?", "options": ["eu", "us"]}, call_id="one")
-    made = function_call("deploy", {"version": "1.4.2", "region": "eu"}, call_id="two")
+    made = function_call("deploy", {"version": "1.4.2", "region": "eu"}, call_id="one")
     last = ModelStep(responder=lambda call: [assistant_message(call.input[-1]["output"])])
     monkeypatch.chdir(tmp_path)
     program = block("docs/openai-agents.md", "python", "OpenAIAgentsDoor(")
     page = ModuleType("page")
     changed = program.replace("#deploys", "#general").replace("@release", "@ada")
     exec(compile(changed, "docs/openai-agents.md", "exec"), page.__dict__)
-    model = ScriptedModel([[asked], [made], last])
+    model = ScriptedModel([[made], last])
     working = asyncio.create_task(page.work(model, "Deploy 1.4.2", "talk"))
-    await click(services, "ada", "eu")
     await click(services, "ada", "Approve")
     assert await working == "1.4.2 is deployed to eu"
 
