@@ -1,7 +1,4 @@
-"""Reads the tool calls with which a run of the OpenAI Agents SDK is interrupted, and writes what people decided.
-
-Pure, except that decisions change the state of the run in memory.
-"""
+"""Reads the tool calls that interrupt a run of the OpenAI Agents SDK, and writes decisions into its state."""
 
 from __future__ import annotations
 

@@ -95,7 +95,8 @@ class OpenAIAgentsDoor(ResumableDoor, Generic[Context]):
         Raises `OutcomeUnknown`, `NotClaimed` and the errors of the agent. If the process ends meanwhile, continue with
         `resume`.
         """
-        return await self._answer(await Runner.run(self._agent, given, **options), conversation, options)
+        result = self._store(conversation, await Runner.run(self._agent, given, **options))
+        return await self._answer(result, conversation, options)
 
     async def resume(
         self, conversation: str, saved: str, *, again: bool = False, **options: Unpack[RunOptions[Context]]
@@ -112,9 +113,12 @@ class OpenAIAgentsDoor(ResumableDoor, Generic[Context]):
 
     async def _answer(self, result: RunResult, conversation: str, options: RunOptions[Context]) -> RunResult:
         while result.interruptions:
-            state = result.to_state()
-            self._save(conversation, state.to_string(context_serializer=_omit_context))
-            result = await self._continue(state, conversation, options)
+            result = await self._continue(result.to_state(), conversation, options)
+        return result
+
+    def _store(self, conversation: str, result: RunResult) -> RunResult:
+        if result.interruptions:
+            self._save(conversation, result.to_state().to_string(context_serializer=_omit_context))
         return result
 
     async def _continue(
@@ -132,7 +136,9 @@ class OpenAIAgentsDoor(ResumableDoor, Generic[Context]):
         options.pop("previous_response_id", None)  # the state has a newer one
         async with turn.claim():
             with use_answers({call: answer for call, answer in told.items() if answer is not None}):
-                return await Runner.run(self._agent, state, **options)
+                result = await Runner.run(self._agent, state, **options)
+            # Before the acknowledgement, so that a process that is killed here leaves a run that can be continued.
+            return self._store(conversation, result)
 
     async def _read(self, saved: str, options: RunOptions[Context]) -> RunState[Any]:
         """Return a saved state. Raises `CallerError` if this agent cannot continue it."""

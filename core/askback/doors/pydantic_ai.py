@@ -8,8 +8,7 @@ from __future__ import annotations
 
 __all__ = ["NotClaimed", "OutcomeUnknown", "PydanticAIDoor"]
 
-import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
@@ -18,10 +17,10 @@ from pydantic import TypeAdapter, ValidationError
 from askback.client.addressing import Names
 from askback.client.duration_parameters import Duration
 from askback.domain.ask_policy import Reasons
-from askback.domain.hand_over import CallId
 from askback.domain.timeout_action import TimeoutAction
 from askback.doors.framework_door import FrameworkDoor, ResumableDoor, build_rules
 from askback.doors.hand_over import NotClaimed, OutcomeUnknown
+from askback.doors.turn_calls import TurnCalls
 from askback.errors import CallerError
 from askback.internal.extras import import_extra
 from askback.settings.environment import load_settings
@@ -37,7 +36,6 @@ with import_extra("pydantic-ai", "The door for Pydantic AI"):
 
 Deps = TypeVar("Deps")
 Output = TypeVar("Output")
-ADVICE = "To hand it over once more, call resume(…, again=True)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,29 +144,13 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
         requests = waiting.requests
         with use_language(self._door.language):
             pending = read_calls(requests)
-        calls = {CallId(framework=self._door.framework, run=conversation, call=one.id): one for one in pending}
-        await self._check(conversation, calls)
-        asks = {call: await self._door.ask(call, one.question) for call, one in calls.items()}
-        settled = await asyncio.gather(*(self._door.wait(ask) for ask in asks.values()))
-        results = build_results(zip(calls.values(), settled, strict=True))
-        try:
-            async with self._door.claim({call: one.question.digest for call, one in calls.items()}):
-                return await self._agent.run(
-                    message_history=waiting.messages,
-                    deferred_tool_results=results,
-                    deps=cast("Deps", deps),
-                    conversation_id=conversation,
-                )
-        except NotClaimed as error:
-            if error.result == "unknown":  # the claim of another process was lost while this one waited
-                await self._check(conversation, calls)
-            raise
-
-    async def _check(self, conversation: str, calls: Iterable[CallId]) -> None:
-        """Raise `OutcomeUnknown` or `NotClaimed` for calls whose outcome was handed over, before anyone is asked."""
-        wanted = frozenset(calls)
-        for one in await self._door.list_hand_overs(conversation):
-            if one.id in wanted and one.state == "unknown":
-                await self._door.raise_unknown(one, ADVICE)
-            if one.id in wanted and one.state == "acknowledged":
-                raise NotClaimed("acknowledged")
+        turn = TurnCalls(self._door, conversation, {one.id: one.question for one in pending})
+        asks = await turn.settle()
+        results = build_results((one, asks[one.id]) for one in pending)
+        async with turn.claim():
+            return await self._agent.run(
+                message_history=waiting.messages,
+                deferred_tool_results=results,
+                deps=cast("Deps", deps),
+                conversation_id=conversation,
+            )

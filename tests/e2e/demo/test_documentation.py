@@ -48,11 +48,13 @@ PAGES = {
 README = PAGES["README.md"]
 PROGRAMS = {
     "README.md": 1,
+    "docs/acp.md": 1,
     "docs/approvals.md": 1,
     "docs/http.md": 2,
     "docs/langgraph.md": 2,
     "docs/library.md": 5,
     "docs/mcp.md": 1,
+    "docs/openai-agents.md": 1,
     "docs/pydantic-ai.md": 1,
     "docs/scripts.md": 1,
     "docs/tools.md": 1,
@@ -92,15 +94,15 @@ def loaded(page: str, words: str) -> ModuleType:
 # The programs
 
 
-def started(file: Path) -> subprocess.Popen[bytes]:
+def started(file: Path, *arguments: str) -> subprocess.Popen[bytes]:
     environment = {name: value for name, value in os.environ.items() if name != "ANTHROPIC_API_KEY"}
-    command = [sys.executable, str(file)]
+    command = [sys.executable, str(file), *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-async def output_of(file: Path, acts: Callable[[], Awaitable[None]]) -> str:
+async def output_of(file: Path, acts: Callable[[], Awaitable[None]], *arguments: str) -> str:
     """Run a program while people act; return what it printed."""
-    with started(file) as process:
+    with started(file, *arguments) as process:
         try:
             await acts()
             out, err = await asyncio.to_thread(process.communicate, timeout=60)
@@ -254,6 +256,39 @@ async def test_the_agent_of_pydantic_ai_deploys_after_an_approval(
     working = asyncio.create_task(page.work(FunctionModel(says), "Deploy 1.4.2", "talk"))
     await click(services, "ada", "Approve")
     assert await working == "1.4.2 is deployed to eu"
+
+
+async def test_the_agent_of_openai_agents_deploys_after_an_approval(
+    services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    optional("agents")
+    from agents import set_tracing_disabled
+    from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
+
+    set_tracing_disabled(True)
+    made = function_call("deploy", {"version": "1.4.2", "region": "eu"}, call_id="one")
+    last = ModelStep(responder=lambda call: [assistant_message(call.input[-1]["output"])])
+    monkeypatch.chdir(tmp_path)
+    program = block("docs/openai-agents.md", "python", "OpenAIAgentsDoor(")
+    page = ModuleType("page")
+    changed = program.replace("#deploys", "#general").replace("@release", "@ada")
+    exec(compile(changed, "docs/openai-agents.md", "exec"), page.__dict__)
+    model = ScriptedModel([[made], last])
+    working = asyncio.create_task(page.work(model, "Deploy 1.4.2", "talk"))
+    await click(services, "ada", "Approve")
+    assert await working == "1.4.2 is deployed to eu"
+
+
+async def test_the_client_of_an_acp_agent_asks_for_permission(services: Services, tmp_path: Path) -> None:
+    optional("acp")
+    agent = ROOT / "tests" / "e2e" / "doors" / "acp_agent.py"
+    file = tmp_path / "client.py"
+    program = block("docs/acp.md", "python", "AcpDoor(")
+    file.write_text(program.replace("#deploys", "#general").replace("@release", "@ada"), encoding="utf-8")
+    prompt = json.dumps([{"title": "npm publish"}])
+    printed = await output_of(file, lambda: click(services, "ada", "Allow"), prompt, sys.executable, str(agent), "talk")
+    answer = json.loads(printed)
+    assert answer["outcome"] == {"outcome": "selected", "optionId": "yes"}
 
 
 def test_an_outcome_is_read_as_the_library_page_says() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -54,10 +53,7 @@ class Talk:
 async def talking(door: Any, session: str = "talk") -> AsyncGenerator[Talk]:
     """Start the agent, and begin a session with it."""
     host = Host(door)
-    environment = {"PYTHONPATH": os.pathsep.join(sys.path)}
-    started = acp.spawn_agent_process(
-        host, sys.executable, str(AGENT), session, env=environment, use_unstable_protocol=True
-    )
+    started = acp.spawn_agent_process(host, sys.executable, str(AGENT), session, use_unstable_protocol=True)
     async with started as (connection, process):
         await connection.initialize(protocol_version=acp.PROTOCOL_VERSION, client_capabilities=FORM)
         begun = await connection.new_session(cwd=str(AGENT.parent), mcp_servers=[])

@@ -10,13 +10,21 @@ from pathlib import Path
 from typing import Any
 
 DONE, SAVED = "done.txt", "saved.json"
+Call = tuple[str, dict[str, Any]]
+
+
+def kill_oneself() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Shop:
-    """An agent whose model makes calls in one turn, then says that it is done."""
+    """An agent whose model makes calls in one turn, then each of the later ones in a turn of its own.
+
+    `dies` says when its process is killed.
+    """
 
     def __init__(
-        self, folder: Path, calls: Sequence[tuple[str, dict[str, Any]]], *, dies: bool = False, tools: Any = None
+        self, folder: Path, calls: Sequence[Call], *, later: Sequence[Call] = (), dies: str = "", tools: Any = None
     ) -> None:
         from agents import Agent, ShellTool, function_tool, set_tracing_disabled
         from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
@@ -25,23 +33,24 @@ class Shop:
 
         set_tracing_disabled(True)
         self.folder = folder
+        self.dies = dies
         self.results: dict[str, str] = {}
         """What the model reads about each call, in the order of the calls."""
-        made = [function_call(name, given, call_id=f"call-{n}") for n, (name, given) in enumerate(calls)]
+        made = [function_call(name, given, call_id=f"call-{n}") for n, (name, given) in enumerate([*calls, *later])]
 
         def respond(call: Any) -> Any:
             # The provider gets the whole conversation each time. So the model continues where any process stopped.
             outputs = {one["call_id"]: one["output"] for one in call.input if one.get("type") == "function_call_output"}
-            if not outputs:
-                return made
+            if len(outputs) < len(made):
+                return made[len(outputs) : len(outputs) + 1] if outputs else made[: len(calls)]
             self.results = {one.call_id: outputs[one.call_id] for one in made}
             return [assistant_message("done")]
 
         def note(text: str) -> None:
             with (folder / DONE).open("a", encoding="utf-8") as file:
                 file.write(f"{text}\n")
-            if dies:
-                os.kill(os.getpid(), signal.SIGKILL)
+            if dies == "in the tool":
+                kill_oneself()
 
         @function_tool(needs_approval=True)
         def deploy(where: str) -> str:
@@ -87,6 +96,10 @@ def door(shop: Shop, to: str, **more: Any) -> Any:
 
     def save(conversation: str, text: str) -> None:
         assert conversation == "talk"
+        if shop.dies == "before the save" and shop.done():
+            kill_oneself()
         (shop.folder / SAVED).write_text(text, encoding="utf-8")
+        if shop.dies == "after the save" and shop.done():
+            kill_oneself()
 
     return OpenAIAgentsDoor(shop.agent, to=to, save=save, who="anyone", approvers="anyone", **more)

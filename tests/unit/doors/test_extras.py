@@ -29,10 +29,12 @@ except OperatorError as error:
     [
         ("langgraph", "langgraph", "The door for LangGraph needs a package that is not installed (langgraph)"),
         ("pydantic_ai", "pydantic_ai", "The door for Pydantic AI needs a package that is not installed (pydantic_ai)"),
+        ("agents", "openai_agents", "The door for OpenAI Agents needs a package that is not installed (agents)"),
+        ("acp", "acp", "The door for ACP needs a package that is not installed (acp)"),
     ],
 )
 def test_what_is_missing_is_said(package: str, door: str, said: str) -> None:
     command = [sys.executable, "-c", PROGRAM, package, door]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    extra = package.replace("_", "-")
+    extra = {"agents": "openai-agents"}.get(package, package.replace("_", "-"))
     assert done.stdout == f"{said}. Run: pip install 'askback[{extra}]'\n"
