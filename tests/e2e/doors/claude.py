@@ -39,15 +39,15 @@ def program_server(file: Path) -> dict[str, Any]:
     return {"command": sys.executable, "args": [str(file)]}
 
 
-def http_hooks(address: str, token: str, *events: str) -> dict[str, Any]:
-    """Return the settings with which Claude Code sends these events to `askback serve`."""
+def http_hooks(address: str, token: str, event: str, *, matcher: str = "*") -> dict[str, Any]:
+    """Return the settings with which Claude Code sends an event to `askback serve`."""
     hook = {
         "type": "http",
         "url": f"{address}/v1/hooks/claude-code",
         "headers": {"Authorization": f"Bearer {token}"},
         "timeout": 86400,
     }
-    return {event: [{"matcher": "*", "hooks": [hook]}] for event in events}
+    return {event: [{"matcher": matcher, "hooks": [hook]}]}
 
 
 class Claude:
