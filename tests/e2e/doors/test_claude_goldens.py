@@ -44,6 +44,7 @@ def test_our_tool_accepts_and_refuses_what_claude_code_does(name: str) -> None:
     [
         ("one label", [WHERE], [(0,)]),
         ("labels of two questions", [WHERE, WHICH], [(1,), (0,)]),
+        ("one label of several", [WHICH], [(1,)]),
         ("several labels", [WHICH], [(0, 1, 2)]),
     ],
 )
