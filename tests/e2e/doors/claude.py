@@ -81,6 +81,16 @@ class Claude:
             os.killpg(self._process.pid, signal.SIGKILL)
         await self._process.wait()
 
+    async def kill_servers(self) -> None:
+        """Kill the MCP servers that it started, but not itself."""
+        await self._office.until(lambda: self._list_servers())
+        for process in self._list_servers():
+            os.kill(process, signal.SIGKILL)
+
+    def _list_servers(self) -> list[int]:
+        tasks = Path(f"/proc/{self._process.pid}/task").glob("*/children")
+        return [int(child) for task in tasks for child in task.read_text(encoding="ascii").split()]
+
 
 @asynccontextmanager
 async def claude(

@@ -203,3 +203,46 @@ async def test_a_server_that_outlives_claude_gives_its_answer_to_the_next_run_on
         await office.click("ben", "No")
         answers = [json.loads(result.text)["answer"] for result in await run.ended()]
     assert answers == ["Yes", "No"]
+
+
+async def test_an_approval_does_not_outlive_the_run_that_asked(quick: Office) -> None:
+    servers = {"askback": mcp_server(quick, "--permit", "--approvers", "@ada")}
+    work = call("Bash", command=TOUCH, description="Work")
+    async with claude(quick, work, servers=servers, options=PERMIT) as run:
+        await quick.card(TOUCH)
+        await run.kill()
+    async with claude(quick, work, servers=servers, options=PERMIT) as run:
+        await quick.until(lambda: len(quick.shown()) == 2)
+        await quick.press("ada", quick.shown()[0], "Approve")
+        await quick.settled(TOUCH, "Approved")
+        assert not run.calls[0].results
+        assert not (quick.folder / "claude" / "approved").exists()
+        await quick.click("ada", "Approve", TOUCH)
+        (done,) = await run.ended()
+    assert not done.error
+    assert (quick.folder / "claude" / "approved").exists()
+
+
+async def test_a_server_that_is_killed_ends_the_call_and_leaves_its_question_open(office: Office) -> None:
+    asking = call("mcp__askback__ask", question="Deploy 1.4.2?", options=["Yes", "No"])
+    work = call("Bash", command=TOUCH, description="Work")
+    server = mcp_server(office, "--permit", "--approvers", "anyone")
+    how: Any = {
+        "servers": {"askback": server}, "settings": {"permissions": {"allow": ["mcp__askback"]}}, "options": PERMIT
+    }  # fmt: skip
+    async with claude(office, asking, **how) as run:
+        await office.card()
+        await run.kill_servers()
+        (failed,) = await run.ended()
+    assert failed.error
+    async with claude(office, work, **how) as run:
+        await office.card(TOUCH)
+        await run.kill_servers()
+        (refused,) = await run.ended()
+    assert refused.error
+    assert not (office.folder / "claude" / "approved").exists()
+    async with claude(office, asking, **how) as run:
+        await office.click("ada", "Yes")
+        (answer,) = await run.ended()
+    assert json.loads(answer.text)["answer"] == "Yes"
+    assert len(office.shown()) == 2
