@@ -62,6 +62,7 @@ EXTENDED: Final = {"CLAUDE_CODE_QUESTION_EXTENDED": "1"}
 CASES: Final[dict[str, Case]] = {
     "one label": Case((WHERE,), _answers()),
     "labels of two questions": Case((WHERE, WHICH), {"answers": {"Where?": "Production, EU", "Which?": "Staging"}}),
+    "one label of several": Case((WHICH,), {"answers": {"Which?": "Production, EU"}}),
     "several labels": Case((WHICH,), {"answers": {"Which?": 'Staging, "Production, EU", "The \\"old\\" one"'}}),
     "a list of labels": Case((WHICH,), {"answers": {"Which?": ["Staging", "Production, EU"]}}),
     "a written answer": Case((WHERE,), {"answers": {"Where?": "On my machine"}}),

@@ -29,10 +29,7 @@ PURE = {
     "doors.call_question", "doors.claude_hooks", "doors.deferred_calls", "doors.interrupts", "doors.json_answers",
     "doors.json_schema", "doors.permission", "doors.results", "doors.schema_choices", "doors.tool_decisions",
     "doors.webhook_signature",
-    "doors.acp_permissions", "doors.call_question", "doors.claude_hooks", "doors.deferred_calls", "doors.interrupts",
-    "doors.json_answers", "doors.json_schema", "doors.permission", "doors.results", "doors.schema_choices",
-    "doors.tool_decisions",
-    "inbound.commands", "inbound.answer_parser", "internal.values", "ports.clock_check", "ports.findings",
+    "doors.acp_permissions", "inbound.commands", "inbound.answer_parser", "internal.values", "ports.clock_check", "ports.findings",
     "settings.address", "settings.approvers", "settings.durations", "settings.id_list",
     "text.bodies", "text.literal", "text.markdown",
 }  # fmt: skip

@@ -5,7 +5,15 @@ See https://code.claude.com/docs/en/hooks
 
 from __future__ import annotations
 
-__all__ = ["ElicitationBody", "HookBody", "HookRequest", "answer_elicitation", "answer_hook", "build_elicitation"]
+__all__ = [
+    "ElicitationBody",
+    "HookBody",
+    "HookRequest",
+    "answer_elicitation",
+    "answer_hook",
+    "build_call_id",
+    "build_elicitation",
+]
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
@@ -42,11 +50,6 @@ class HookBody(_Body):
     tool_input: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     tool_use_id: str | None = Field(default=None, max_length=200)
 
-    @property
-    def call_id(self) -> str | None:
-        """The id of the call, which is the same if the hook is sent again. None if Claude Code gives none."""
-        return None if self.tool_use_id is None else f"{self.session_id or ''}:{self.tool_use_id}"
-
 
 class ElicitationBody(_Body):
     """The input of the hook about an MCP server that asks Claude Code's user for something."""
@@ -58,14 +61,16 @@ class ElicitationBody(_Body):
     requested_schema: dict[str, JsonValue] | None = None
     elicitation_id: str | None = Field(default=None, max_length=200)
 
-    @property
-    def call_id(self) -> str | None:
-        """The id of the elicitation, which is the same if the hook is sent again. None if the server gives none."""
-        return None if self.elicitation_id is None else f"elicitation:{self.session_id or ''}:{self.elicitation_id}"
-
 
 class HookRequest(RootModel[Annotated[HookBody | ElicitationBody, Field(discriminator="hook_event_name")]]):
     """The input of one of the hooks."""
+
+
+def build_call_id(body: HookBody | ElicitationBody) -> str | None:
+    """Return the id of the call, which is the same if the hook is sent again. None if Claude Code gives none."""
+    if isinstance(body, ElicitationBody):
+        return None if body.elicitation_id is None else f"elicitation:{body.session_id or ''}:{body.elicitation_id}"
+    return None if body.tool_use_id is None else f"{body.session_id or ''}:{body.tool_use_id}"
 
 
 def answer_hook(body: HookBody, answer: PermissionAnswer) -> dict[str, JsonValue]:
@@ -86,7 +91,10 @@ def build_elicitation(body: ElicitationBody) -> tuple[CallKind, Form, Approval |
     Raises `CallerError` if it is not for a chat. Claude Code then asks its own user.
     """
     if body.mode == "url" or body.requested_schema is None:
-        raise CallerError("The MCP server asks to open an address, which is for Claude Code's own user: nobody asked.")
+        raise CallerError(
+            "The MCP server asks its user to open an address, which nobody can do for them in a chat, so nobody was "
+            "asked: open it in Claude Code."
+        )
     message = f"{to_single_line(body.mcp_server_name)}: {body.message}"
     if not body.requested_schema.get("properties"):
         return build_question(AskInput.model_validate({"question": message, "options": [ACCEPT, DECLINE]}))

@@ -25,6 +25,7 @@ from askback.doors.claude_hooks import (
     HookRequest,
     answer_elicitation,
     answer_hook,
+    build_call_id,
     build_elicitation,
 )
 from askback.doors.door import Call, Door
@@ -161,11 +162,11 @@ class HttpDoor:
         caller = _get_caller(request, "permit")
         body = (await _read_body(request, HookRequest)).root
         # Claude Code ends the request after the time that its settings give the hook.
-        call = self._build_call(caller, math.inf, body.call_id)
+        call = self._build_call(caller, math.inf, build_call_id(body))
         if isinstance(body, ElicitationBody):
             result = await self._get_door(caller).ask(call, *build_elicitation(body))
             return web.json_response(answer_elicitation(result))
-        given = PermitInput(tool_name=body.tool_name, input=body.tool_input, tool_use_id=body.call_id)
+        given = PermitInput(tool_name=body.tool_name, input=body.tool_input, tool_use_id=call.id)
         answer = await self._get_door(caller).request_permission(call, given)
         return web.json_response(answer_hook(body, answer))
 

@@ -201,9 +201,9 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
 def join_labels(answer: Answer, *, multi_select: bool) -> str:
     """Return an answer as one text, in the way of Claude Code.
 
-    Several labels are joined by commas. A label with a comma or a quotation mark is then written as JSON.
+    Several labels are joined by commas. Of these, one with a comma or a quotation mark is written as JSON.
     """
-    if not multi_select:
+    if not multi_select or len(answer.labels) == 1:
         return answer.labels[0]
     return ", ".join(
         json.dumps(label, ensure_ascii=False) if ", " in label or '"' in label else label for label in answer.labels

@@ -37,6 +37,7 @@ from askback_sandbox.services import Services
 from askback_slack.settings import SlackSettings
 from e2e.demo.clicks import click, write_into_field
 from e2e.demo.http_server import serving
+from support.claude_code import build_claude_environment, find_claude
 from support.free_port import free_port
 from support.optional import optional
 
@@ -197,6 +198,67 @@ async def test_the_receiver_of_the_page_verifies_an_outcome_and_rejects_another(
         finally:
             receiver.kill()
     assert re.fullmatch(r"Answered by \S+ \(U0LOCALADA\) in #general at .* UTC: Staging\n", printed)
+
+
+@pytest.fixture
+def claude_folder(services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which the commands of a page run the real Claude Code, whose model wants to clean up."""
+    program = find_claude()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "claude").symlink_to(program)
+    for name, value in build_claude_environment(services.url, tmp_path / "config").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(tmp_path / "bin"), str(Path(sys.executable).parent), "/usr/bin")))
+    for name, value in services.environment.items():
+        if not name.startswith("ANTHROPIC"):
+            monkeypatch.setenv(name, value)
+    cleaning = turn(call("Bash", command="touch cleaned", description="Clean up"))
+    services.model.script(cleaning, turn("Cleaned up."), when="Clean up the build folder")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+async def clean_up(services: Services, command: str) -> None:
+    """Run a command of the page, while a person approves the call that Claude wants to make."""
+    process = await asyncio.create_subprocess_shell(
+        command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    try:
+        await click(services, "ada", "Approve")
+        output, _ = await asyncio.wait_for(process.communicate(), 60)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 0, output.decode()
+    assert "Cleaned up." in output.decode()
+
+
+async def test_claude_code_is_approved_through_the_mcp_server_of_the_page(
+    services: Services, claude_folder: Path
+) -> None:
+    page = "docs/claude-code.md"
+    configuration = block(page, "json", "mcpServers").replace("#agents", "#general")
+    configuration = configuration.replace("@team", "@ada").replace("@leads", "@ada")
+    (claude_folder / "askback-mcp.json").write_text(configuration, encoding="utf-8")
+    (command,) = (line for line in block(page, "sh", "claude -p").splitlines() if line.startswith("claude -p"))
+    await clean_up(services, command)
+    assert (claude_folder / "cleaned").exists()
+
+
+async def test_claude_code_is_approved_through_the_hooks_of_the_page(services: Services, claude_folder: Path) -> None:
+    token = "0123456789abcdef0123456789abcdef"
+    callers = claude_folder / "callers.toml"
+    rules = 'to = "slack:#general"\nwho = "@ada"\napprovers = "@ada"\nscopes = ["permit"]'
+    callers.write_text(f'[claude]\ntoken = "{token}"\n{rules}\n', encoding="utf-8")
+    callers.chmod(0o600)
+    hooks = block("docs/claude-code.md", "json", '"Elicitation"').replace("Bearer …", f"Bearer {token}")
+    async with serving(callers) as address:
+        (claude_folder / ".claude").mkdir()
+        file = claude_folder / ".claude" / "settings.json"
+        file.write_text(hooks.replace("http://127.0.0.1:8700", address), encoding="utf-8")
+        await clean_up(services, 'claude -p "Clean up the build folder"')
+    assert (claude_folder / "cleaned").exists()
 
 
 async def test_the_graph_asks_and_gets_the_answer(

@@ -39,15 +39,15 @@ def program_server(file: Path) -> dict[str, Any]:
     return {"command": sys.executable, "args": [str(file)]}
 
 
-def http_hooks(address: str, token: str, *events: str) -> dict[str, Any]:
-    """Return the settings with which Claude Code sends these events to `askback serve`."""
+def http_hooks(address: str, token: str, event: str, *, matcher: str = "*") -> dict[str, Any]:
+    """Return the settings with which Claude Code sends an event to `askback serve`."""
     hook = {
         "type": "http",
         "url": f"{address}/v1/hooks/claude-code",
         "headers": {"Authorization": f"Bearer {token}"},
         "timeout": 86400,
     }
-    return {event: [{"matcher": "*", "hooks": [hook]}] for event in events}
+    return {event: [{"matcher": matcher, "hooks": [hook]}]}
 
 
 class Claude:
@@ -80,6 +80,16 @@ class Claude:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         await self._process.wait()
+
+    async def kill_servers(self) -> None:
+        """Kill the MCP servers that it started, but not itself."""
+        await self._office.until(lambda: self._list_servers())
+        for process in self._list_servers():
+            os.kill(process, signal.SIGKILL)
+
+    def _list_servers(self) -> list[int]:
+        tasks = Path(f"/proc/{self._process.pid}/task").glob("*/children")
+        return [int(child) for task in tasks for child in task.read_text(encoding="ascii").split()]
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,8 @@ from support.claude_goldens import FILE
 
 from .claude import PERMIT, claude, http_hooks, mcp_server, program_server
 from .http_caller import FIRST, serve, write_callers
+from .test_http import FIRST as AGENT
+from .test_http import serve as serve_mcp
 
 GOLDENS: dict[str, str] = json.loads(FILE.read_text(encoding="utf-8"))["results"]
 TOUCH, REMOVE = "touch approved", "rm -r build"
@@ -99,42 +100,149 @@ async def test_the_ask_tool_waits_until_people_answer(office: Office) -> None:
     assert len(office.shown()) == 1
 
 
-async def test_http_hooks_let_people_approve_calls_and_answer_questions_and_elicitations(quick: Office) -> None:
-    file = write_callers(quick, first='scopes = ["permit"]\napprovers = "@ada"')
-    _, address = await serve(quick, file=file)
-    hooks = http_hooks(address, FIRST, "PermissionRequest", "Elicitation") | {
-        "PreToolUse": [{**http_hooks(address, FIRST, "x")["x"][0], "matcher": "AskUserQuestion"}]
-    }
-    settings = {"hooks": hooks, "permissions": {"allow": ["mcp__booking"]}}
-    servers = {
-        "booking": program_server(Path(__file__).with_name("eliciting_server.py")),
-        # Claude Code offers the tool only to sessions in which somebody can answer.
-        "askback": mcp_server(quick, "--permit"),
-    }
-    calls = [
-        call("Bash", command=TOUCH, description="Work"),
-        call("Bash", command=REMOVE, description="Work"),
-        call("AskUserQuestion", questions=ask_where()),
-        call("mcp__booking__book"),
-        call("mcp__booking__cancel"),
-        call("mcp__booking__cancel"),
-    ]
-    async with claude(quick, *calls, servers=servers, settings=settings, options=PERMIT) as run:
+async def test_the_hook_for_permissions_lets_people_approve_and_deny_calls(quick: Office) -> None:
+    _, address = await serve(quick, file=write_callers(quick, first='scopes = ["permit"]\napprovers = "@ada"'))
+    calls = [call("Bash", command=command, description="Work") for command in (TOUCH, REMOVE)]
+    settings = {"hooks": http_hooks(address, FIRST, "PermissionRequest")}
+    async with claude(quick, *calls, settings=settings) as run:
         await quick.click("ada", "Approve", TOUCH)
         await quick.click("ada", "Deny", REMOVE)
+        approved, denied = await run.ended()
+    assert not approved.error
+    assert (quick.folder / "claude" / "approved").exists()
+    assert denied.error
+    assert denied.text.startswith("Bash was denied by ")
+
+
+async def test_the_hook_before_tools_lets_people_answer_claudes_questions(quick: Office) -> None:
+    _, address = await serve(quick, file=write_callers(quick, first='scopes = ["permit"]'))
+    settings = {"hooks": http_hooks(address, FIRST, "PreToolUse", matcher="AskUserQuestion")}
+    # Claude Code offers the tool only to sessions in which somebody can answer, and asks the hook first.
+    servers = {"askback": mcp_server(quick, "--permit")}
+    asking = call("AskUserQuestion", questions=ask_where())
+    async with claude(quick, asking, servers=servers, settings=settings, options=PERMIT) as run:
         await quick.click("ben", "Staging", "Where?")
+        (answered,) = await run.ended()
+    assert answered.text == GOLDENS["one label"]
+    assert len(quick.shown()) == 1
+
+
+async def test_the_elicitation_hook_lets_people_answer_what_another_server_asks(quick: Office) -> None:
+    _, address = await serve(quick, file=write_callers(quick, first='scopes = ["permit"]'))
+    settings = {
+        "hooks": http_hooks(address, FIRST, "Elicitation"),
+        "permissions": {"allow": ["mcp__booking"]},
+    }
+    servers = {"booking": program_server(Path(__file__).with_name("eliciting_server.py"))}
+    calls = [call(f"mcp__booking__{tool}") for tool in ("book", "cancel", "cancel", "book")]
+    async with claude(quick, *calls, servers=servers, settings=settings) as run:
         await quick.fill("ben", "Write an answer…", "4", "booking: Which table?")
         await quick.click("ben", "inside", "Where to sit")
-        await quick.click("ben", "Send", "inside")
+        await quick.click("ben", "Submit", "inside")
         await quick.click("ben", "Accept", "booking: Cancel the booking?")
+        await quick.until(lambda: len(quick.shown()) == 3)
         await quick.click("ben", "Decline", "booking: Cancel the booking?")
+        await quick.until(lambda: len(quick.shown()) == 4)
+        await quick.fill("ben", "Not now…", "Ask Cy.", "booking: Which table?")
         results = await run.ended()
-    assert (quick.folder / "claude" / "approved").exists()
-    assert "was denied by" in results[1].text
-    assert results[2].text == GOLDENS["one label"]
-    assert [json.loads(json.loads(result.text)["result"]) for result in results[3:]] == [
+    assert [json.loads(json.loads(result.text)["result"]) for result in results] == [
         ["accept", {"guests": 4, "seat": "inside"}],
         ["accept", {}],
         ["decline", None],
+        ["decline", None],
     ]
-    assert len(quick.shown()) == 6
+
+
+async def test_a_run_after_a_kill_finds_the_open_question_and_asks_nobody_twice(office: Office) -> None:
+    asking = [call("mcp__askback__ask", question="Deploy 1.4.2?", options=["Yes", "No"])]
+    asking.append(call("AskUserQuestion", questions=ask_where()))
+    settings = {"permissions": {"allow": ["mcp__askback"]}}
+    how: Any = {"servers": {"askback": mcp_server(office, "--permit")}, "settings": settings, "options": PERMIT}
+    for number, one in enumerate(asking, 1):
+        async with claude(office, one, **how) as run:
+            await office.until(lambda number=number: len(office.shown()) == number)
+            await run.kill()
+    async with claude(office, *asking, **how) as run:
+        await office.click("ada", "Yes")
+        await office.click("ada", "Staging", "Where?")
+        deployed, where = await run.ended()
+    assert json.loads(deployed.text)["answer"] == "Yes"
+    assert where.text == GOLDENS["one label"]
+    assert len(office.shown()) == 2
+
+
+async def test_wait_gets_an_answer_from_a_time_when_neither_claude_nor_the_server_ran(office: Office) -> None:
+    await office.bot()
+    settings = {"permissions": {"allow": ["mcp__askback"]}}
+    how: Any = {"servers": {"askback": mcp_server(office, "--call-wait", "1s")}, "settings": settings}
+    asking = call("mcp__askback__ask", question="Deploy 1.4.2?", options=["Yes", "No"])
+    async with claude(office, asking, **how) as run:
+        (asked,) = await run.ended()
+    found = json.loads(asked.text)
+    assert found["status"] == "open"
+    await office.click("ada", "Yes")
+    await office.settled("Deploy 1.4.2?", "Yes")
+    async with claude(office, call("mcp__askback__wait", id=found["id"]), **how) as run:
+        (answer,) = await run.ended()
+    assert json.loads(answer.text)["answer"] == "Yes"
+    assert len(office.shown()) == 1
+
+
+async def test_a_server_that_outlives_claude_gives_its_answer_to_the_next_run_once(office: Office) -> None:
+    _, address = await serve_mcp(office)
+    server = {"type": "http", "url": address, "headers": {"Authorization": f"Bearer {AGENT}"}}
+    how: Any = {"servers": {"askback": server}, "settings": {"permissions": {"allow": ["mcp__askback"]}}}
+    asking = call("mcp__askback__ask", question="Deploy 1.4.2?", options=["Yes", "No"])
+    async with claude(office, asking, **how) as run:
+        await office.card()
+        await run.kill()
+    await office.click("ada", "Yes")
+    await office.settled("Deploy 1.4.2?", "Yes")
+    async with claude(office, asking, asking, **how) as run:
+        await office.until(lambda: len(office.shown()) == 2)  # the second call is a new question
+        await office.click("ben", "No")
+        answers = [json.loads(result.text)["answer"] for result in await run.ended()]
+    assert answers == ["Yes", "No"]
+
+
+async def test_an_approval_does_not_outlive_the_run_that_asked(quick: Office) -> None:
+    servers = {"askback": mcp_server(quick, "--permit", "--approvers", "@ada")}
+    work = call("Bash", command=TOUCH, description="Work")
+    async with claude(quick, work, servers=servers, options=PERMIT) as run:
+        await quick.card(TOUCH)
+        await run.kill()
+    async with claude(quick, work, servers=servers, options=PERMIT) as run:
+        await quick.until(lambda: len(quick.shown()) == 2)
+        await quick.press("ada", quick.shown()[0], "Approve")
+        await quick.settled(TOUCH, "Approved")
+        assert not run.calls[0].results
+        assert not (quick.folder / "claude" / "approved").exists()
+        await quick.click("ada", "Approve", TOUCH)
+        (done,) = await run.ended()
+    assert not done.error
+    assert (quick.folder / "claude" / "approved").exists()
+
+
+async def test_a_server_that_is_killed_ends_the_call_and_leaves_its_question_open(office: Office) -> None:
+    asking = call("mcp__askback__ask", question="Deploy 1.4.2?", options=["Yes", "No"])
+    work = call("Bash", command=TOUCH, description="Work")
+    server = mcp_server(office, "--permit", "--approvers", "anyone")
+    how: Any = {
+        "servers": {"askback": server}, "settings": {"permissions": {"allow": ["mcp__askback"]}}, "options": PERMIT
+    }  # fmt: skip
+    async with claude(office, asking, **how) as run:
+        await office.card()
+        await run.kill_servers()
+        (failed,) = await run.ended()
+    assert failed.error
+    async with claude(office, work, **how) as run:
+        await office.card(TOUCH)
+        await run.kill_servers()
+        (refused,) = await run.ended()
+    assert refused.error
+    assert not (office.folder / "claude" / "approved").exists()
+    async with claude(office, asking, **how) as run:
+        await office.click("ada", "Yes")
+        (answer,) = await run.ended()
+    assert json.loads(answer.text)["answer"] == "Yes"
+    assert len(office.shown()) == 2

@@ -149,6 +149,72 @@ def test_answers_to_claudes_questions_are_keyed_by_the_questions_text() -> None:
     assert "Nobody answered in time" in str(nobody["message"])
 
 
+def ask_claude(*, several: bool = False) -> dict[str, Any]:
+    options = [{"label": "Round", "description": "d", "preview": "( )"}, {"label": "Square", "description": "d"}]
+    one = {"question": "Which shape?", "header": "Shape", "options": options, "multiSelect": several}
+    return {"questions": [one, {**one, "question": "And then?"}]}
+
+
+def answer_claude(outcome: Outcome, given: dict[str, Any] | None = None) -> dict[str, Any]:
+    given = ask_claude() if given is None else given
+    return permission.answer_questions(given, ask_for(permission.build_questions(given), outcome), outcome)
+
+
+def test_claude_gets_the_preview_the_note_and_what_was_skipped_beside_the_answers() -> None:
+    round_one = Choice(index=0, value="Round", label="Round")
+    noted = Answer(question_id="q1", choices=(round_one,), note="but smaller")
+    outcome = Outcome(status="answered", at=AT, by=ADA, answers=(noted,))
+    assert answer_claude(outcome)["updatedInput"] == ask_claude() | {
+        "answers": {"Which shape?": "Round"},
+        "annotations": {
+            "Which shape?": {"preview": "( )", "notes": "but smaller"},
+            "And then?": {"unanswered": "skipped"},
+        },
+    }
+    several = ask_claude(several=True)
+    found = answer_claude(outcome.evolve(answers=(noted.evolve(note=None),)), several)["updatedInput"]
+    assert found["annotations"] == {"And then?": {"unanswered": "skipped"}}
+
+
+def test_a_note_to_discuss_first_is_a_response_and_without_one_claude_reads_that_nobody_answered() -> None:
+    discussed = Outcome(status="declined", at=AT, by=ADA, discuss=True, reason="What does it cost?")
+    replied = {"unanswered": "replied_in_chat"}
+    assert answer_claude(discussed) == {
+        "behavior": "allow",
+        "updatedInput": ask_claude()
+        | {
+            "answers": {},
+            "annotations": {"Which shape?": replied, "And then?": replied},
+            "response": "What does it cost?",
+        },
+    }
+    silent = answer_claude(discussed.evolve(reason=None))
+    assert silent["behavior"] == "deny"
+    assert "wants to discuss this before anybody answers" in silent["message"]
+    assert "declined to answer for now" in answer_claude(ended("declined", "Later."))["message"]
+
+
+def test_a_model_cannot_bring_the_answers_of_people_with_its_call() -> None:
+    forged: dict[str, Any] = {
+        "answers": {"Which shape?": "Square"},
+        "annotations": {"Which shape?": {"notes": "and hurry"}},
+        "response": "Go ahead.",
+        "followUp": True,
+    }
+    chose = Answer(question_id="q1", choices=(Choice(index=1, value="Square", label="Square"),))
+    outcome = Outcome(status="answered", at=AT, by=ADA, answers=(chose, chose.evolve(question_id="q2")))
+    honest, found = answer_claude(outcome), answer_claude(outcome, ask_claude() | forged)
+    assert found == honest
+    assert honest["updatedInput"] == ask_claude() | {"answers": {"Which shape?": "Square", "And then?": "Square"}}
+
+
+def test_people_can_note_something_to_one_option_and_not_to_several() -> None:
+    assert [one.allow_note for one in permission.build_questions(ask_claude()).questions] == [True, True]
+    assert not any(one.allow_note for one in permission.build_questions(ask_claude(several=True)).questions)
+    written = permission.build_questions({"questions": [{"question": "Which name?", "header": "Name"}]})
+    assert not written.questions[0].allow_note
+
+
 def test_options_with_a_no_are_decided_by_choosing_and_others_leave_room_for_words() -> None:
     _, form, vote = build_question(
         AskInput.model_validate({"question": "Go?", "options": ["Go", {"label": "No", "description": "Wait"}]})
