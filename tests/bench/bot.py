@@ -74,11 +74,7 @@ async def idle_program(name: str, stage: Stage, folder: Path) -> AsyncGenerator[
 async def _running(
     program: list[str], name: str, stage: Stage, folder: Path, **settings: str
 ) -> AsyncGenerator[Process]:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
-    environment |= stage.environment
-    environment["ASKBACK_DATABASE_URL"] = str(folder / "askback.db")
-    environment |= settings
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), environment.get("PYTHONPATH", "")])
+    environment = build_environment(stage, folder) | settings
     port = free_port()
     if name.endswith("-http"):
         program += ["--http", f"127.0.0.1:{port}"]
@@ -98,6 +94,15 @@ async def _running(
         yield process
     finally:
         await _end(process)
+
+
+def build_environment(stage: Stage, folder: Path) -> dict[str, str]:
+    """Return the environment of a program of askback on this stage, with its database in that folder."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
+    environment |= stage.environment
+    environment["ASKBACK_DATABASE_URL"] = str(folder / "askback.db")
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), environment.get("PYTHONPATH", "")])
+    return environment
 
 
 class Child:

@@ -71,13 +71,13 @@ async def run(bench: Bench) -> AsyncIterator[Figure]:
                     await stages[count].calm(card)
             fsyncs[count] = counted.within(spans)
         await asyncio.sleep(SETTLE_SECONDS)
-        before = {count: _cpu_seconds(bots[count].pid) for count in counts}
+        before = {count: cpu_seconds(bots[count].pid) for count in counts}
         began = time.monotonic()
         await asyncio.sleep(1.0 if bench.quick else IDLE_SECONDS)
         seconds = time.monotonic() - began
-        idle = {count: (_cpu_seconds(bots[count].pid) - before[count]) / seconds * 100 for count in counts}
-        memory = {count: _megabytes(bots[count].pid) for count in counts}
-        floor = _megabytes(idle_pid)
+        idle = {count: (cpu_seconds(bots[count].pid) - before[count]) / seconds * 100 for count in counts}
+        memory = {count: megabytes(bots[count].pid) for count in counts}
+        floor = megabytes(idle_pid)
     for count in counts:
         slower = ratio(took[count], took[counts[0]])
         on = f"{count:,} open"
@@ -176,11 +176,11 @@ def _name(kind: str, number: int) -> str:
     return hashlib.blake2b(f"{kind}{number}".encode(), digest_size=11).hexdigest()
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _megabytes(pid: int) -> float:
+def megabytes(pid: int) -> float:
     lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / MEGABYTE

@@ -20,7 +20,7 @@ from askback.store.queries import hand_overs
 from faults.doors.frameworks import FRAMEWORKS, Job
 from faults.doors.windows import TOOL_BEGAN, TOOL_ENDED
 
-CLAIM_SECONDS = 2.0
+CLAIM_SECONDS = 3.0
 """Seconds after which the claim of a killed process is lost. The program renews its own three times as often."""
 RAN = Path("deployed.jsonl")
 """The file in which the tool takes effect. All processes share it."""

@@ -10,18 +10,18 @@ __all__ = ["AskSession", "open_session"]
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection
 
+from askback.client.change_watch import ChangeWatch
 from askback.client.external_writes import write
 from askback.domain.ask import Ask
 from askback.domain.wait_report import WaitReport
 from askback.errors import OperatorError
 from askback.manager import QuestionManager
-from askback.manager.callers import Callers
 from askback.ports.bot import Bot
 from askback.ports.installed_bots import get_bot, load_bots
 from askback.runtime.app import open_host
@@ -46,7 +46,7 @@ from askback.translations.catalogue import use_language
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.5
-"""Seconds between two checks for answers or votes, if the database sends no notifications."""
+"""Seconds between two checks that the database is there."""
 WATCH_SECONDS = 2.0
 """Seconds between two checks that a bot runs, or has ended."""
 GRACE_SECONDS = 5.0
@@ -102,7 +102,7 @@ class AskSession:
         self._unused = asyncio.Event()
         self._unused.set()
         self._finishing = asyncio.Event()
-        self._callers = Callers()
+        self._changes = ChangeWatch(where)
         self._serving: asyncio.Task[None] | None = None
 
     # Asks
@@ -137,9 +137,9 @@ class AskSession:
 
     async def wait(self, ask_id: str, on_change: Callable[[Ask], None] | None = None) -> Ask:
         """Return the ask once it is settled. `on_change` receives every state that someone may have changed."""
-        with self._callers.register(ask_id) as changed:
+        with self._changes.register(ask_id) as waiting:
             while True:
-                changed.clear()
+                waiting.begin_read()
                 ask = await self.get(ask_id)
                 if ask is None:
                     raise OperatorError(f"The question {ask_id} was deleted from the database.")
@@ -147,9 +147,7 @@ class AskSession:
                     on_change(ask)
                 if ask.is_complete:
                     return ask
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_SECONDS):
-                        await self._guard(changed.wait())
+                await waiting.wait(ask)
 
     async def wait_until_drawn(self, ask: Ask) -> None:
         """Wait until the card shows the outcome, up to `DRAW_SECONDS`, if a bot of this process draws it."""
@@ -172,6 +170,9 @@ class AskSession:
     def start(self) -> None:
         """Begin to serve."""
         self._serving = asyncio.create_task(self._serve(), name="askback session")
+        # Those that wait then receive its error.
+        self._serving.add_done_callback(lambda _: self._changes.wake())
+        self._changes.start()
 
     async def finish(self) -> None:
         """Show what was settled last, and stop serving. Raises the error that ended it."""
@@ -181,6 +182,7 @@ class AskSession:
 
     async def end(self) -> None:
         """Stop serving at once."""
+        await self._changes.close()
         if self._serving is not None:
             await end_tasks([self._serving])
             if not self._serving.cancelled():
@@ -293,7 +295,7 @@ class AskSession:
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, AskSettled):
-            self._callers.wake(event.ask.id)
+            self._changes.wake(event.ask.id)
 
     async def _has_company(self) -> bool:
         """Return True if another bot has started (PostgreSQL only). Two bots would split people's messages."""
@@ -328,7 +330,7 @@ class AskSession:
         from askback.runtime.postgres_backend import listen
 
         def on_signal(signal: Signal) -> None:
-            self._callers.wake(None if signal.kind == "look" else signal.id)
+            self._changes.wake(None if signal.kind == "look" else signal.id)
 
         async with listen(self._where, on_signal, LISTENING_BESIDE):
             yield

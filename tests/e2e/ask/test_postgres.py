@@ -11,7 +11,7 @@ from support.processes import Launcher
 from .office import OFFICES, OPTIONS, WITHIN, Office
 
 SELDOM = f"""
-import askback.client.session as waiting
+import askback.client.change_watch as waiting
 from askback.cli.main import main
 
 waiting.LOOK_SECONDS = {2 * WITHIN}

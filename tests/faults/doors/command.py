@@ -7,6 +7,7 @@ import asyncio
 import json
 import logging
 import random
+import signal
 import sys
 import time
 from collections import deque
@@ -18,16 +19,19 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
+from e2e.ask import office
 from faults.databases import STORES
 from support.processes import Launcher
 
-from . import schedule, table
+from . import scene, schedule, table
 from .record import Order, Tally
 from .round import play
 from .schedule import DOORS, PLATFORMS
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
-ROUND = 25
+PATIENCE = 180.0
+"""Seconds that any step of a story may take."""
+ROUND = 12
 """Stories on one database."""
 AGAIN = 3
 """How often the windows that no process reached are tried again."""
@@ -103,12 +107,18 @@ class Hall:
 
 
 async def run(given: argparse.Namespace) -> Tally:
-    with (
-        TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        closing(Launcher(Path(folder) / "launcher")) as launcher,
-    ):
+    """Play all rounds, or those that come to their end before a signal."""
+    # The launcher ends a moment after its last client, and takes its files away.
+    folder = TemporaryDirectory(ignore_cleanup_errors=True)
+    with folder, closing(Launcher(Path(folder.name) / "launcher", LAUNCHER)) as launcher:
         hall = Hall(given, launcher)
-        await hall.play()
+        playing = asyncio.create_task(hall.play())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, playing.cancel)
+        try:
+            await playing
+        except asyncio.CancelledError:
+            print("Broken off. What follows is of the rounds that came to their end.", file=sys.stderr)
         return hall.tally
 
 
@@ -117,6 +127,8 @@ def main(arguments: Sequence[str]) -> int:
     given = parse(arguments)
     # aiohttp would log every peer that dies while sending, which is the point of these runs.
     logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
+    # A run measures no speed, and the machine may have other work.
+    office.WITHIN = scene.WITHIN = PATIENCE
     began = time.monotonic()
     tally = asyncio.run(run(given))
     seconds = time.monotonic() - began

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["SignallingDatabase", "WorkerProcesses", "list_processes", "run_read_only"]
 
 from collections.abc import Callable
+from functools import wraps
 from typing import TypeVar
 
 import psycopg
@@ -83,6 +84,7 @@ class SignallingDatabase:
         self._database = PostgresDatabase(address, connections=1, prepare=prepare)
 
     async def run(self, work: Callable[[Connection], T], *, within: float | None = None) -> T:
+        @wraps(work)
         def work_and_signal(connection: Connection) -> T:
             result = work(connection)
             send_signal(connection, Signal(kind="look"))

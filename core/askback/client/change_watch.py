@@ -1,0 +1,98 @@
+"""Finds changes of all asks for which a session waits with one query, and wakes those that wait for them.
+
+What this process changes, or the database announces, wakes them earlier. So the watch finds what another process
+changes on SQLite, and what was not announced.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ChangeWatch"]
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from askback.domain.ask import Ask
+from askback.errors import OperatorError
+from askback.manager.callers import Callers
+from askback.runtime.shutdown import end_tasks
+from askback.store.external_access import DatabaseLocation, read_snapshot
+from askback.store.queries.ask_changes import AskVersion, get_version, list_versions
+
+LOOK_SECONDS = 0.5
+"""Minimum number of seconds between two looks."""
+LOOKED_A_SECOND = 5000
+"""Asks that are looked at in a second. With more asks that wait, the looks are rarer."""
+
+
+class Waiting:
+    """One wait for an ask."""
+
+    def __init__(self, changed: asyncio.Event, known: dict[str, AskVersion | None]) -> None:
+        self._changed = changed
+        self._known = known
+
+    def begin_read(self) -> None:
+        """Forget changes until now, since the ask is about to be read."""
+        self._changed.clear()
+
+    async def wait(self, ask: Ask) -> None:
+        """Wait until an ask may differ from what was read."""
+        # A settled ask that is not complete changes in parts that have no version.
+        self._known[ask.id] = get_version(ask) if ask.outcome is None else None
+        await self._changed.wait()
+
+
+class ChangeWatch:
+    """The asks for which a session waits."""
+
+    def __init__(self, where: DatabaseLocation) -> None:
+        self._where = where
+        self._callers = Callers()
+        self._known: dict[str, AskVersion | None] = {}
+        """The newest version that was read of each ask. None if its changes have no version."""
+        self._uses: dict[str, int] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._task = asyncio.create_task(self._run(), name="askback changes")
+
+    async def close(self) -> None:
+        """Stop looking."""
+        if self._task is not None:
+            await end_tasks([self._task])
+
+    @contextmanager
+    def register(self, ask_id: str) -> Generator[Waiting]:
+        """Watch an ask until the block ends."""
+        self._uses[ask_id] = self._uses.get(ask_id, 0) + 1
+        try:
+            with self._callers.register(ask_id) as changed:
+                yield Waiting(changed, self._known)
+        finally:
+            self._uses[ask_id] -= 1
+            if not self._uses[ask_id]:
+                del self._uses[ask_id]
+                self._known.pop(ask_id, None)
+
+    def wake(self, ask_id: str | None = None) -> None:
+        """Wake those that wait for an ask, or all if it is None."""
+        self._callers.wake(ask_id)
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(max(LOOK_SECONDS, len(self._known) / LOOKED_A_SECOND))
+            watched = dict(self._known)
+            if not watched:
+                continue
+            try:
+                found = await asyncio.to_thread(
+                    read_snapshot, self._where, lambda connection, ids=[*watched]: list_versions(connection, ids)
+                )
+            except OperatorError:
+                self._callers.wake()  # each reads for itself, and raises what is wrong
+                continue
+            for ask_id, version in watched.items():
+                if version is None or found.get(ask_id) != version:
+                    self._callers.wake(ask_id)
