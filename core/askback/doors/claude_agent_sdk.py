@@ -165,7 +165,7 @@ class ClaudeAgentDoor(ResumableDoor):
             async with self._door.claim(dict.fromkeys([one.id], one.digest), lambda: run.is_taken):
                 async for message in messages:
                     yield message
-                    if run.has_result:
+                    if run.has_result or run.result is not None:
                         break
                 if run.is_taken and not run.has_result:
                     raise OperatorError(f"Claude Code ended before the call {answered.tool_use_id} had a result.")

@@ -234,6 +234,15 @@ class Office:
         """Choose a person in the picker of a card; return that person's id."""
         raise NotImplementedError
 
+    async def tick(self, person: str, message: Any, *labels: str) -> None:
+        """Choose several options of a card."""
+        raise NotImplementedError
+
+    def find_list(self, message: Any, labels: tuple[str, ...]) -> tuple[Control, list[str]]:
+        """Return the list of a card of which several options can be chosen, and the values of these labels."""
+        found = next(one for one in self.buttons(message) if one.kind in ("menu of several", "checkboxes"))
+        return found, [choice.value for choice in found.choices if choice.label.endswith(labels)]
+
     def has_field(self, person: str) -> bool:
         """Return True if this person has a text field open."""
         raise NotImplementedError
@@ -323,6 +332,17 @@ class SlackOffice(Office):
         )
         await self.services.clicks.act(target, [who.id], as_seen=[*message.blocks])
         return who.id
+
+    async def tick(self, person: str, message: Any, *labels: str) -> None:
+        found, values = self.find_list(message, labels)
+        target = Target(
+            person=person,
+            channel=message.channel,
+            ts=message.ts,
+            block_id=str(found.handle["block_id"]),
+            action_id=str(found.handle["action_id"]),
+        )
+        await self.services.clicks.act(target, values, as_seen=[*message.blocks])
 
     def _views(self, person: str) -> Any:
         who = self.services.workspace.person(person)
@@ -419,6 +439,17 @@ class DiscordOffice(Office):
         )
         await self.services.discord.clicks.select(target, [who.id], Delivery())
         return who.id
+
+    async def tick(self, person: str, message: Any, *labels: str) -> None:
+        found, values = self.find_list(message, labels)
+        target = DiscordTarget(
+            person=person,
+            channel=message.channel,
+            message=message.id,
+            custom_id=str(found.handle["custom_id"]),
+            components=message.components,
+        )
+        await self.services.discord.clicks.select(target, values, Delivery())
 
     def _modal(self, person: str) -> Any:
         who = self.services.discord.guild.person(person)

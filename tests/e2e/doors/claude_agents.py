@@ -16,7 +16,7 @@ DONE = "done.txt"
 WORK = "work"
 
 
-def options(folder: Path, url: str, *, dies: bool = False, **more: Any) -> Any:
+def options(folder: Path, url: str, *, dies: str = "", **more: Any) -> Any:
     """Return options with which the agent may deploy as it likes, as far as Claude Code's own rules go."""
     from claude_agent_sdk import ClaudeAgentOptions, create_sdk_mcp_server, tool
 
@@ -24,10 +24,14 @@ def options(folder: Path, url: str, *, dies: bool = False, **more: Any) -> Any:
     async def deploy(given: dict[str, Any]) -> dict[str, Any]:
         with (folder / DONE).open("a", encoding="utf-8") as file:
             file.write(f"{given['where']}\n")
+        if dies == "with Claude Code":
+            for claude in list_claudes():
+                os.kill(claude, signal.SIGKILL)
         if dies:
             os.kill(os.getpid(), signal.SIGKILL)
         return {"content": [{"type": "text", "text": f"deployed to {given['where']}"}]}
 
+    folder = folder.resolve()
     (folder / WORK).mkdir(exist_ok=True)
     given: dict[str, Any] = {
         "env": build_claude_environment(url, folder / "claude"),
@@ -52,6 +56,13 @@ def done(folder: Path) -> list[str]:
     """Return the places to which the tool deployed."""
     file = folder / DONE
     return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+
+def list_claudes() -> list[int]:
+    """Return the ids of the processes of Claude Code that this process has started."""
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="utf-8").split()
+    names = {int(child): Path(f"/proc/{child}/comm") for child in children}
+    return [child for child, name in names.items() if name.exists() and "claude" in name.read_text(encoding="utf-8")]
 
 
 async def listen(messages: AsyncIterator[Any]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,9 @@ from e2e.ask.office import Office, Process
 from support.claude_code import find_claude
 from support.optional import optional
 
-from .claude_agents import DEPLOY, WORK, done, door, listen, options
+from .claude_agents import DEPLOY, WORK, done, door, list_claudes, listen, options
 from .test_langgraph import settle_in
+from .test_waiting import GONE, pass_time, reads, waited_for
 
 sdk = optional("claude_agent_sdk")
 
@@ -31,13 +31,19 @@ import asyncio, sys
 from pathlib import Path
 
 sys.path.insert(0, {tests!r})
+from askback.doors.hand_over import HandOvers
 from askback.store.queries import hand_overs
 from e2e.doors.claude_agents import door, listen, options
 
 hand_overs.CLAIM_SECONDS = 1.0
 
+async def never(*_):
+    await asyncio.Event().wait()
+
+{before}
+
 async def main():
-    given = options(Path("."), {url!r}, dies={dies})
+    given = options(Path("."), {url!r}, dies={dies!r})
     async with door("{platform}:#deploys") as one:
         print({act})
 
@@ -95,10 +101,12 @@ def resume(office: Office, one: ClaudeAgentDoor, session: str, **more: Any) -> a
     return asyncio.create_task(listen(one.resume(session, given(office, **more), again=again)))
 
 
-async def program(office: Office, act: str, *, dies: bool = False) -> Process:
+async def program(office: Office, act: str, *, dies: str = "", before: str = "pass") -> Process:
     """Start a process that runs or resumes the agent."""
     file = office.folder / f"program-{len(office._processes)}.py"
-    text = PROGRAM.format(tests=str(TESTS), platform=office.platform, url=office.services.url, act=act, dies=dies)
+    text = PROGRAM.format(
+        tests=str(TESTS), platform=office.platform, url=office.services.url, act=act, dies=dies, before=before
+    )
     file.write_text(text, encoding="utf-8")
     return await office.start(program=file, ASKBACK_QUESTION_PACE="0s")
 
@@ -158,17 +166,20 @@ async def test_a_lost_caller_settles_no_card_and_the_same_call_attaches_again(he
     assert len(here.shown()) == 1
 
 
-async def test_the_card_of_a_killed_process_says_that_nobody_will_receive_the_answer(
-    here: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_only_a_card_whose_caller_is_lost_for_good_says_so(here: Office) -> None:
+    """A later process takes the answer to a deferred call, and none that of a call for which Claude Code waits."""
+    plan(here, EU)
     context = sdk.ToolPermissionContext(tool_use_id="toolu_1")
     await here.bot()
     async with opened(here) as one:
-        waiting = asyncio.create_task(one.can_use_tool(DEPLOY, {"where": "eu"}, context))
-        await here.card("where  eu")
-        await asyncio.sleep(1)
-    await asyncio.wait([waiting])
-    await here.until(lambda: "nobody will receive" in here.picture())
+        await defer(here, one)
+        lost = asyncio.create_task(one.can_use_tool(DEPLOY, {"where": "us"}, context))
+        await here.card("where  us")
+        await waited_for(here)
+        await stop(lost)
+    pass_time(here)
+    assert "where  us" in await reads(here, GONE)
+    assert "where  eu" in await reads(here, "where  eu", without=GONE)
 
 
 async def test_a_deferred_call_needs_no_process_while_people_think(here: Office) -> None:
@@ -176,7 +187,7 @@ async def test_a_deferred_call_needs_no_process_while_people_think(here: Office)
     async with opened(here) as one:
         running = run(here, one)
         await here.card("where  eu")
-        await here.until(lambda: not _list_children())
+        await here.until(lambda: not list_claudes())
         (session,) = await one.list_waiting()
         assert await one.list_answered() == ()
         with pytest.raises(CallerError, match="waits for people"):
@@ -185,13 +196,6 @@ async def test_a_deferred_call_needs_no_process_while_people_think(here: Office)
         assert await running == APPROVED
         assert await one.list_waiting() == ()
     assert done(here.folder) == ["eu"]
-
-
-def _list_children() -> list[str]:
-    """Return the commands of the running children of this process."""
-    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="utf-8").split()
-    commands = [Path(f"/proc/{child}/comm") for child in children]
-    return [found for one in commands if one.exists() and "claude" in (found := one.read_text(encoding="utf-8"))]
 
 
 async def test_a_denial_counts_even_if_the_rules_of_claude_code_allow_the_call(here: Office) -> None:
@@ -212,9 +216,8 @@ async def test_several_questions_and_labels_with_commas_reach_the_agent(here: Of
     async with opened(here) as one:
         running = run(here, one)
         await here.click("ada", "Red", "Which colour?")
-        await here.click("ada", "Salt, pepper", "Which ones?")
-        await here.click("ada", "Oil", "Which ones?")
-        await here.click("ada", "Done", "Which ones?")
+        await here.tick("ada", await here.card("Which ones?"), "Salt, pepper", "Oil")
+        await here.click("ada", "Submit", "Which ones?")
         answered, _ = await running
     assert '"Which colour?"="Red"' in answered
     assert '"Which ones?"=""Salt, pepper", Oil"' in answered
@@ -270,24 +273,32 @@ async def test_two_that_resume_at_once_resume_once(here: Office) -> None:
     assert done(here.folder) == ["eu"]
 
 
+@pytest.mark.parametrize("dies", ["alone", "with Claude Code"])
 async def test_a_process_that_dies_with_the_approval_leaves_it_unknown(
-    stored_office: Office, monkeypatch: pytest.MonkeyPatch
+    stored_office: Office, monkeypatch: pytest.MonkeyPatch, dies: str
 ) -> None:
+    """If Claude Code outlives the process, it goes on without a result of the call. Otherwise, the call waits again."""
     office = stored_office
     plan(office, EU)
-    dying = await program(office, RUN, dies=True)
+    dying = await program(office, RUN, dies=dies)
     await office.click("ada", "Approve", "where  eu")
     await dying.ended()
     assert done(office.folder) == ["eu"]
     here = settle_in(office, monkeypatch)
+    monkeypatch.setattr(claude_run, "REISSUE_SECONDS", 20.0)
     async with opened(here) as one:
         (transcript,) = list_transcripts(here)
         session = transcript.stem
         with pytest.raises(OutcomeUnknown, match="check that first"):
             await _resume_after_the_claim(here, one, session)
         await here.until(lambda: "was interrupted while it acted on the answer" in here.picture())
-        assert await resume(here, one, session, again=True) == APPROVED
-    assert done(here.folder) == ["eu", "eu"]
+        again = resume(here, one, session, again=True)
+        if dies == "alone":
+            with pytest.raises(NotResumed, match="does not wait for the call"):
+                await again
+        else:
+            assert await again == APPROVED
+    assert done(here.folder) == ["eu"] * (1 if dies == "alone" else 2)
 
 
 async def _resume_after_the_claim(here: Office, one: ClaudeAgentDoor, session: str) -> None:
@@ -304,10 +315,29 @@ async def defer(here: Office, one: ClaudeAgentDoor, words: str = "where  eu", **
     """Run the agent until people are asked, and lose the process; return the session."""
     running = run(here, one, **more)
     await here.card(words)
-    await here.until(lambda: not _list_children())
+    await here.until(lambda: not list_claudes())
     await stop(running)
     (session,) = await one.list_waiting()
     return session
+
+
+async def test_a_call_whose_process_is_killed_while_it_asks_does_not_run(stored_office: Office) -> None:
+    """Claude Code outlives the process, and has not heard that the call is deferred."""
+    office = stored_office
+    plan(office, EU)
+    await office.bot()
+    asking = await program(office, RUN, before="HandOvers.record = never")
+    await office.card("where  eu")
+    listed = await program(office, "await one.list_answered()")
+    session = (await listed.ended())[1].split("'")[1]
+    await asking.kill()
+    await office.click("ada", "Approve", "where  eu")
+    await office.settled("where  eu")
+    resumed = await program(office, f'await listen(one.resume("{session}", given))')
+    assert (await resumed.ended())[0] == 1
+    assert "Nobody was asked about this call" in resumed.err
+    assert await (await program(office, LIST)).ended() == (0, "()\n")
+    assert done(office.folder) == []
 
 
 async def test_arguments_that_differ_from_the_shown_ones_are_asked_again(here: Office) -> None:
