@@ -35,6 +35,9 @@ from askback.translations.catalogue import ENGLISH, use_language
 
 log = logging.getLogger("askback.door")
 
+NAME_SECONDS = 5.0
+"""Seconds in which the names of places are looked up for a result, which does not depend on them."""
+
 
 @dataclass(frozen=True, slots=True)
 class DoorRules:
@@ -189,11 +192,18 @@ class AddressBook:
         if self._has_all:
             return
         self._has_all = True
-        for place in self._rules.places:
-            try:
-                await self.look_up(place)
-            except AskbackError as error:
-                log.info("Could not look up %s: %s", place, error, extra={"action": "name_unknown"})
+        try:
+            async with asyncio.timeout(NAME_SECONDS):
+                for place in self._rules.places:
+                    await self._try_look_up(place)
+        except TimeoutError:
+            log.info("Could not look up all places in time.", extra={"action": "name_unknown"})
+
+    async def _try_look_up(self, place: str) -> None:
+        try:
+            await self.look_up(place)
+        except AskbackError as error:
+            log.info("Could not look up %s: %s", place, error, extra={"action": "name_unknown"})
 
     def get_name(self, place_key: str) -> str | None:
         """Return the name of a place that was looked up; None if it was not."""

@@ -132,8 +132,8 @@ class WebhookWorker:
     async def _record(self, due: DueWebhook, result: SendResult) -> None:
         item, error = due.delivery, result.error or ""
         if result.state == "delivered":
-            await write(self._where, lambda store: store.end_webhook(item, "delivered"), wakes=False)
             self._note_received(item, due.ask)
+            await write(self._where, lambda store: store.end_webhook(item, "delivered"), wakes=False)
             log.info("Delivered an outcome to %s.", item.origin, extra=_describe(item, "webhook_delivered"))
             return
         pause = _compute_pause(item, result)
