@@ -108,7 +108,7 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
         result = await self._agent.run(
             prompt, message_history=history, deps=cast("Deps", deps), conversation_id=conversation
         )
-        return await self._answer(result, conversation, deps)
+        return await self._answer(self._store(conversation, result), conversation, deps)
 
     async def resume(
         self, conversation: str, saved: str, *, deps: Deps | None = None, again: bool = False
@@ -133,24 +133,34 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
     async def _answer(
         self, result: AgentRunResult[Output], conversation: str, deps: Deps | None
     ) -> AgentRunResult[Output]:
-        while isinstance(requests := cast("object", result.output), DeferredToolRequests):
-            waiting = _Waiting(result.all_messages(), requests)
-            self._save(conversation, _SAVED.dump_json(waiting).decode())
+        while (waiting := _find_waiting(result)) is not None:
             result = await self._continue(waiting, conversation, deps)
+        return result
+
+    def _store(self, conversation: str, result: AgentRunResult[Output]) -> AgentRunResult[Output]:
+        waiting = _find_waiting(result)
+        if waiting is not None:
+            self._save(conversation, _SAVED.dump_json(waiting).decode())
         return result
 
     async def _continue(self, waiting: _Waiting, conversation: str, deps: Deps | None) -> AgentRunResult[Output]:
         """Ask about all calls, wait until the last is answered, and continue the agent with all answers."""
-        requests = waiting.requests
         with use_language(self._door.language):
-            pending = read_calls(requests)
+            pending = read_calls(waiting.requests)
         turn = TurnCalls(self._door, conversation, {one.id: one.question for one in pending})
         asks = await turn.settle()
         results = build_results((one, asks[one.id]) for one in pending)
         async with turn.claim():
-            return await self._agent.run(
+            result = await self._agent.run(
                 message_history=waiting.messages,
                 deferred_tool_results=results,
                 deps=cast("Deps", deps),
                 conversation_id=conversation,
             )
+            # Before the acknowledgement, so that a process that is killed here leaves a run that can be continued.
+            return self._store(conversation, result)
+
+
+def _find_waiting(result: AgentRunResult[Output]) -> _Waiting | None:
+    requests = cast("object", result.output)
+    return _Waiting(result.all_messages(), requests) if isinstance(requests, DeferredToolRequests) else None

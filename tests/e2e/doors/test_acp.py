@@ -176,7 +176,7 @@ async def test_two_clients_with_the_same_call_get_one_permission(here: Office) -
     async with door(here) as one, door(here) as two, talking(one) as talk, talking(two) as other:
         both = [asyncio.create_task(talk.ask(CALL)), asyncio.create_task(other.ask(CALL))]
         await here.card("npm publish")
-        await asyncio.sleep(2)  # both wait for the one card
+        await here.until(lambda: one._door._asks._waiting and two._door._asks._waiting)
         await here.click("ada", "Allow", "npm publish")
         answers = [answer for (answer,) in await asyncio.gather(*both)]
     assert sorted(map(str, map(selected, answers))) == ["None", "yes"]

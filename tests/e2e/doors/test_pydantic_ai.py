@@ -201,6 +201,35 @@ async def test_the_questions_of_ask_user_are_one_form_and_its_result_has_their_h
     assert shop.results == [{"Colour": ["Green"], "Edge": ["Red, or so"]}]
 
 
+async def test_a_run_whose_next_turn_was_not_saved_is_unknown_and_not_lost(here: Office) -> None:
+    from pydantic_ai.messages import ModelResponse, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
+
+    from askback.doors.pydantic_ai import PydanticAIDoor
+
+    def deploy_each_turn(messages: Any, _: Any) -> ModelResponse:
+        return ModelResponse(parts=[ToolCallPart("deploy", {"where": "eu"}, tool_call_id=f"call-{len(messages)}")])
+
+    saved: list[str] = []
+
+    def save(_: str, text: str) -> None:
+        if saved:
+            raise OSError("no space left")
+        saved.append(text)
+
+    shop, _ = opened(here)
+    shop.agent.model = FunctionModel(deploy_each_turn)
+    people: Any = {"to": f"{here.platform}:#deploys", "who": "anyone", "approvers": "anyone"}
+    async with PydanticAIDoor(shop.agent, save=save, **people) as one:
+        running = asyncio.create_task(one.run("Deploy!", "talk"))
+        await here.click("ada", "Approve", "Run deploy?")
+        with pytest.raises(OSError, match="no space left"):
+            await running
+        with pytest.raises(OutcomeUnknown):
+            await one.resume("talk", saved[0])
+    assert shop.done() == ["eu"]
+
+
 async def test_a_killed_process_is_continued_once_by_another(stored_office: Office) -> None:
     office = stored_office
     await office.bot()
