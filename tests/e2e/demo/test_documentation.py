@@ -13,6 +13,7 @@ import sys
 import textwrap
 import tomllib
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -34,6 +35,7 @@ from askback_sandbox.services import Services
 from askback_slack.settings import SlackSettings
 from e2e.demo.clicks import click, write_into_field
 from e2e.demo.http_server import serving
+from support.claude_code import build_claude_environment, find_claude
 from support.optional import optional
 
 ROOT = Path(__file__).parents[3]
@@ -45,6 +47,7 @@ README = PAGES["README.md"]
 PROGRAMS = {
     "README.md": 1,
     "docs/approvals.md": 1,
+    "docs/claude-agent-sdk.md": 2,
     "docs/http.md": 1,
     "docs/langgraph.md": 2,
     "docs/library.md": 5,
@@ -215,6 +218,59 @@ async def test_the_agent_of_pydantic_ai_deploys_after_an_approval(
     working = asyncio.create_task(page.work(FunctionModel(says), "Deploy 1.4.2", "talk"))
     await click(services, "ada", "Approve")
     assert await working == "1.4.2 is deployed to eu"
+
+
+def claude_page(services: Services, monkeypatch: pytest.MonkeyPatch, folder: Path, words: str) -> ModuleType:
+    """Return a program of the page, whose agent makes a call of Bash, and whose Claude Code is local."""
+    find_claude()
+    for name, value in build_claude_environment(services.url, folder / "claude").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(folder)
+    made = call("Bash", command="touch cleaned.txt", description="Clean up")
+    services.model.script(turn("I clean up.", made), turn("It is clean."), when="Clean up")
+    page = ModuleType("page")
+    changed = (
+        block("docs/claude-agent-sdk.md", "python", words).replace("#deploys", "#general").replace("@release", "@ada")
+    )
+    exec(compile(changed, "docs/claude-agent-sdk.md", "exec"), page.__dict__)
+    return page
+
+
+async def test_the_claude_agent_waits_for_an_approval(
+    services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    page = claude_page(services, monkeypatch, tmp_path, "door.can_use_tool")
+    working = asyncio.create_task(page.work("Clean up"))
+    await click(services, "ada", "Approve")
+    assert await working == "It is clean."
+    assert (tmp_path / "cleaned.txt").exists()
+
+
+async def test_the_claude_agent_continues_after_an_approval(
+    services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = claude_page(services, monkeypatch, tmp_path, "door.resume")
+    working = asyncio.create_task(page.work("Clean up"))
+    await click(services, "ada", "Approve")
+    await working
+    assert (tmp_path / "cleaned.txt").exists()
+    assert capsys.readouterr().out == "It is clean.\n"
+
+
+async def test_the_claude_agent_is_continued_by_another_process(
+    services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = claude_page(services, monkeypatch, tmp_path, "door.resume")
+    async with page.open_door() as door, aclosing(door.run("Clean up", page.OPTIONS)) as messages:
+        async for message in messages:
+            if getattr(message, "deferred_tool_use", None) is not None:
+                break
+    assert not (tmp_path / "cleaned.txt").exists()
+    serving = asyncio.create_task(page.serve())
+    await click(services, "ada", "Approve")
+    await serving
+    assert (tmp_path / "cleaned.txt").exists()
+    assert capsys.readouterr().out == "It is clean.\n"
 
 
 def test_an_outcome_is_read_as_the_library_page_says() -> None:

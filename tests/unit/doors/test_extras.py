@@ -29,6 +29,11 @@ except OperatorError as error:
     [
         ("langgraph", "langgraph", "The door for LangGraph needs a package that is not installed (langgraph)"),
         ("pydantic_ai", "pydantic_ai", "The door for Pydantic AI needs a package that is not installed (pydantic_ai)"),
+        (
+            "claude_agent_sdk",
+            "claude_agent_sdk",
+            "The door for the Claude Agent SDK needs a package that is not installed (claude_agent_sdk)",
+        ),
     ],
 )
 def test_what_is_missing_is_said(package: str, door: str, said: str) -> None:
