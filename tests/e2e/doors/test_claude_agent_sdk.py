@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from askback.doors import claude_run
-from askback.doors.claude_agent_sdk import ClaudeAgentDoor, NotResumed
 from askback.doors.hand_over import NotClaimed, OutcomeUnknown
 from askback.errors import CallerError
 from askback_sandbox.model.script import call, turn
@@ -24,6 +22,9 @@ from .test_langgraph import settle_in
 from .test_waiting import GONE, pass_time, reads, waited_for
 
 sdk = optional("claude_agent_sdk")
+
+from askback.doors import claude_run  # noqa: E402
+from askback.doors.claude_agent_sdk import ClaudeAgentDoor, NotResumed  # noqa: E402
 
 TESTS = Path(__file__).parents[2]
 PROGRAM = """
