@@ -26,7 +26,7 @@ PURE = {
     "errors", "domain", "tools",
     "agent.model_response", "agent.audience", "agent.budget", "agent.compaction", "agent.file_blocks",
     "agent.thread_history", "agent.display_names", "agent.prompt", "agent.approver_shortage",
-    "doors.acp_permissions", "doors.ask_user",
+    "doors.acp_permissions", "doors.ask_user", "doors.claude_calls",
     "doors.call_question", "doors.claude_hooks", "doors.deferred_calls", "doors.interrupts", "doors.json_answers",
     "doors.json_schema", "doors.permission", "doors.results", "doors.schema_choices", "doors.tool_decisions",
     "doors.webhook_signature",

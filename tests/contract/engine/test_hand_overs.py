@@ -189,3 +189,14 @@ async def lapse(store: Store) -> None:
     """Let the time of every claim pass."""
     past = text("UPDATE hand_overs SET claimed_until = 1")
     await store._database.run(lambda connection: connection.execute(past).rowcount)
+
+
+async def test_a_claim_with_which_nothing_was_handed_over_can_be_claimed_again(store: Store) -> None:
+    await store.record_hand_over(FIRST, "ask", "digest")
+    assert await store.claim_hand_overs({FIRST: "digest"}, "one") == "claimed"
+    assert not await store.unclaim_hand_overs("two")
+    assert await store.unclaim_hand_overs("one")
+    assert not await store.unclaim_hand_overs("one")
+    assert await store.claim_hand_overs({FIRST: "digest"}, "two") == "claimed"
+    assert await store.acknowledge_hand_overs("two")
+    assert not await store.unclaim_hand_overs("two")

@@ -15,6 +15,7 @@ import textwrap
 import time
 import tomllib
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -52,6 +53,7 @@ PROGRAMS = {
     "docs/acp.md": 1,
     "docs/approvals.md": 1,
     "docs/http.md": 2,
+    "docs/claude-agent-sdk.md": 2,
     "docs/langgraph.md": 2,
     "docs/library.md": 5,
     "docs/mcp.md": 1,
@@ -351,6 +353,59 @@ async def test_the_client_of_an_acp_agent_asks_for_permission(services: Services
     printed = await output_of(file, lambda: click(services, "ada", "Allow"), prompt, sys.executable, str(agent), "talk")
     answer = json.loads(printed)
     assert answer["outcome"] == {"outcome": "selected", "optionId": "yes"}
+
+
+def claude_page(services: Services, monkeypatch: pytest.MonkeyPatch, folder: Path, words: str) -> ModuleType:
+    """Return a program of the page, whose agent makes a call of Bash, and whose Claude Code is local."""
+    find_claude()
+    for name, value in build_claude_environment(services.url, folder / "claude").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(folder)
+    made = call("Bash", command="touch cleaned.txt", description="Clean up")
+    services.model.script(turn("I clean up.", made), turn("It is clean."), when="Clean up")
+    page = ModuleType("page")
+    changed = (
+        block("docs/claude-agent-sdk.md", "python", words).replace("#deploys", "#general").replace("@release", "@ada")
+    )
+    exec(compile(changed, "docs/claude-agent-sdk.md", "exec"), page.__dict__)
+    return page
+
+
+async def test_the_claude_agent_waits_for_an_approval(
+    services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    page = claude_page(services, monkeypatch, tmp_path, "door.can_use_tool")
+    working = asyncio.create_task(page.work("Clean up"))
+    await click(services, "ada", "Approve")
+    assert await working == "It is clean."
+    assert (tmp_path / "cleaned.txt").exists()
+
+
+async def test_the_claude_agent_continues_after_an_approval(
+    services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = claude_page(services, monkeypatch, tmp_path, "door.resume")
+    working = asyncio.create_task(page.work("Clean up"))
+    await click(services, "ada", "Approve")
+    await working
+    assert (tmp_path / "cleaned.txt").exists()
+    assert capsys.readouterr().out == "It is clean.\n"
+
+
+async def test_the_claude_agent_is_continued_by_another_process(
+    services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = claude_page(services, monkeypatch, tmp_path, "door.resume")
+    async with page.open_door() as door, aclosing(door.run("Clean up", page.OPTIONS)) as messages:
+        async for message in messages:
+            if getattr(message, "deferred_tool_use", None) is not None:
+                break
+    assert not (tmp_path / "cleaned.txt").exists()
+    serving = asyncio.create_task(page.serve())
+    await click(services, "ada", "Approve")
+    await serving
+    assert (tmp_path / "cleaned.txt").exists()
+    assert capsys.readouterr().out == "It is clean.\n"
 
 
 def test_an_outcome_is_read_as_the_library_page_says() -> None:

@@ -31,6 +31,11 @@ except OperatorError as error:
         ("pydantic_ai", "pydantic_ai", "The door for Pydantic AI needs a package that is not installed (pydantic_ai)"),
         ("agents", "openai_agents", "The door for OpenAI Agents needs a package that is not installed (agents)"),
         ("acp", "acp", "The door for ACP needs a package that is not installed (acp)"),
+        (
+            "claude_agent_sdk",
+            "claude_agent_sdk",
+            "The door for the Claude Agent SDK needs a package that is not installed (claude_agent_sdk)",
+        ),
     ],
 )
 def test_what_is_missing_is_said(package: str, door: str, said: str) -> None:
