@@ -103,7 +103,7 @@ def answer_questions(given: dict[str, JsonValue], ask: Ask, outcome: Outcome) ->
 
 
 def _build_annotation(question: Question, answer: Answer | None) -> dict[str, JsonValue]:
-    """Return what Claude Code is told beside an answer: the preview of the chosen option, and a person's note."""
+    """Return the annotation of an answer: the preview of the chosen option, and a person's note."""
     if answer is None:
         return {"unanswered": "skipped"}
     found: dict[str, JsonValue] = {} if answer.note is None else {"notes": answer.note}

@@ -329,6 +329,24 @@ async def test_hooks_of_claude_code_let_people_approve_calls_and_answer_question
         assert "denied" in answer["hookSpecificOutput"]["permissionDecisionReason"].casefold()
 
 
+async def test_an_elicitation_that_nobody_answers_is_cancelled_and_an_address_is_not_asked_about(
+    office: Office,
+) -> None:
+    body: dict[str, Any] = {
+        "hook_event_name": "Elicitation", "session_id": "s", "mcp_server_name": "booking", "message": "Which table?",
+        "mode": "form", "requested_schema": {"type": "object", "properties": {"guests": {"type": "integer"}}},
+    }  # fmt: skip
+    async with caller(office, file=write_callers(office, first='scopes = ["permit"]\nwait = "1s"')) as one:
+        answer = await one.request("POST", "/v1/hooks/claude-code", json=body)
+        assert answer == (200, {"hookSpecificOutput": {"hookEventName": "Elicitation", "action": "cancel"}})
+        address = body | {"mode": "url", "url": "https://example.com", "requested_schema": None}
+        problem = await one.problem(422, "POST", "/v1/hooks/claude-code", json=address)
+        assert "open it in Claude Code" in problem
+        without = await one.problem(403, "POST", "/v1/hooks/claude-code", json=body, token=SECOND)
+        assert "'permit'" in without
+    assert len(office.shown()) <= 1
+
+
 async def test_a_program_that_gives_up_settles_nothing_and_is_not_waited_for(office: Office) -> None:
     async with caller(office) as one:
         asking = asyncio.create_task(one.ask(wait=300))
