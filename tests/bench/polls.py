@@ -142,7 +142,7 @@ async def serving(stage: Stage, folder: Path, tokens: dict[str, str]) -> AsyncGe
     file.chmod(0o600)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "askback", "serve", "--http", "0", "--callers", str(file)),
-        env=build_environment(stage, folder),
+        env=build_environment(stage, folder) | {"ASKBACK_QUESTION_PACE": "0s"},
         stdout=asyncio.subprocess.DEVNULL,
         stderr=log.open("wb"),
         cwd=folder,
