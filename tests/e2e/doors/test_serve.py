@@ -13,10 +13,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from e2e.ask.office import Office
+from e2e.ask.office import WITHIN, Office
 
 from .http_caller import FIRST, QUESTION, SECOND, HttpCaller, caller, serve, write_callers
 
+FILES = 280
+"""Files that a server with few connections may open. A quarter of them may be connections."""
 JSON_TYPE = {"Content-Type": "application/json"}
 
 
@@ -373,6 +375,23 @@ async def test_the_document_describes_every_path(office: Office) -> None:
             for method in operations:
                 status, _ = await one.request(method, path.replace("{id}", "x"), json={"reason": ""})
                 assert status in (200, 403, 404, 422), path
+
+
+async def test_beyond_its_connections_a_server_tells_programs_to_come_again(office: Office) -> None:
+    async with caller(office, files=FILES) as one:
+        asked = await one.ask()
+        waiting = [asyncio.create_task(one.get(asked["id"], wait=60)) for _ in range(FILES // 4)]
+        refused: Any = None
+        async with asyncio.timeout(WITHIN):
+            while refused is None:
+                # The last of them may just be on its way.
+                async with one.open("GET", "/v1/asks", headers={"Connection": "close"}) as response:
+                    refused = response.headers.get("Retry-After") if response.status == 503 else None
+        assert refused == "5"
+        assert not any(task.done() for task in waiting)
+        await office.click("ada", "Yes")
+        assert {answer["answer"] for answer in await asyncio.gather(*waiting)} == {"Yes"}
+        assert (await one.get(asked["id"]))["answer"] == "Yes"
 
 
 async def test_a_program_chooses_what_a_timeout_does(office: Office) -> None:
