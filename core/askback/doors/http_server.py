@@ -20,6 +20,9 @@ log = logging.getLogger("askback.door")
 
 MAX_CONNECTIONS: Final = 12_000
 """Largest number of connections. Most of them wait for people."""
+SPARE_FILES: Final = 256
+"""Files that the process may open besides its connections: the database, the platforms, and clients that are refused.
+"""
 
 
 async def serve(
@@ -34,7 +37,14 @@ async def serve(
     asks.subscribe(webhooks.wake)
     async with (
         asyncio.TaskGroup() as tasks,
-        serve_http(door.create_application(), address, max_connections=MAX_CONNECTIONS, cancels_handlers=True) as bound,
+        serve_http(
+            door.create_application(),
+            address,
+            max_connections=MAX_CONNECTIONS,
+            spare_files=SPARE_FILES,
+            refuses=True,
+            cancels_handlers=True,
+        ) as bound,
     ):
         log.info("Serving HTTP at http://%s/v1/asks.", bound, extra={"action": "http"})
         if not is_loopback(address.host):

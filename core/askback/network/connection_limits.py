@@ -6,7 +6,7 @@ health answers and its own calls would then fail, too.
 
 from __future__ import annotations
 
-__all__ = ["ConnectionLimiter", "compute_connection_limit", "mark_trusted", "track_requests"]
+__all__ = ["ConnectionLimiter", "ListenerBusy", "compute_connection_limit", "mark_trusted", "track_requests"]
 
 import asyncio
 import resource
@@ -30,11 +30,19 @@ SHARE = 4
 FEWEST = 8
 
 
-def compute_connection_limit(most: int | None = None) -> int:
-    """Return the number of connections that a listener may keep. `most` is what it asks for, by default `MOST`."""
+def compute_connection_limit(most: int | None = None, spare_files: int | None = None) -> int:
+    """Return the number of connections that a listener may keep. `most` is what it asks for, by default `MOST`.
+
+    A listener that is the main purpose of its process leaves only `spare_files` file descriptors to the rest.
+    """
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST if most is None else most
-    return most if files == resource.RLIM_INFINITY else max(FEWEST, min(most, files // SHARE))
+    share = files // SHARE if spare_files is None else max(files // SHARE, files - spare_files)
+    return most if files == resource.RLIM_INFINITY else max(FEWEST, min(most, share))
+
+
+class ListenerBusy(Exception):
+    """Raised if a listener can take no more connections now."""
 
 
 class ConnectionLimiter:
@@ -48,8 +56,10 @@ class ConnectionLimiter:
         self._known: dict[_Gated, float] = {}
         self._changed = asyncio.Event()
 
-    async def make_room(self) -> bool:
+    async def make_room(self, *, waits: bool = True) -> bool:
         """Wait until there is room for one more connection. Return True if this closed another one.
+
+        Unless it `waits`, raise `ListenerBusy` if all connections wait for the answers to their requests.
 
         First close the connection that has waited longest for a request, and last those that have sent a valid
         signature. Close none before `PATIENCE_SECONDS`. Otherwise a flood would close honest connections before their
@@ -58,6 +68,8 @@ class ConnectionLimiter:
         closed = False
         while len(self._open) >= self.most:
             oldest = self._find_oldest()
+            if oldest is None and not waits:
+                raise ListenerBusy
             wait = None if oldest is None else oldest[1] + PATIENCE_SECONDS - asyncio.get_running_loop().time()
             if oldest is not None and wait is not None and wait <= 0:
                 oldest[0].abort()

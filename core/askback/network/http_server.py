@@ -14,7 +14,8 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from askback.internal.throttle import Throttle
-from askback.network.connection_limits import ConnectionLimiter, compute_connection_limit, track_requests
+from askback.network.busy_answer import BusyAnswers
+from askback.network.connection_limits import ConnectionLimiter, ListenerBusy, compute_connection_limit, track_requests
 from askback.network.listeners import listen
 from askback.settings.address import Address
 
@@ -58,12 +59,15 @@ async def serve_http(
     address: Address,
     *,
     max_connections: int | None = None,
+    spare_files: int | None = None,
+    refuses: bool = False,
     cancels_handlers: bool = False,
 ) -> AsyncGenerator[Address]:
     """Serve the application at this address, and yield the address with its actual port.
 
     When the block ends, stop accepting connections, and finish running requests. `cancels_handlers` cancels the handler
-    of a request whose client has gone. Raises `OperatorError` if the address cannot be used.
+    of a request whose client has gone. `refuses` answers 503 to connections beyond the limit while all others wait for
+    their answers. Otherwise these connections wait. Raises `OperatorError` if the address cannot be used.
     """
     application.middlewares.insert(0, track_requests)
     runner = web.AppRunner(
@@ -79,10 +83,13 @@ async def serve_http(
     await runner.setup()
     try:
         with ExitStack() as stack:
-            gate = ConnectionLimiter(compute_connection_limit(max_connections))
+            gate = ConnectionLimiter(compute_connection_limit(max_connections, spare_files))
             sockets = [stack.enter_context(one) for one in await listen(address, QUEUED * gate.most)]
             taking = [
-                asyncio.create_task(_accept_connections(one, runner, gate), name="askback listen") for one in sockets
+                asyncio.create_task(
+                    _accept_connections(one, runner, gate, BusyAnswers() if refuses else None), name="askback listen"
+                )
+                for one in sockets
             ]
             try:
                 yield address.evolve(port=int(sockets[0].getsockname()[1]))
@@ -94,7 +101,9 @@ async def serve_http(
         await runner.cleanup()
 
 
-async def _accept_connections(listener: socket.socket, runner: web.AppRunner, gate: ConnectionLimiter) -> None:
+async def _accept_connections(
+    listener: socket.socket, runner: web.AppRunner, gate: ConnectionLimiter, refusals: BusyAnswers | None
+) -> None:
     """Accept connections until cancelled. An asyncio server would accept all of them, and log each failure."""
     loop, serve = asyncio.get_running_loop(), runner.server
     warnings: Throttle[str] = Throttle(SAY_AGAIN)
@@ -114,16 +123,29 @@ async def _accept_connections(listener: socket.socket, runner: web.AppRunner, ga
             await asyncio.sleep(PAUSE_SECONDS)
             continue
         try:
-            if await gate.make_room():
+            if await gate.make_room(waits=refusals is None):
                 log_once(
                     "connections_closed",
                     "More than %d connections are open; closing those that have waited longest for a request. Put a "
                     "proxy between the bot and the internet.",
                 )
             await loop.connect_accepted_socket(lambda: gate.wrap(serve()), connection)
+        except ListenerBusy:
+            log_once("connections_refused", "%d requests wait for answers, which is the limit; refusing more.")
+            await _refuse(connection, refusals)
         except OSError as error:
             connection.close()
             log_once("accept_failed", "Could not accept a connection; trying again: %s", error)
         except BaseException:
             connection.close()
             raise
+
+
+async def _refuse(connection: socket.socket, refusals: BusyAnswers | None) -> None:
+    if refusals is None or refusals.is_full:
+        connection.close()
+        return
+    try:
+        await asyncio.get_running_loop().connect_accepted_socket(refusals.create_protocol, connection)
+    except OSError:
+        connection.close()  # the client has gone

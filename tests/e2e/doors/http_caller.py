@@ -14,6 +14,7 @@ import aiohttp
 from e2e.ask.office import Office, Process
 
 FIRST, SECOND = "first-token-of-a-caller-1", "second-token-of-a-caller-2"
+FEW_FILES = Path(__file__).parents[2] / "contract" / "bots" / "few_files.py"
 QUESTION: dict[str, Any] = {"question": "Deploy 1.4.2?", "options": ["Yes", "No"]}
 
 
@@ -65,11 +66,12 @@ def write_callers(office: Office, *, first: str = "", second: str = "") -> Path:
     return file
 
 
-async def serve(office: Office, *, file: Path | None = None) -> tuple[Process, str]:
-    """Start a server; return it and its address."""
-    process = await office.start(
-        "serve", "--http", "0", "--callers", str(file or write_callers(office)), ASKBACK_QUESTION_PACE="0s"
-    )
+async def serve(office: Office, *, file: Path | None = None, files: int | None = None) -> tuple[Process, str]:
+    """Start a server, which may open so many files; return it and its address."""
+    words = ("serve", "--http", "0", "--callers", str(file or write_callers(office)))
+    limited = () if files is None else (str(files),)
+    program = None if files is None else FEW_FILES
+    process = await office.start(*limited, *words, program=program, ASKBACK_QUESTION_PACE="0s")
     await process.said("Serving HTTP at ")
     (address,) = re.findall(r"Serving HTTP at (http\S+)/v1/asks\.", process.err)
     return process, address

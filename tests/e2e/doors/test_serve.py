@@ -17,6 +17,10 @@ from e2e.ask.office import Office
 
 from .http_caller import FIRST, QUESTION, SECOND, HttpCaller, caller, serve, write_callers
 
+FILES = 280
+"""Files that a server with few connections may open. A quarter of them may be connections."""
+BEYOND = 10
+"""Requests for which it has no connection."""
 JSON_TYPE = {"Content-Type": "application/json"}
 
 
@@ -442,6 +446,24 @@ async def test_the_document_describes_every_path(office: Office) -> None:
             for method in operations:
                 status, _ = await one.request(method, path.replace("{id}", "x"), json={"reason": ""})
                 assert status in (200, 403, 404, 422), path
+
+
+async def test_beyond_its_connections_a_server_tells_programs_to_come_again(office: Office) -> None:
+    async with caller(office, files=FILES) as one:
+        asked = await one.ask()
+
+        async def poll() -> tuple[int, str | None, Any]:
+            async with one.open("GET", f"/v1/asks/{asked['id']}?wait=60") as response:
+                return response.status, response.headers.get("Retry-After"), await response.json()
+
+        polls = [asyncio.create_task(poll()) for _ in range(FILES // 4 + BEYOND)]
+        await office.until(lambda: len([task for task in polls if task.done()]) == BEYOND)
+        await office.click("ada", "Yes")
+        answers = await asyncio.gather(*polls)
+    refused = [answer for answer in answers if answer[0] != 200]
+    assert {(status, pause, problem["status"]) for status, pause, problem in refused} == {(503, "5", 503)}
+    assert len(refused) == BEYOND
+    assert {answer["answer"] for status, _, answer in answers if status == 200} == {"Yes"}
 
 
 async def test_a_program_chooses_what_a_timeout_does(office: Office) -> None:

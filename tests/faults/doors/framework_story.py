@@ -46,7 +46,8 @@ async def play(scene: Scene, story: Story, window: str) -> None:
 
 def _list_windows(scene: Scene, first: str) -> Sequence[str]:
     if first in BEFORE_CLAIM and scene.dice.random() < SECOND:
-        return first, scene.dice.choice(BEFORE_CLAIM)
+        # The next process finds the question that the first one has stored.
+        return first, scene.dice.choice([one for one in BEFORE_CLAIM if not one.endswith(":ask")])
     return (first,)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from .windows import TITLES
-
 
 @dataclass(frozen=True)
 class Order:
@@ -43,7 +41,7 @@ class Story:
     @property
     def name(self) -> str:
         """Return a description for a report."""
-        return f"{self.door}, {self.site}, killed {', '.join(TITLES[one] for one in self.kills) or 'nowhere'}"
+        return f"{self.door}, {self.site}, killed at {', '.join(self.kills) or 'no window'}"
 
 
 @dataclass

@@ -11,6 +11,7 @@ from pathlib import Path
 from support.processes import Launcher
 
 from . import framework_story, server_story
+from .callers import Lost
 from .frameworks import FRAMEWORKS
 from .judgement import judge
 from .record import Order, Story, Tally
@@ -29,7 +30,7 @@ async def play(order: Order, launcher: Launcher, on_kill: Callable[[int], None] 
                 stories.append(story)
                 try:
                     await (framework_story if door in FRAMEWORKS else server_story).play(scene, story, window)
-                except (TimeoutError, AssertionError) as error:
+                except (TimeoutError, AssertionError, Lost) as error:
                     broken.append(f"{story.name}: {error}")
                 on_kill(len(story.kills))
             await _finish(scene, stories)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from faults.databases import STORES
 
@@ -16,9 +16,14 @@ PLATFORMS = ("slack", "discord")
 DOORS = (*FRAMEWORKS, *CALLERS)
 
 
+def list_windows(door: str) -> Mapping[str, str]:
+    """Return the windows of a door, with their descriptions."""
+    return OF_FRAMEWORKS if door in FRAMEWORKS else OF_SERVERS
+
+
 def list_cells(doors: Iterable[str]) -> list[tuple[str, str]]:
     """Return each window of each of these doors."""
-    return [(door, window) for door in doors for window in (OF_FRAMEWORKS if door in FRAMEWORKS else OF_SERVERS)]
+    return [(door, window) for door in doors for window in list_windows(door)]
 
 
 def deal(

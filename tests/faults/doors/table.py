@@ -6,7 +6,8 @@ from rich.console import Console
 from rich.table import Table
 
 from .record import Cell, Tally
-from .windows import TITLES
+from .schedule import list_windows
+from .windows import ORDER
 
 COLUMNS = ("kills", "doubled", "lost", "unknown")
 LISTED = 20
@@ -19,11 +20,10 @@ def show(console: Console, tally: Tally, seconds: float) -> None:
     table.add_column("window")
     for name in COLUMNS:
         table.add_column(name, justify="right")
-    order = [*TITLES]
     for door in dict.fromkeys(door for door, _ in tally.cells):
-        windows = sorted((window for name, window in tally.cells if name == door), key=order.index)
+        windows = sorted((window for name, window in tally.cells if name == door), key=ORDER.index)
         for window in windows:
-            table.add_row(door, TITLES[window], *_figures(tally.cells[door, window]))
+            table.add_row(door, list_windows(door)[window], *_figures(tally.cells[door, window]))
         table.add_section()
     total = tally.sum()
     table.add_row("all", "", *_figures(total))

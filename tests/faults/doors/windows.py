@@ -56,4 +56,5 @@ OF_SERVERS: Mapping[str, str] = {
 }
 ALONE = frozenset({"before:decide", "after:decide"})
 """Windows that a server passes only if it serves the answer itself, without a bot on the same database."""
-TITLES = {**OF_FRAMEWORKS, **OF_SERVERS}
+ORDER = tuple(dict.fromkeys((*OF_FRAMEWORKS, *OF_SERVERS)))
+"""All windows, in the order in which a table lists them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import socket
 from collections.abc import AsyncGenerator
@@ -11,7 +12,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from askback.network import connection_limits, http_server
+from askback.network import busy_answer, connection_limits, http_server
 from askback.network.http_server import serve_http
 from askback.settings.address import Address
 
@@ -72,11 +73,11 @@ async def closed(reader: asyncio.StreamReader) -> bytes:
 
 
 @asynccontextmanager
-async def served(*, cancels_handlers: bool = False) -> AsyncGenerator[Served]:
+async def served(*, cancels_handlers: bool = False, refuses: bool = False) -> AsyncGenerator[Served]:
     one = Served(0)
     application = web.Application()
     application.add_routes([web.route("*", "/", one.page), web.get("/slow", one.slow)])
-    async with serve_http(application, HERE, cancels_handlers=cancels_handlers) as address:
+    async with serve_http(application, HERE, cancels_handlers=cancels_handlers, refuses=refuses) as address:
         one.port = address.port
         yield one
 
@@ -180,6 +181,44 @@ async def test_where_all_are_being_answered_the_next_one_waits(monkeypatch: pyte
         _, to_second = await second
         to_first.close()
         to_second.close()
+
+
+async def test_where_requests_wait_for_people_the_next_one_is_told_to_come_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection_limits, "MOST", 1)
+    monkeypatch.setattr(connection_limits, "FEWEST", 1)
+    monkeypatch.setattr(busy_answer, "MOST", 1)
+    for name in ("LINGER_SECONDS", "REQUEST_SECONDS"):
+        monkeypatch.setattr(busy_answer, name, 0.5)
+    async with served(refuses=True) as one:
+        first, to_first = await one.open()
+        to_first.write(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        await one.asked.wait()
+        second, to_second = await one.open()
+        to_second.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + b"x" * 100000)
+        said = (await closed(second)).decode()
+        assert said.startswith("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n")
+        # The answer is not cut off, although the rest of the body was never asked for.
+        assert json.loads(said.partition("\r\n\r\n")[2])["status"] == 503
+        third, to_third = await one.open()
+        assert await closed(third) == b"", "one that says nothing is closed in the end, too"
+        one.go_on.set()
+        assert await answer(first) == "HTTP/1.1 200 OK"
+        to_first.close()
+        _, to_fourth = await one.ask()
+        for writer in (to_second, to_third, to_fourth):
+            writer.close()
+
+
+@pytest.mark.parametrize(
+    ("files", "spare", "most"), [(1024, None, 256), (1024, 256, 768), (20_000, 256, 12_000), (300, 256, 75)]
+)
+def test_a_listener_leaves_files_to_the_rest_of_its_process(
+    monkeypatch: pytest.MonkeyPatch, files: int, spare: int | None, most: int
+) -> None:
+    monkeypatch.setattr(connection_limits.resource, "getrlimit", lambda _: (files, files))
+    assert connection_limits.compute_connection_limit(12_000, spare) == most
 
 
 async def test_no_descriptor_left_is_one_warning_and_no_end(
