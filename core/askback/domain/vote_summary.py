@@ -155,6 +155,10 @@ def describe_rule(card: Card, tally: VoteCount) -> str:
         sentences.append(_("Every choice needs a reason."))
     elif tally.reasons:
         sentences.append(_("{options} needs a reason.").format(options=_format_labels(card, tally.reasons)))
+    if tally.needs_others:
+        sentences.append(_("Whoever changed the arguments cannot approve them alone."))
+    if card.edit_problem is not None:
+        sentences.append(card.edit_problem)
     return " ".join(sentences)
 
 
@@ -199,7 +203,11 @@ def describe_result(card: Card, tally: VoteCount, *, labelled: bool = False) -> 
     """Return the result in a few words without a full stop. `labelled` names the option also if it is the only one."""
     found = get_verdict(card, tally)
     if found is not None:
-        word = {"approved": _("Approved"), "refused": _("Refused"), "decided": _("Decided")}[found]
+        word = {
+            "approved": _("Approved with changes") if card.changes else _("Approved"),
+            "refused": _("Refused"),
+            "decided": _("Decided"),
+        }[found]
         chosen = tuple(item.number - 1 for item in card.items if item.chosen)
         possible = {"approved": _remove_covered(tally, tally.approving), "refused": tally.refusing, "decided": ()}[
             found

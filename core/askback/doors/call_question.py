@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from askback.domain.ask import Ask
+from askback.domain.edit_rules import EditRules
 from askback.domain.form import Form
 from askback.domain.outcome import Outcome
 from askback.errors import AskbackError
@@ -35,6 +36,8 @@ class CallQuestion:
     form: Form
     digest: str
     """A digest of what is shown."""
+    edits: EditRules | None = None
+    """What people may change about the call first. None means that the framework does not allow it."""
 
 
 def get_answered(ask: Ask) -> Outcome:

@@ -175,7 +175,7 @@ class FrameworkDoor:
 
     def _build_policy(self, people: Addressees, question: CallQuestion) -> Policy:
         if question.kind == "permit":
-            return people.build_approval_policy(self._rules, question.digest)
+            return people.build_approval_policy(self._rules, question.digest, question.edits)
         action = self._rules.on_timeout
         if action == "default" and find_default_problem(question.form) is not None:
             action = "report"

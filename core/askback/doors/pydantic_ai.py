@@ -9,13 +9,13 @@ from __future__ import annotations
 __all__ = ["NotClaimed", "OutcomeUnknown", "PydanticAIDoor"]
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from askback.client.addressing import Names
+from askback.client.addressing import Names, to_tuple
 from askback.client.duration_parameters import Duration
 from askback.domain.ask_policy import Reasons
 from askback.domain.hand_over import CallId
@@ -32,8 +32,9 @@ with import_extra("pydantic-ai", "The door for Pydantic AI"):
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.run import AgentRunResult
     from pydantic_ai.tools import DeferredToolRequests
+    from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 
-    from askback.doors.deferred_calls import build_results, read_calls
+    from askback.doors.deferred_calls import build_results, describe_changes, read_calls
 
 Deps = TypeVar("Deps")
 Output = TypeVar("Output")
@@ -68,9 +69,12 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
         quorum: int | None = None,
         reasons: Reasons | None = None,
         on_timeout: TimeoutAction = "report",
+        edit: Names = (),
         name: str = "pydantic-ai",
     ) -> None:
         """`to` is a place such as `slack:#agents`. `who` may answer questions, and `approvers` decide about tool calls.
+
+        `edit` names the tools whose arguments people may change before they approve a call.
 
         `save` stores a text for the id of a conversation before people are asked; `resume` takes it. `name` separates
         agents that share a database. If nobody answers in time, `on_timeout` decides what the model reads: only that
@@ -92,6 +96,7 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
         )
         self._agent = agent
         self._save = save
+        self._edit = to_tuple(edit)
         super().__init__(FrameworkDoor(name, rules, settings))
 
     async def run(
@@ -145,15 +150,17 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
         """Ask about all calls, wait until the last is answered, and continue the agent with all answers."""
         requests = waiting.requests
         with use_language(self._door.language):
-            pending = read_calls(requests)
+            pending = read_calls(requests, self._find_parameters())
         calls = {CallId(framework=self._door.framework, run=conversation, call=one.id): one for one in pending}
         await self._check(conversation, calls)
         asks = {call: await self._door.ask(call, one.question) for call, one in calls.items()}
         settled = await asyncio.gather(*(self._door.wait(ask) for ask in asks.values()))
-        results = build_results(zip(calls.values(), settled, strict=True))
+        decided = [*zip(calls.values(), settled, strict=True)]
+        results = build_results(decided)
         try:
             async with self._door.claim({call: one.question.digest for call, one in calls.items()}):
                 return await self._agent.run(
+                    describe_changes(decided),
                     message_history=waiting.messages,
                     deferred_tool_results=results,
                     deps=cast("Deps", deps),
@@ -163,6 +170,22 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
             if error.result == "unknown":  # the claim of another process was lost while this one waited
                 await self._check(conversation, calls)
             raise
+
+    def _find_parameters(self) -> dict[str, Mapping[str, JsonValue] | None]:
+        """Return the tools whose arguments people may change, with the JSON Schemas of these.
+
+        A schema is None if a toolset tells its tools only to a running agent.
+        """
+        found: dict[str, Mapping[str, JsonValue] | None] = dict.fromkeys(self._edit)
+
+        def visit(toolset: AbstractToolset[Deps]) -> None:
+            tools = toolset.tools if isinstance(toolset, FunctionToolset) else {}
+            for name in tools.keys() & found.keys():
+                found[name] = cast("Mapping[str, JsonValue]", tools[name].tool_def.parameters_json_schema)
+
+        for one in self._agent.toolsets:
+            one.apply(visit)
+        return found
 
     async def _check(self, conversation: str, calls: Iterable[CallId]) -> None:
         """Raise `OutcomeUnknown` or `NotClaimed` for calls whose outcome was handed over, before anyone is asked."""
