@@ -238,7 +238,7 @@ def _build_decided(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Uni
     if ending.status != "answered" and ending.reason is not None and ending.reason.strip():
         reasons.append(ending.reason)
     made: Unit = [*votes.end(card, tally, ending, named), *_build_facts(card, ending, tally)]
-    for number, row in enumerate(card.short_arguments):
+    for number, row in enumerate(card.settled_arguments):
         made.append(Text("  ·  ") if number else Text("-# ", before="\n"))
         made += [plain(row.name), Text("  "), Text(row.value, "inline code")]
     made += _build_changes(card.changes)

@@ -256,7 +256,7 @@ def _build_decided(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Uni
     """The whole of a settled decision: the result and who decided; the question, the requesters and the time; why."""
     named = vote_summary.list_named_votes(card, tally)
     line = [*votes.end(card, tally, ending, named), text("\n"), *_build_facts(card, ending, tally)]
-    for number, row in enumerate(card.short_arguments):
+    for number, row in enumerate(card.settled_arguments):
         line += [text("  ·  " if number else "\n"), *_build_line_argument(row)]
     line += _build_change_runs(card.changes)
     made = [*paragraph(line, opens=True)]

@@ -241,6 +241,12 @@ class Card(CardTexts):
         return rows if sum(len(row.name) + len(row.value) for row in rows) <= LONGEST_CALL else ()
 
     @property
+    def settled_arguments(self) -> tuple[Argument, ...]:
+        """Those of `short_arguments` that people did not change. The changed ones have a line each."""
+        changed = {line.name for line in self.changes}
+        return tuple(row for row in self.short_arguments if row.name not in changed)
+
+    @property
     def result_note(self) -> str | None:
         """The note that follows the result; None if it is quoted below, or if there is none."""
         result = self.result

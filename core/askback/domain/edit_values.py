@@ -24,7 +24,9 @@ from askback.domain.text_kinds import is_numeric, parse_number, to_json_value
 from askback.errors import PersonError
 from askback.internal.values import Value
 from askback.text.literal import count_utf16_units, replace_controls
-from askback.translations.catalogue import _
+from askback.translations.catalogue import N_, _
+
+NOT_SHOWN = N_("Please shorten it, and leave out characters that nobody can see.")
 
 
 class WrongValue(PersonError):
@@ -77,7 +79,10 @@ def read_value(question: Question, before: FieldDraft, sent: FieldAnswer) -> Jso
     problem = question.rules.find_problem(text)
     if problem is not None:
         raise WrongValue(problem)
-    return to_json_value(question.rules.kind, text)
+    value = to_json_value(question.rules.kind, text)
+    if to_draft(question, {question.id: value}) is None:
+        raise WrongValue(_(NOT_SHOWN))
+    return value
 
 
 def _read_chosen(question: Question, before: FieldDraft, chosen: tuple[int, ...]) -> JsonValue:
