@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["ChangeLine", "build_change_lines"]
+__all__ = ["CHANGED_BY", "NOT_GIVEN", "ChangeLine", "build_change_lines"]
 
 from collections.abc import Iterable
 from itertools import takewhile
 from typing import Final
 
+from askback.domain.approval_title import MISSING
 from askback.domain.argument_change import ArgumentChange
 from askback.domain.arguments import format_name, format_value
 from askback.domain.identity import Actor
@@ -20,7 +21,8 @@ KEPT: Final = 20
 """Number of equal characters in front of the first difference that a line keeps."""
 CHANGED_BY = N_("changed by ")
 """Text in front of the name of the person who changed an argument."""
-NOT_GIVEN = N_("(not given)")
+NOT_GIVEN = MISSING
+"""Text in place of a value that the agent did not give."""
 
 
 class ChangeLine(Value):

@@ -132,8 +132,11 @@ def list_requesters(tally: VoteCount) -> tuple[tuple[Actor, ...], str]:
     return shown, _(" and {count} more").format(count=more) if more else ""
 
 
-def describe_rule(card: Card, tally: VoteCount) -> str:
-    """Return the rule of the decision, such as "Needs 2 approvals. One denial stops it. “No” needs a reason."."""
+def describe_rule(card: Card, tally: VoteCount, *, can_edit: bool = True) -> str:
+    """Return the rule of the decision, such as "Needs 2 approvals. One denial stops it. “No” needs a reason.".
+
+    `can_edit` is False if the arguments that people may change do not fit into a modal of the platform.
+    """
     quorum, refusals = tally.quorum, tally.refusals
     if len(_list_positive(card, tally)) == 1:
         rule = ngettext("Needs {count} approval.", "Needs {count} approvals.", quorum).format(count=quorum)
@@ -159,6 +162,8 @@ def describe_rule(card: Card, tally: VoteCount) -> str:
         sentences.append(_("Whoever changed the arguments cannot approve them alone."))
     if card.edit_problem is not None:
         sentences.append(card.edit_problem)
+    elif not can_edit:
+        sentences.append(_("Nobody can change the arguments here, because they do not fit into one window."))
     return " ".join(sentences)
 
 

@@ -63,6 +63,24 @@ class Shed:
         self.ran.append((channel, note, urgent))
         return "announced"
 
+    @tool(approval=True, edit=True)
+    def fill(
+        self,
+        word_0: str,
+        word_1: str,
+        word_2: str,
+        word_3: str,
+        word_4: str,
+        word_5: str,
+        word_6: str,
+        word_7: str,
+        word_8: str,
+        word_9: str,
+        word_10: str,
+    ) -> str:
+        """Fill in eleven words."""
+        raise AssertionError("nobody approves it")
+
     @tool(approval=True)
     def wipe(self, version: str) -> str:
         """Wipe a version."""
@@ -79,7 +97,7 @@ def quorum() -> int:
 def shed(platform: str, tests_of: PlatformTests, monkeypatch: pytest.MonkeyPatch, quorum: int) -> Shed:
     made = Shed()
     module = ModuleType(EXTRA)
-    vars(module)["tools"] = [made.move, made.announce, made.wipe]
+    vars(module)["tools"] = [made.move, made.announce, made.fill, made.wipe]
     monkeypatch.setitem(sys.modules, EXTRA, module)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(tests_of.desk, "TOOLS", f"AskUserQuestion,{EXTRA}:tools")
@@ -158,6 +176,10 @@ async def test_a_change_removes_the_votes_from_before_it(desk: Desk, shed: Shed)
     assert await change(desk, BEN, voted, version=NEW) == ()
     newest = await changed(desk, talk, f"→ {NEW}")
     assert "agree" not in newest.text
+    told = await line(
+        desk, talk, "has changed the call, so your vote on it does not count any more: “Move ‘1.4.3’ to (not given)?”"
+    )
+    assert desk.actor(CY).id in told.text
     await desk.press(BEN, newest, "Approve")
     await changed(desk, talk, "1 of 2 agree")
     assert shed.ran == []
@@ -287,3 +309,10 @@ async def test_a_change_back_to_the_first_value_leaves_no_change_and_no_vote(des
     await line(desk, talk, "Done.")
     assert shed.ran == [(OLD, "staging", None)]
     assert (await turn_of(desk, "release", 2)).result == f"{OLD} is on staging"
+
+
+async def test_arguments_that_no_window_holds_cannot_be_changed_and_the_card_says_why(desk: Desk, shed: Shed) -> None:
+    given = {f"word_{number}": "x" for number in range(11)}
+    _talk, shown = await asked(desk, "fill", "Run fill?", **given)
+    assert EDIT not in shown.buttons
+    assert "Nobody can change the arguments here, because they do not fit into one window." in shown.text
