@@ -17,6 +17,7 @@ from askback.domain.card import (
     format_position,
 )
 from askback.domain.card_ending import Ending
+from askback.domain.change_line import CHANGED_BY, NOT_GIVEN, ChangeLine
 from askback.domain.review_line import ReviewLine
 from askback.domain.settled_title import LONGEST_TITLE, get_form_title, get_line_title, list_others
 from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
@@ -56,6 +57,8 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
         units.append([*_build_prompt(card)])
     if card.arguments is not None:
         units += _build_arguments(card.arguments)
+    if card.changes:
+        units.append([*_build_changes(card.changes, opens=True)])
     if card.rule is not None:
         units.append([Text(f"-# {card.rule}", before="\n")])
     if not are_controls_enough(card):
@@ -144,6 +147,21 @@ def _build_argument(row: Argument, *, opens: bool) -> Iterator[Text]:
         yield Text(f"-# {row.note}", before="\n")
 
 
+def _build_changes(changes: tuple[ChangeLine, ...], *, opens: bool = False) -> Iterator[Text]:
+    """A line for each change of the call: what people changed, and who."""
+    for number, line in enumerate(changes):
+        yield Text("-# ✎ ", before="\n", opens=opens and number == 0)
+        yield from (plain(line.name), Text("  "))
+        yield Text(f"*{_(NOT_GIVEN)}*") if line.before is None else _build_value(line.before)
+        yield from (Text(" → "), _build_value(line.after), Text(f"  ·  {_(CHANGED_BY)}"))
+        yield from mention_everybody([line.by])
+
+
+def _build_value(value: str) -> Text:
+    # A back-tick would end inline code.
+    return plain(value) if "`" in value else Text(value, "inline code")
+
+
 def _build_others(card: Card) -> Iterator[Text]:
     """The options that no list shows."""
     caption, labels = list_others(card)
@@ -220,9 +238,10 @@ def _build_decided(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Uni
     if ending.status != "answered" and ending.reason is not None and ending.reason.strip():
         reasons.append(ending.reason)
     made: Unit = [*votes.end(card, tally, ending, named), *_build_facts(card, ending, tally)]
-    for number, row in enumerate(card.short_arguments):
+    for number, row in enumerate(card.settled_arguments):
         made.append(Text("  ·  ") if number else Text("-# ", before="\n"))
         made += [plain(row.name), Text("  "), Text(row.value, "inline code")]
+    made += _build_changes(card.changes)
     yield [*made, *quote_answers(reasons)]
     if not named:
         yield from votes.build_votes(tally)

@@ -13,6 +13,7 @@ from askback.domain.actions import (
     AttachFiles,
     Choose,
     Decline,
+    EditArguments,
     GoTo,
     OpenTextField,
     Operation,
@@ -48,6 +49,8 @@ def build_operation(control: control_ids.Control, pressed: Click, interaction: d
             return AttachFiles(files=file_modal.read_files(interaction.data or {}))
         case "fields" if interaction.type is discord.InteractionType.modal_submit:
             return SubmitForm(answers=form_modal.read_answers(interaction.data or {}), revision=control.revision)
+        case "edits" if interaction.type is discord.InteractionType.modal_submit:
+            return EditArguments(answers=form_modal.read_answers(interaction.data or {}))
         case "vote" if interaction.type is discord.InteractionType.modal_submit and control.arg is not None:
             return Choose(index=control.arg, reason=text_modal.read_text(interaction.data or {}))
         case "decline" if interaction.type is discord.InteractionType.modal_submit:

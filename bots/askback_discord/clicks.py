@@ -21,6 +21,7 @@ from askback.domain.actions import (
     Cancel,
     Choose,
     Decline,
+    EditArguments,
     Operation,
     Remind,
     SubmitForm,
@@ -225,6 +226,10 @@ class Clicks:
                 await self._notify(reply, pressed, ephemeral.build_file_errors(message, field))
             case AskForm(fields=fields):
                 await reply.try_respond(MODAL, form_modal.build_modal(fields))
+            case FormErrors(problems=problems, fields=fields) if isinstance(operation, EditArguments):
+                again = ephemeral.edit_again(fields.ask_id, fields.step)
+                why = ephemeral.describe_edit_errors(problems)
+                await self._return_text(reply, pressed, why, "\n\n".join(operation.texts), again)
             case FormErrors(problems=problems, fields=fields):
                 await self._notify(reply, pressed, ephemeral.build_form_errors(problems, fields))
                 await self._manager.cards.leave_to_outbox(control.ask_id)
@@ -243,7 +248,7 @@ class Clicks:
                     await self._notify(reply, pressed, ephemeral.build_notice(text))
                 elif isinstance(operation, SubmitText):
                     await self._return_text(reply, pressed, text, operation.text)
-                elif isinstance(operation, SubmitForm):
+                elif isinstance(operation, SubmitForm | EditArguments):
                     await self._return_text(reply, pressed, text, "\n\n".join(operation.texts))
                 elif isinstance(operation, Choose) and operation.note is not None:
                     await self._return_text(reply, pressed, text, operation.note)
@@ -375,6 +380,10 @@ class Clicks:
             elif control is not None and control.kind == "vote":
                 again = ephemeral.retry(control.ask_id, control.step, control.arg)
                 await self._return_text(reply, pressed, text, text_modal.read_text(interaction.data or {}), again)
+            elif control is not None and control.kind == "edits":
+                again = ephemeral.edit_again(control.ask_id, control.step)
+                sent = EditArguments(answers=form_modal.read_answers(interaction.data or {}))
+                await self._return_text(reply, pressed, text, "\n\n".join(sent.texts), again)
             elif control is not None and control.kind == "fields":
                 sent = SubmitForm(answers=form_modal.read_answers(interaction.data or {}))
                 await self._return_text(reply, pressed, text, "\n\n".join(sent.texts))
@@ -394,7 +403,7 @@ class Clicks:
         if (
             pressed.on_notice
             and pressed.control is not None
-            and pressed.control.kind in {"field", "fields", "upload", "vote", "pick"}
+            and pressed.control.kind in {"field", "fields", "edits", "upload", "vote", "pick"}
         ):
             return await reply.try_respond(UPDATE, ephemeral.to_replacement(words))
         return await reply.try_respond(MESSAGE, words)

@@ -16,7 +16,7 @@ from typing import Final, Literal, cast, get_args
 Kind = Literal[
     "choose", "pick", "tick", "page", "write", "erase", "next", "back", "goto", "review", "submit", "cancel",
     "undo", "postpone", "retry", "field", "decline", "vote", "look", "form", "fields", "search", "query",
-    "use", "keep", "discuss", "stop", "people", "channels", "files", "upload",
+    "use", "keep", "discuss", "stop", "people", "channels", "files", "upload", "edit", "edits",
 ]  # fmt: skip
 """The kinds of controls. Some of them:
 
@@ -37,6 +37,8 @@ form: the button "Answer all…", which opens a modal
 fields: that modal
 files: the button "Choose files…", which opens a modal
 upload: that modal
+edit: the button "Edit…", which opens a modal with the arguments of a tool call
+edits: that modal
 search: the button "Search…" below a menu of several pages, which opens a modal
 query: that modal
 use, keep, discuss: the buttons of an offer, with the offer's id as the ask id

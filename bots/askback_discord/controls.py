@@ -7,7 +7,7 @@ __all__ = ["SEARCH", "are_buttons_enough", "are_controls_enough", "build_control
 from collections.abc import Iterable, Iterator, Sequence
 
 from askback.domain import vote_summary
-from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import ANSWER_REST, EDIT, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.domain.option_rows import OptionRow, build_rows
 from askback.text.literal import count_utf16_units
 from askback.translations.catalogue import N_, _
@@ -260,6 +260,8 @@ def _build_navigation(card: Card) -> Iterator[Component]:
         yield button(together.label, _to_control(card, "form"))
     elif card.can_review:  # fields would show all answers, too
         yield button(_("Review"), _to_control(card, "review"))
+    if card.edited is not None and form_modal.fits(card.edited):
+        yield button(_(EDIT), _to_control(card, "edit"))
     if card.can_decline:
         yield button(_(NOT_NOW), _to_control(card, "postpone"))
     if card.can_remind:

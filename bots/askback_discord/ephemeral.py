@@ -10,6 +10,8 @@ __all__ = [
     "build_notice",
     "build_rejection",
     "build_replacement",
+    "describe_edit_errors",
+    "edit_again",
     "retry",
     "to_replacement",
     "try_again",
@@ -64,6 +66,17 @@ def build_form_errors(problems: Sequence[FieldProblem], fields: FormFields) -> C
     )
     control = control_ids.Control(kind="form", ask_id=fields.ask_id, step=fields.step, revision=fields.revision)
     return build_message(words, [row([button(_(TRY_AGAIN), control, "primary")])])
+
+
+def describe_edit_errors(problems: Sequence[FieldProblem]) -> str:
+    """Return the reasons why nothing was changed, a line for each argument."""
+    return "\n".join((_("Nothing was changed:"), *(f"{problem.header}: {problem.message}" for problem in problems)))
+
+
+def edit_again(ask_id: str, step: int) -> Component:
+    """The row with the button that opens the arguments of a tool call again."""
+    control = control_ids.Control(kind="edit", ask_id=ask_id, step=step)
+    return row([button(_(TRY_AGAIN), control, "primary")])
 
 
 def retry(ask_id: str, step: int, choice: int | None = None) -> Component:

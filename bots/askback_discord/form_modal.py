@@ -13,7 +13,7 @@ from askback.domain.actions import FieldAnswer
 from askback.domain.choice_words import SOMETHING_ELSE
 from askback.domain.file_field import describe_file_rules, describe_replaced
 from askback.domain.form import DEFAULT_PLACEHOLDER, Option, Question
-from askback.domain.form_fields import FieldQuestions, FormField, FormFields
+from askback.domain.form_fields import TITLE, FieldQuestions, FormField, FormFields
 from askback.domain.text_kinds import is_checked
 from askback.domain.text_problem import describe_text
 from askback.domain.text_rules import TextRules
@@ -27,7 +27,6 @@ from askback_discord.payloads import parse_indexes
 from askback_discord.pickers import build_element, read_valid
 from askback_discord.text_modal import ONE_LINE, OTHER, PARAGRAPH, build_prompt
 
-TITLE: Final = N_("Your answers")
 NO_TEXTS: Final = N_("To write an answer of your own, close this window and use the card.")
 NO_NOTES: Final = N_("To write a note or an answer of your own, close this window and use the card.")
 MORE: Final = N_("More questions may follow: they depend on these answers.")
@@ -75,8 +74,9 @@ def _build_modal(fields: FormFields) -> Component:
         parts.append(display("\n".join(f"-# {remark}" for remark in remarks)))
     # The card behind the window says it, too, if the window is full.
     parts = [*build_absence(fields.absence), *parts] if len(parts) < limits.MODAL_COMPONENTS else parts
-    control = control_ids.Control(kind="fields", ask_id=fields.ask_id, step=fields.step, revision=fields.revision)
-    made: Component = {"custom_id": control_ids.to_custom_id(control), "title": _(TITLE), "components": [*parts]}
+    kind: control_ids.Kind = "edits" if fields.is_edit else "fields"
+    control = control_ids.Control(kind=kind, ask_id=fields.ask_id, step=fields.step, revision=fields.revision)
+    made: Component = {"custom_id": control_ids.to_custom_id(control), "title": fields.title, "components": [*parts]}
     limits.check_modal(made)
     return made
 
@@ -201,9 +201,13 @@ def _build_choice(field: FormField, *, other: bool) -> Component:
         writes = bool(field.value) and (question.multi_select or not field.chosen)
         options.append(option(_(SOMETHING_ELSE), OTHER, chosen=writes))
     made: Component = {"custom_id": _build_custom_id("choice", field.index), "options": [*options]}
+    if field.is_optional:
+        made["required"] = False
     is_group = len(options) <= limits.CHECKBOXES
     if question.multi_select:
-        return {"type": limits.BOXES if is_group else limits.MENU, **made, "min_values": 1, "max_values": len(options)}
+        least = 0 if field.is_optional else 1
+        kind = limits.BOXES if is_group else limits.MENU
+        return {"type": kind, **made, "min_values": least, "max_values": len(options)}
     return {"type": limits.RADIO if is_group and len(options) >= limits.RADIO_LEAST else limits.MENU, **made}
 
 
@@ -225,7 +229,7 @@ def _build_text(field: FormField) -> Component:
         "type": limits.INPUT,
         "custom_id": _build_custom_id("text", field.index),
         "style": ONE_LINE if is_line else PARAGRAPH,
-        "required": question.asks_for_text,
+        "required": question.asks_for_text and not field.is_optional,
         "max_length": limits.INPUT_VALUE,
         "placeholder": fit_line(field.placeholder, limits.INPUT_PLACEHOLDER) or _(DEFAULT_PLACEHOLDER),
     }

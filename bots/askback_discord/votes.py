@@ -16,12 +16,14 @@ from askback.domain.who import Who
 from askback.text.literal import fit_line
 from askback.translations.catalogue import _
 from askback.translations.sentences import end_sentence
+from askback_discord import form_modal
 from askback_discord.card_parts import Text, Unit, mention_everybody, plain, quote_answers, strong
 
 
 def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     """The votes and the rule, below the options of an open card."""
     is_plain = vote_summary.are_votes_plain(card, tally)
+    can_edit = card.edited is None or form_modal.fits(card.edited)
     if not is_plain:
         yield from build_votes(tally)
     line: Unit = []
@@ -31,7 +33,10 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
         if is_plain:
             line += [Text(f"  ·  {vote_summary.VOTE_MARKS['approved']} "), *_list_names(tally.votes)]
         line += _build_missing(tally, tally.missing)
-    line += [Text("-# ", before="\n", opens=not line), plain(vote_summary.describe_rule(card, tally))]
+    line += [
+        Text("-# ", before="\n", opens=not line),
+        plain(vote_summary.describe_rule(card, tally, can_edit=can_edit)),
+    ]
     if tally.requesters:
         line += [Text("  "), *list_requesters(tally), Text(end_sentence(_(vote_summary.CANNOT_VOTE)))]
     yield line

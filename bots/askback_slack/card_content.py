@@ -16,6 +16,7 @@ from askback.domain.card import (
     format_position,
 )
 from askback.domain.card_ending import Ending
+from askback.domain.change_line import CHANGED_BY, NOT_GIVEN, ChangeLine
 from askback.domain.review_line import ReviewLine
 from askback.domain.settled_title import LONGEST_TITLE, get_form_title, get_line_title, list_others
 from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
@@ -61,6 +62,8 @@ def build_content(card: Card, *, images: bool = True, mentions: bool = True) -> 
         units.append([*_build_prompt(card)])
     if card.arguments is not None:
         units += _build_arguments(card.arguments)
+    if card.changes:
+        units.append([*_build_changes(card.changes)])
     if card.rule is not None:
         units.append([Part(context(card.rule), opens=True)])
     if not are_controls_enough(card):
@@ -145,6 +148,19 @@ def _build_block_argument(row: Argument, *, opens: bool) -> Iterator[Part]:
     yield Part(code(split_runs(row.value)))
     if row.note is not None:
         yield Part(section([italic(row.note)]))
+
+
+def _build_changes(changes: tuple[ChangeLine, ...]) -> Iterator[Part]:
+    """What people changed about the call, and who."""
+    yield from paragraph([*_build_change_runs(changes)][1:], opens=True)
+
+
+def _build_change_runs(changes: tuple[ChangeLine, ...]) -> Iterator[Block]:
+    """A line for each change, each after a line break."""
+    for line in changes:
+        yield from (text("\n"), text("✎ "), *split_runs(line.name), text("  "))
+        yield italic(_(NOT_GIVEN)) if line.before is None else inline_code(line.before)
+        yield from (text(" → "), inline_code(line.after), text(f"  ·  {_(CHANGED_BY)}"), mention_person(line.by))
 
 
 def _build_others(card: Card) -> Iterator[Part]:
@@ -240,8 +256,9 @@ def _build_decided(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Uni
     """The whole of a settled decision: the result and who decided; the question, the requesters and the time; why."""
     named = vote_summary.list_named_votes(card, tally)
     line = [*votes.end(card, tally, ending, named), text("\n"), *_build_facts(card, ending, tally)]
-    for number, row in enumerate(card.short_arguments):
+    for number, row in enumerate(card.settled_arguments):
         line += [text("  ·  " if number else "\n"), *_build_line_argument(row)]
+    line += _build_change_runs(card.changes)
     made = [*paragraph(line, opens=True)]
     for vote in named:
         made += [] if vote.reason is None else quote_answer(vote.reason)

@@ -237,6 +237,8 @@ class Clicks:
     def _build_modal(self, field: TextField | FileField | FormFields, message: MessageRef) -> Block:
         ref = text_modal.FieldRef(ask_id=field.ask_id, step=field.step, channel=message.channel, message_ts=message.id)
         match field:
+            case FormFields(is_edit=True):
+                return form_modal.build_view(field, ref.evolve(is_edit=True))
             case FormFields():
                 return form_modal.build_view(field, ref.evolve(is_form=True, revision=field.revision))
             case FileField():

@@ -14,7 +14,7 @@ from typing import Final, Literal, get_args
 
 Kind = Literal[
     "choose", "pick", "tick", "write", "erase", "next", "back", "goto", "review", "submit", "cancel", "postpone",
-    "undo", "look", "part", "form", "files", "use", "keep", "discuss", "people", "channels",
+    "undo", "look", "part", "form", "files", "edit", "use", "keep", "discuss", "people", "channels",
 ]  # fmt: skip
 """The kinds of controls. Some of them:
 
@@ -28,6 +28,7 @@ look: the button "Show everything"
 part: a button that shows another part of the details, in their modal
 form: the button "Answer all…", which opens a modal
 files: the button "Choose files…", which opens a modal
+edit: the button "Edit…", which opens a modal with the arguments of a tool call
 use, keep, discuss: the buttons of an offer, with the offer's id as the ask id
 """
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pydantic import JsonValue
 
 from askback.domain import vote_summary
-from askback.domain.card import ANSWER_REST, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import ANSWER_REST, EDIT, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW, Card, Item
 from askback.domain.option_rows import OptionRow, build_rows
 from askback.domain.option_search import find_items
 from askback.translations.catalogue import _
@@ -251,6 +251,8 @@ def _build_navigation(card: Card) -> Iterator[Block]:
     elif card.can_review:  # fields would show all answers, too
         yield button(_("Review"), _to_control(card, "review"))
     yield from _build_details_button(card)
+    if card.edited is not None and form_modal.fits(card.edited):
+        yield button(_(EDIT), _to_control(card, "edit"))
     if card.can_decline:
         yield button(_(NOT_NOW), _to_control(card, "postpone"))
     if card.can_remind:

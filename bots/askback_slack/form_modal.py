@@ -71,8 +71,8 @@ def _build_view(fields: FormFields, ref: FieldRef) -> Block:
         "type": "modal",
         "callback_id": CALLBACK,
         "private_metadata": ref.model_dump_json(exclude_none=True, by_alias=True),
-        "title": plain(_("Your answers")),
-        "submit": plain(_("Submit") if fields.is_whole else _("Next")),
+        "title": plain(fields.title),
+        "submit": plain(fields.submit_label),
         "close": plain(_("Back to the card")),
         "notify_on_close": True,
         "blocks": [*build_absence(fields.absence), *blocks],
@@ -141,7 +141,10 @@ def _build_field(field: FormField) -> list[Block]:
         return [*blocks, *_build_text(field, label)]
     hint = describe_choice(question)
     if question.picks is None:
-        made = [*blocks, _build_input("choice", field, label, _build_choice(field), hint=hint)]
+        made = [
+            *blocks,
+            _build_input("choice", field, label, _build_choice(field), hint=hint, optional=field.is_optional),
+        ]
     else:
         picker = build_element(
             question.picks, field.picked, several=question.multi_select, max_choices=question.max_choices
@@ -194,11 +197,15 @@ def _build_text(field: FormField, label: str) -> list[Block]:
     is_short = not (question.asks_for_text or question.allow_note) or is_checked(question.rules.kind)
     is_line = is_short and to_single_line(value) == value
     placeholder = fit_line(field.placeholder, limits.PLACEHOLDER) or _(DEFAULT_PLACEHOLDER)
-    native = None if question.allow_note else build_native_entry(question.rules, value)
+    # Slack's own field for a time has no seconds and no zone.
+    is_rounded = field.is_exact and question.rules.kind == "date-time"
+    native = None if question.allow_note or is_rounded else build_native_entry(question.rules, value)
     entry = native or build_text_entry(value, placeholder, is_line=is_line)
     is_hinted = question.rules != TextRules() or question.allow_note or question.asks_for_text
     hint = fit_line(describe_text(question), _HINT) if is_hinted else None
-    made = _build_input("text", field, label, entry, hint=hint, optional=not question.asks_for_text)
+    made = _build_input(
+        "text", field, label, entry, hint=hint, optional=field.is_optional or not question.asks_for_text
+    )
     if kept_whole:
         return [made]
     return [context(_("Your earlier text is longer than this field, which shows only its beginning.")), made]

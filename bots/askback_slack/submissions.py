@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from slack_bolt.context.ack.async_ack import AsyncAck
 
 from askback.domain import not_now
-from askback.domain.actions import Action, AttachFiles, Choose, Decline, Operation, SubmitForm, SubmitText
+from askback.domain.actions import (
+    Action,
+    AttachFiles,
+    Choose,
+    Decline,
+    EditArguments,
+    Operation,
+    SubmitForm,
+    SubmitText,
+)
 from askback.domain.click_response import FieldErrors, FileErrors, FormErrors, Notice
 from askback.domain.decision import UNKNOWN
 from askback.domain.identity import Actor, MessageRef
@@ -97,6 +106,9 @@ class Submissions:
             operation = await self._build_way_operation(view, who)
         elif ref.takes_files:
             operation = AttachFiles(files=file_modal.read_files(view))
+        elif ref.is_edit:
+            operation = EditArguments(answers=form_modal.read_answers(view))
+            text = "\n".join(operation.texts)
         elif ref.is_form:
             operation = SubmitForm(answers=form_modal.read_answers(view), revision=ref.revision)
             operation = await self._picked_names.read_form(operation)

@@ -72,6 +72,8 @@ class FieldRef(Value):
     """True if the modal has all questions of a form."""
     takes_files: bool = Field(default=False, exclude_if=lambda value: not value)
     """True if the modal has the field for files."""
+    is_edit: bool = Field(default=False, exclude_if=lambda value: not value)
+    """True if the modal has the arguments of a tool call."""
     revision: int | None = Field(default=None, ge=0)
     """The revision that a modal with all questions shows."""
     choice: int | None = Field(default=None, ge=0)

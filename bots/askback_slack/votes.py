@@ -16,6 +16,7 @@ from askback.domain.who import Who
 from askback.text.literal import fit_line
 from askback.translations.catalogue import _
 from askback.translations.sentences import end_sentence
+from askback_slack import form_modal
 from askback_slack.blocks import Block, bold, split_runs, text, usergroup
 from askback_slack.card_parts import Part, Unit, list_addressees, mention_person, paragraph, quote_answer
 
@@ -23,6 +24,7 @@ from askback_slack.card_parts import Part, Unit, list_addressees, mention_person
 def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     """The votes and the rule, below the options of an open card."""
     is_plain = vote_summary.are_votes_plain(card, tally)
+    can_edit = card.edited is None or form_modal.fits(card.edited)
     if not is_plain:
         yield from build_votes(tally)
     line: list[Block] = []
@@ -34,7 +36,7 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
         if tally.missing is not None:
             line += [text(f"  ·  {_(vote_summary.MISSING)}"), *_build_missing(tally, tally.missing)]
         line.append(text("\n"))
-    line.append(text(vote_summary.describe_rule(card, tally)))
+    line.append(text(vote_summary.describe_rule(card, tally, can_edit=can_edit)))
     if tally.requesters:
         line += [text("  "), *list_requesters(tally), text(end_sentence(_(vote_summary.CANNOT_VOTE)))]
     yield [*paragraph(line, opens=True)]

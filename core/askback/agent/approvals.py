@@ -12,6 +12,8 @@ from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy, Reasons
 from askback.domain.conversation import Conversation
+from askback.domain.edit_rules import EditRules, build_edit_rules
+from askback.domain.form import Form
 from askback.domain.identity import Actor, deduplicate_accounts
 from askback.domain.turn import ApprovalContext, ToolCall
 from askback.domain.who import Who
@@ -57,8 +59,17 @@ class ApprovalRules:
         those = (who.get(platform) for who in (self.approvers, self.escalate_to))
         return tuple(who for who in those if who is not None)
 
-    def build_policy(self, conversation: Conversation, requesters: tuple[Actor, ...], subject: str) -> Policy:
-        """Return the policy for a call. Raises `CallerError` if the setting names no approvers on this platform."""
+    def build_policy(
+        self,
+        conversation: Conversation,
+        requesters: tuple[Actor, ...],
+        subject: str,
+        edits: EditRules | None = None,
+    ) -> Policy:
+        """Return the policy for a call. Raises `CallerError` if the setting names no approvers on this platform.
+
+        Without approvers, the person who began the conversation confirms their own request, and what they change.
+        """
         platform, starter = conversation.place.platform, conversation.starter
         who = self.approvers.get(platform) if self.approvers else Who.from_people(starter)
         if who is None:
@@ -73,6 +84,7 @@ class ApprovalRules:
             requesters=self._list_excluded(starter, requesters),
             own=self.allow_self_approval,
             subject=subject,
+            edits=None if edits is None else edits.evolve(alone=self.allow_self_approval or not self.approvers),
         )
         later = None if self.escalate_after is None else self.escalate_to.get(platform)
         return build_policy(
@@ -104,15 +116,19 @@ def request_approval(
     call: ToolCall,
     requested: ApprovalContext,
     title: str | None = None,
+    edit_form: Form | None = None,
 ) -> ToolCall:
     """Return the call with a new ask, approved by an earlier ask, or failed if nobody can decide.
 
-    `title` is the tool's template of the question.
+    `title` is the tool's template of the question. `edit_form` has a question for each argument that people may change.
     """
     try:
         form = approval.build_form(call.tool, call.input, always=rules.allow_always, template=title)
         subject = approval.compute_digest(call.tool, call.input)
-        policy = rules.build_policy(conversation, requested.requesters.get(call.tool, ()), subject)
+        edits = None
+        if edit_form is not None and isinstance(call.input, dict):
+            edits = build_edit_rules(call.input, edit_form, title=title)
+        policy = rules.build_policy(conversation, requested.requesters.get(call.tool, ()), subject, edits)
         if rules.allow_always:
             standing = _find_standing_approval(requested, policy, rules.quorum, call)
             if standing is not None:

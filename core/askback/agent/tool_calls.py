@@ -92,8 +92,14 @@ class ToolCallHandler:
         if call.tool_use_id in requested.wrong:
             return call.evolve(result=requested.wrong[call.tool_use_id], is_error=True)
         if self._toolbox.needs_approval(call.tool):
-            title = self._toolbox.get_title(call.tool)
-            return request_approval(self._approvals, conversation, call, requested, title)
+            return request_approval(
+                self._approvals,
+                conversation,
+                call,
+                requested,
+                self._toolbox.get_title(call.tool),
+                self._toolbox.build_edit_form(call.tool),
+            )
         return call
 
     def fail_unreadable_call(self, block: Mapping[str, JsonValue], why: str) -> ToolCall:
@@ -148,7 +154,11 @@ class ToolCallHandler:
     def to_result_block(self, call: Call, ask: Ask | None, namer: NameFormatter) -> dict[str, JsonValue]:
         """Return the `tool_result` block of a call that ended, from its own result or its ask's outcome."""
         text, is_error = self._format_result(call, ask, namer)
-        content: JsonValue = [*call.blocks] if call.blocks else text or ""
+        changes = _describe_changes(call, ask, namer)
+        if changes and not call.blocks:
+            text = f"{changes}\n\n{text}" if text else changes
+        above: list[JsonValue] = [{"type": "text", "text": changes}] if changes else []
+        content: JsonValue = [*above, *call.blocks] if call.blocks else text or ""
         block: dict[str, JsonValue] = {"type": "tool_result", "tool_use_id": call.tool_use_id, "content": content}
         if is_error:
             block["is_error"] = True
@@ -170,6 +180,13 @@ class ToolCallHandler:
             return outcome.model_dump_json(include={"status", "answers", "reason", "fallback", "halted"}), call.is_error
         result = question.build_result(call.input, outcome)
         return result.text, result.is_error
+
+
+def _describe_changes(call: Call, ask: Ask | None, namer: NameFormatter) -> str:
+    """Return what people changed about a call that ran; empty if they changed nothing, or if it did not run."""
+    if ask is None or call.changed is None or not call.started:
+        return ""
+    return approval.describe_changes(call.tool, ask.interview.changes, namer.format_name)
 
 
 def _parse_call(block: Mapping[str, JsonValue]) -> ToolCall:

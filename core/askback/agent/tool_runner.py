@@ -31,6 +31,7 @@ from askback.agent.tool_execution import (
 )
 from askback.domain import approval
 from askback.domain.conversation import Conversation
+from askback.domain.form import Form
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, CallsToRun, ToolCall
 from askback.domain.who import Who
@@ -122,6 +123,14 @@ class ToolRunner:
         """Return the template of the question that asks people to approve a call of this tool; None if it has none."""
         tool = self._tools.get(name)
         return None if tool is None else tool.title
+
+    def build_edit_form(self, name: str) -> Form | None:
+        """Return the questions for the parameters that people may change before they approve a call of this tool.
+
+        They are in the current language. None means that people may change none.
+        """
+        tool = self._tools.get(name)
+        return None if tool is None else tool.build_edit_form()
 
     @property
     def definitions(self) -> tuple[dict[str, JsonValue], ...]:
@@ -264,7 +273,7 @@ class ToolRunner:
         fields: dict[str, object] = {"tool": tool.name, "conversation_id": conversation.id}
         seconds = self._timeout if tool.timeout is None else tool.timeout
         begun = time.monotonic()
-        data = call.input
+        data = call.arguments
         try:
             if tool.is_async:
                 ended = await self._run_in_loop(tool, lambda: call_in_loop(tool, data, context, self._limit), seconds)

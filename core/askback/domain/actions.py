@@ -10,10 +10,12 @@ __all__ = [
     "Choose",
     "ClearText",
     "Decline",
+    "EditArguments",
     "FieldAnswer",
     "GoTo",
     "Next",
     "OpenDecline",
+    "OpenEdit",
     "OpenFiles",
     "OpenForm",
     "OpenTextField",
@@ -173,7 +175,26 @@ class SubmitForm(Value):
     @property
     def texts(self) -> tuple[str, ...]:
         """The written texts that are not blank."""
-        return tuple(one.text.strip() for one in self.answers if one.text is not None and one.text.strip())
+        return _list_texts(self.answers)
+
+
+class OpenEdit(Value):
+    """Ask for the fields of a tool call's arguments. Changes nothing."""
+
+    kind: Literal["open_edit"] = "open_edit"
+
+
+class EditArguments(Value):
+    """Change the arguments of the tool call that people decide about. It counts from the newest step only."""
+
+    kind: Literal["edit_arguments"] = "edit_arguments"
+    answers: tuple[FieldAnswer, ...]
+    """One answer for each argument that may be changed, in the order of the fields."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The written texts that are not blank."""
+        return _list_texts(self.answers)
 
 
 class Next(Value):
@@ -255,6 +276,8 @@ Operation = Annotated[
     | OpenFiles
     | OpenForm
     | SubmitForm
+    | OpenEdit
+    | EditArguments
     | ShowDetails
     | Next
     | Back
@@ -318,6 +341,10 @@ class Action(Value):
             )
             operation = operation.evolve(answers=tuple(answers))
         return self.evolve(operation=operation)
+
+
+def _list_texts(answers: Iterable[FieldAnswer]) -> tuple[str, ...]:
+    return tuple(one.text.strip() for one in answers if one.text is not None and one.text.strip())
 
 
 def _strip_addresses(files: Iterable[AttachedFile]) -> tuple[AttachedFile, ...]:

@@ -12,7 +12,9 @@ __all__ = [
     "DENY",
     "build_form",
     "compute_digest",
+    "describe_changes",
     "describe_unapproved",
+    "get_approved_arguments",
     "is_allowed",
     "is_approval",
     "is_approved",
@@ -22,14 +24,16 @@ __all__ = [
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from pydantic import JsonValue
 
 from askback.domain.approval_title import escape_unseen, format_title
+from askback.domain.argument_change import ArgumentChange, apply_changes
 from askback.domain.ask import Ask
 from askback.domain.form import Form, Option, Question
+from askback.domain.form_limits import MAX_PROMPT
 from askback.domain.identity import Actor
 from askback.domain.outcome import Outcome, Vote
 from askback.errors import CallerError
@@ -51,12 +55,15 @@ LONGEST: Final = 1_000_000
 _LABELS: Final = {APPROVE: N_("Approve"), DENY: N_("Deny"), ALWAYS: N_("Always in this conversation")}
 
 
-def build_form(tool: str, data: JsonValue, *, always: bool = False, template: str | None = None) -> Form:
+def build_form(
+    tool: str, data: JsonValue, *, always: bool = False, template: str | None = None, description: str | None = None
+) -> Form:
     """Return the question that asks if a tool may run with this input. `always` adds an option for all later calls.
 
     It is in the current language, and stays in it.
 
-    `template` is the tool's own title; see `approval_title`. None means that the question names the tool.
+    `template` is the tool's own title; see `approval_title`. None means that the question names the tool. `description`
+    is the developer's own text above it.
 
     Raises `CallerError` if the arguments cannot be shown in full, because nobody should approve what they cannot see.
     """
@@ -75,11 +82,16 @@ def build_form(tool: str, data: JsonValue, *, always: bool = False, template: st
         shown = f"{whole[:at].rstrip()}\n{more}"
     title = _("Run {tool}?").format(tool=tool) if template is None else format_title(template, data)
     offered = (APPROVE, DENY, ALWAYS) if always else (APPROVE, DENY)
+    prompt = f"{title}\n{shown}" if data else f"{title} {_('It takes no arguments.')}"
+    if description:
+        prompt = f"{escape_unseen(description)}\n\n{prompt}"
+    if len(prompt) > MAX_PROMPT:
+        raise CallerError(f"The description of {tool} is too long for a card: shorten it.")
     question = Question(
         # The id is the tool's name, so that an “Always” answer can later be matched to the tool.
         id=tool,
         header=_(HEADER) if template is None else f"{_(HEADER)} · {tool}",
-        prompt=f"{title}\n{shown}" if data else f"{title} {_('It takes no arguments.')}",
+        prompt=prompt,
         options=tuple(Option(value=one, label=_(_LABELS[one])) for one in offered),
         allow_custom=False,
         details=whole if data else None,
@@ -115,6 +127,36 @@ def is_allowed(ask: Ask, tool: str, data: JsonValue, *, own: bool) -> bool:
     return approval.subject == compute_digest(tool, data) if own else _get_chosen_label(ask) == ALWAYS
 
 
+def get_approved_arguments(
+    ask: Ask, tool: str, given: Mapping[str, JsonValue], *, own: bool = True
+) -> dict[str, JsonValue] | None:
+    """Return the arguments with which people approved a call that was made with `given`. None if they did not.
+
+    They are those that people saw last, with the changes that people made. `own` is as in `is_allowed`: an approval of
+    all later calls changes no argument of these.
+    """
+    data = apply_changes(given, ask.interview.changes) if own else dict(given)
+    return data if data is not None and is_allowed(ask, tool, data, own=own) else None
+
+
+def describe_changes(tool: str, changes: Iterable[ArgumentChange], name: Callable[[Actor], str]) -> str:
+    """Return the changes of people to a call that ran, in words for a model. `name` returns a person's name for it.
+
+    Empty if they changed nothing.
+    """
+    shown = "; ".join(
+        f"{escape_unseen(json.dumps(one.name, ensure_ascii=False))} is {_dump(one.after)}"
+        f"{'' if one.is_new else f' and not {_dump(one.before)}'} (changed by {name(one.by)})"
+        for one in changes
+    )
+    if not shown:
+        return ""
+    return (
+        f"People approved {tool} with changes: {shown}. The call ran with these arguments and not with yours. They "
+        "meant that, so do not repeat your call."
+    )
+
+
 def list_approvers(ask: Ask) -> tuple[Actor, ...]:
     """Return the people who voted to run the call."""
     return () if ask.outcome is None else tuple(vote.by for vote in ask.outcome.votes if vote.choice.value != DENY)
@@ -140,6 +182,10 @@ def describe_unapproved(tool: str, outcome: Outcome, name: Callable[[Actor], str
         case "cancelled" | "declined":
             by = "" if outcome.by is None else f" by {name(outcome.by)}"
             return f"The request to run {tool} was withdrawn{by}{_format_reason(outcome.reason)}. It was not run."
+
+
+def _dump(value: JsonValue) -> str:
+    return escape_unseen(json.dumps(value, ensure_ascii=False))
 
 
 def _is_denied(ask: Ask) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["escape_unseen", "find_template_problem", "format_title"]
+__all__ = ["MISSING", "escape_unseen", "find_template_problem", "format_title"]
 
 import json
 import re

@@ -7,7 +7,18 @@ pretend to be another one. The details of the question have all arguments as JSO
 
 from __future__ import annotations
 
-__all__ = ["EXCERPT", "INLINE", "LINES", "LONGEST_NAME", "ROWS", "Argument", "Arguments", "parse_arguments"]
+__all__ = [
+    "EXCERPT",
+    "INLINE",
+    "LINES",
+    "LONGEST_NAME",
+    "ROWS",
+    "Argument",
+    "Arguments",
+    "format_name",
+    "format_value",
+    "parse_arguments",
+]
 
 import json
 import re
@@ -141,7 +152,7 @@ def _build_table(data: Mapping[str, JsonValue]) -> Arguments:
     rows: list[Argument] = []
     is_whole = len(data) <= ROWS
     for name, one in shown:
-        named, is_named = _format_name(name)
+        named, is_named = format_name(name)
         row, is_exact = _build_row(named, one, characters, lines)
         rows.append(row)
         is_whole = is_whole and is_named and is_exact
@@ -189,7 +200,7 @@ def _describe_rest(text: str, at: int) -> str:
     )
 
 
-def _format_name(name: str) -> tuple[str, bool]:
+def format_name(name: str) -> tuple[str, bool]:
     """Return the name as people see it, and True if that is the whole of it."""
     if len(name) <= LONGEST_NAME and _NAME.fullmatch(name):
         return name, True
@@ -200,6 +211,12 @@ def _format_name(name: str) -> tuple[str, bool]:
             return f'"{shown}…', False
         shown += piece
     return f'"{shown}"', True
+
+
+def format_value(value: JsonValue) -> str:
+    """Return a value on one line as the table shows it. A longer one, or one with several lines, is JSON."""
+    inline = _show(value).inline
+    return escape_unseen(json.dumps(value, ensure_ascii=False)) if inline is None else inline
 
 
 def _show(value: JsonValue) -> _Shown:

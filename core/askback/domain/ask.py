@@ -139,6 +139,14 @@ class Ask(Value):
         return None if self.outcome is None else self.outcome.at - (self.posted_at or self.created_at)
 
     @property
+    def typed_step(self) -> int:
+        """The step that a message counts for.
+
+        A message does not say which version of a tool call its author saw, so as a vote it counts only for the first.
+        """
+        return self.interview.step if self.policy.approval is None else 0
+
+    @property
     def is_drawn(self) -> bool:
         """True if people see its newest state."""
         return self.drawn_revision >= self.interview.revision

@@ -20,6 +20,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
+from askback.domain.edit_rules import EditRules
 from askback.domain.form import Form, Option
 from askback.domain.identity import Actor, is_account_among
 from askback.domain.timeout_action import TimeoutAction, find_default_problem
@@ -71,6 +72,9 @@ class Approval(Value):
     """True if requesters may vote too."""
     subject: str | None = None
     """The digest of what is approved. A call runs only if its digest is the same."""
+    # Excluded by default, because an older process rejects a field that it does not know.
+    edits: EditRules | None = Field(default=None, exclude_if=lambda value: value is None)
+    """What people may change about the tool call first. None means that the tool does not allow it."""
 
     def is_refusing(self, option: Option) -> bool:
         """Return True if this option is a "no"."""

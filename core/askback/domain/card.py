@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "ANSWER_REST",
+    "EDIT",
     "EVERYTHING",
     "EXPANDING",
     "LONGEST_NAMED",
@@ -26,11 +27,12 @@ from typing import Final
 from pydantic import AwareDatetime
 
 from askback.domain.arguments import Argument, Arguments, parse_arguments
-from askback.domain.ask_policy import PersonalReminder, Policy
+from askback.domain.ask_policy import Approval, PersonalReminder, Policy
 from askback.domain.caller_absence import Absence
 from askback.domain.card_ending import Ending, build_ending
 from askback.domain.card_item import Item, build_items
 from askback.domain.card_texts import CardTexts
+from askback.domain.change_line import ChangeLine, build_change_lines
 from askback.domain.choice_words import Picks
 from askback.domain.file_field import CHOOSE_FILE, CHOOSE_FILES, describe_file_rules
 from askback.domain.file_rules import FileRules
@@ -59,6 +61,8 @@ LONGEST_RESULT = 150
 NOT_NOW = N_("Not now…")
 ANSWER_REST = N_("Answer the rest")
 """Label of the button that leads from a review to the first question without an answer."""
+EDIT = N_("Edit…")
+"""Label of the button with which an approver changes the arguments of a tool call."""
 REMIND_ME = N_("Remind me…")
 """Label of the button with which a voter asks for a reminder of a decision of several people."""
 UNDO_VOTE = N_("Undo my vote")
@@ -132,6 +136,12 @@ class Card(CardTexts):
     details: str | None
     """The full text that the card shows only in part, for people who ask to see it."""
     ending: Ending | None
+    edited: FieldQuestions | None = None
+    """The arguments that people may change, as the questions of one modal. None if they can change none."""
+    edit_problem: str | None = None
+    """The reason why they can change none, although the tool allows it."""
+    changes: tuple[ChangeLine, ...] = ()
+    """The arguments that people changed, as lines."""
     absence: Absence | None = None
     """The reason why no program waits for the answer. None if the program that asked waits, and once it has ended."""
     language: Language = ENGLISH
@@ -229,6 +239,12 @@ class Card(CardTexts):
         if any(row.is_block or "`" in row.value for row in rows):
             return ()
         return rows if sum(len(row.name) + len(row.value) for row in rows) <= LONGEST_CALL else ()
+
+    @property
+    def settled_arguments(self) -> tuple[Argument, ...]:
+        """Those of `short_arguments` that people did not change. The changed ones have a line each."""
+        changed = {line.name for line in self.changes}
+        return tuple(row for row in self.short_arguments if row.name not in changed)
 
     @property
     def result_note(self) -> str | None:
@@ -356,10 +372,23 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
         is_call=approval is not None and approval.subject is not None,
         reminders=tuple(sorted(policy.personal_reminders, key=lambda reminder: reminder.at)) if outcome is None else (),
         details=question.details if shown and is_partial else None,
+        edited=None if outcome is not None or approval is None else _list_edited(approval),
+        edit_problem=None
+        if outcome is not None or approval is None or approval.edits is None
+        else approval.edits.problem,
+        changes=build_change_lines(interview.changes),
         ending=None if outcome is None else build_ending(interview, outcome),
         absence=absence if outcome is None else None,
         language=policy.language,
     )
+
+
+def _list_edited(approval: Approval) -> FieldQuestions | None:
+    """Return the arguments that people may change. None if they may change none."""
+    if approval.edits is None or approval.edits.form is None:
+        return None
+    questions = approval.edits.form.questions
+    return FieldQuestions(indexes=tuple(range(len(questions))), questions=questions, is_whole=True)
 
 
 def format_position(position: tuple[int, int]) -> str:

@@ -9,7 +9,9 @@ from askback.domain.actions import (
     Action,
     Cancel,
     Choose,
+    EditArguments,
     OpenDecline,
+    OpenEdit,
     OpenFiles,
     OpenForm,
     OpenTextField,
@@ -20,6 +22,7 @@ from askback.domain.actions import (
     SubmitText,
 )
 from askback.domain.apply_action import Closed, FilesRefused, apply_action
+from askback.domain.apply_edit import EditRefused, apply_edit, build_edit_fields
 from askback.domain.approval import is_approval
 from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.caller_absence import Absence
@@ -108,6 +111,10 @@ def _decide(
     try:
         if isinstance(action.operation, Remind):
             return add_reminder(adopted, action, action.operation), Redraw()
+        if isinstance(action.operation, OpenEdit):
+            return adopted, AskForm(fields=build_edit_fields(ask, action.actor))
+        if isinstance(action.operation, EditArguments):
+            return apply_edit(adopted, action.operation, action), Redraw()
         interview = (
             apply_action(ask.interview, action) if approval is None else apply_vote(ask.interview, approval, action)
         )
@@ -115,6 +122,8 @@ def _decide(
         field = build_vote_field(ask.id, ask.interview, missing.index, missing.reason)
         asked = str(missing)
         return adopted, FieldErrors(message=asked, field=field) if asked else AskText(field=field)
+    except EditRefused as refused:
+        return adopted, FormErrors(problems=refused.problems, fields=build_edit_fields(ask, action.actor))
     except FilesRefused as refused:
         return adopted, FileErrors(message=str(refused), field=build_file_field(ask.id, ask.interview))
     except Closed:

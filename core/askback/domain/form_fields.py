@@ -14,6 +14,7 @@ __all__ = [
     "find_field_problems",
     "find_field_questions",
     "find_open_questions",
+    "fits_field",
 ]
 
 from typing import Final
@@ -38,6 +39,9 @@ ANSWER_ALL = N_("Answer all…")
 """Label of the button that opens a modal with all questions of a form."""
 ANSWER_SEVERAL = N_("Answer {count} together…")
 """Label of that button if other questions depend on these."""
+TITLE = N_("Your answers")
+EDIT_TITLE = N_("Change the arguments")
+SAVE = N_("Change")
 UNANSWERED = N_("Please answer this question.")
 BOTH = N_("You chose an option and wrote an answer. Please keep one of them.")
 BOTH_PICKED = N_("You chose from the list and wrote an answer. Please keep one of them.")
@@ -76,6 +80,10 @@ class FormField(Value):
     """The text in the field for a written answer when the fields open."""
     files: tuple[str, ...] = ()
     """The names of the files that were given so far. No platform shows these in the field itself."""
+    is_optional: bool = False
+    """True if the field may stay empty."""
+    is_exact: bool = False
+    """True if the field must hold its text exactly, and not as the nearest value of a picker."""
 
     @property
     def placeholder(self) -> str:
@@ -93,10 +101,24 @@ class FormFields(Value):
     fields: tuple[FormField, ...]
     is_whole: bool = True
     """True if these are all questions of the form. Otherwise, others may follow."""
+    is_edit: bool = False
+    """True if the fields change the arguments of a tool call."""
     absence: Absence | None = None
     """The reason why no program waits for the answers."""
     language: Language = Field(default_factory=get_language)
     """The language of the person. A platform builds the modal under `use_language`."""
+
+    @property
+    def title(self) -> str:
+        """The title of the modal, in the current language."""
+        return _(EDIT_TITLE if self.is_edit else TITLE)
+
+    @property
+    def submit_label(self) -> str:
+        """The label of the button that sends the fields, in the current language."""
+        if self.is_edit:
+            return _(SAVE)
+        return _("Submit") if self.is_whole else _("Next")
 
     def get_header(self, index: int) -> str:
         """Return the short name of a question, by its index in the form."""
@@ -121,7 +143,7 @@ def find_field_questions(form: Form) -> FieldQuestions | None:
     label and a description of one line each, and a question for files takes no text. The platforms have further limits.
     """
     found = tuple((index, one) for index, one in enumerate(form.questions) if one.show_if is None)
-    if len(found) < LEAST or not all(_fits_field(question) for _index, question in found):
+    if len(found) < LEAST or not all(fits_field(question) for _index, question in found):
         return None
     indexes, questions = zip(*found, strict=True)
     return FieldQuestions(indexes=indexes, questions=questions, is_whole=len(indexes) == len(form.questions))
@@ -214,7 +236,8 @@ def _describe_missing(question: Question) -> str:
     return describe_choice(question) or _(NEITHER if question.allow_custom else UNANSWERED)
 
 
-def _fits_field(question: Question) -> bool:
+def fits_field(question: Question) -> bool:
+    """Return True if a field can show the question as a whole. The platforms have further limits."""
     if question.details is not None or len(question.options) > MAX_FIELD_OPTIONS:
         return False
     if question.files is not None and question.allow_custom:

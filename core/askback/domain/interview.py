@@ -15,6 +15,7 @@ from typing import Literal
 from pydantic import Field
 
 from askback.domain.answer_file import AnswerFile
+from askback.domain.argument_change import ArgumentChange
 from askback.domain.form import Condition, Form, Question
 from askback.domain.outcome import Answer, Choice, Outcome, Picked, Vote
 from askback.internal.values import Value
@@ -83,6 +84,9 @@ class Interview(Value):
     outcome: Outcome | None = None
     votes: tuple[Vote, ...] = ()
     """The votes if several people decide: one for each voter, in voting order."""
+    # Excluded by default, because an older process rejects a field that it does not know.
+    changes: tuple[ArgumentChange, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """The arguments of the tool call that people changed. The form asks about the call with these changes."""
     deliveries: tuple[str, ...] = ()
     """The platform's ids of the last clicks that counted. A platform may deliver one again, even to another process."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ASKED_FOR", "ESCALATED", "REMINDED", "build_personal_reminder", "build_reminder"]
+__all__ = ["ASKED_FOR", "ESCALATED", "REMINDED", "build_edit_reminder", "build_personal_reminder", "build_reminder"]
 
 from collections.abc import Mapping
 
@@ -10,6 +10,7 @@ from askback.domain.ask import Ask
 from askback.domain.ask_policy import PersonalReminder, Policy
 from askback.domain.identity import Actor
 from askback.domain.outgoing_message import REMINDER, OutgoingMessage
+from askback.domain.settled_title import get_first_line
 from askback.domain.voting import find_missing_voters, list_done
 from askback.domain.who import Who
 from askback.text.literal import quote_line
@@ -20,6 +21,7 @@ CALLED = 10
 
 ASKED_FOR = N_("You asked for a reminder: {question} still waits for an answer.")
 REMINDED = N_("Reminder: {question} still waits for you.")
+EDITED = N_("{person} has changed the call, so your vote on it does not count any more: {question}")
 ESCALATED = N_("This now waits for you, too: {question}")
 
 
@@ -50,6 +52,25 @@ def build_reminder(
         reply_to=ask.messages[0],
         until=after.deadline,
         language=ask.policy.language,
+    )
+
+
+def build_edit_reminder(before: Ask, after: Ask, changer: Actor) -> OutgoingMessage | None:
+    """Return the message to those whose votes a person has removed by a change of the call. None if there are none."""
+    lost = [vote.by for vote in before.interview.votes if not vote.by.is_same_account(changer)]
+    if after.interview.step == before.interview.step or not (lost and after.messages):
+        return None
+    with use_language(after.policy.language):
+        sentence = _(EDITED)
+    asked = get_first_line(after.interview.question.prompt)
+    return OutgoingMessage(
+        target=f"{REMINDER}{after.id}:edit.{after.interview.step}",
+        text=sentence.format(person=changer.display_name, question=quote_line(asked)),
+        markdown=False,
+        mention=Who.from_people(*lost),
+        reply_to=after.messages[0],
+        until=after.policy.deadline,
+        language=after.policy.language,
     )
 
 

@@ -25,6 +25,7 @@ __all__ = ["PastCall", "ReadMessage", "find_authors", "find_requesters"]
 from collections.abc import Iterable, Iterator
 
 from askback.domain import approval
+from askback.domain.argument_change import list_changers
 from askback.domain.ask import Ask
 from askback.domain.identity import Actor, deduplicate_accounts
 from askback.internal.values import Value
@@ -101,11 +102,11 @@ def find_authors(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
     if outcome.status != "answered":
         return () if outcome.by is None or not _has_words(outcome.reason) else (outcome.by,)
     if approval.is_approval(ask):
-        # The model reads the reasons of a refusal. Reasons to approve stay among people.
+        # The model reads the reasons of a refusal, and what people changed. Reasons to approve stay among people.
+        if not outcome.refused:
+            return list_changers(ask.interview.changes)
         return deduplicate_accounts(
-            vote.by
-            for vote in outcome.votes
-            if outcome.refused and vote.choice.value == approval.DENY and _has_words(vote.reason)
+            vote.by for vote in outcome.votes if vote.choice.value == approval.DENY and _has_words(vote.reason)
         )
     if not any(_has_words(one.text) or _has_words(one.note) or one.picked or one.files for one in outcome.answers):
         return ()

@@ -84,6 +84,13 @@ class Call(Value):
     """The result as content blocks, if it is more than text; `result` is empty then."""
     approved: Ask | None = None
     """The ask in which people approved it."""
+    changed: dict[str, JsonValue] | None = None
+    """The arguments with the changes that people made before they approved it. None if they changed nothing."""
+
+    @property
+    def arguments(self) -> JsonValue:
+        """The arguments with which it runs."""
+        return self.input if self.changed is None else self.changed
 
     @property
     def is_to_run(self) -> bool:

@@ -132,8 +132,11 @@ def list_requesters(tally: VoteCount) -> tuple[tuple[Actor, ...], str]:
     return shown, _(" and {count} more").format(count=more) if more else ""
 
 
-def describe_rule(card: Card, tally: VoteCount) -> str:
-    """Return the rule of the decision, such as "Needs 2 approvals. One denial stops it. “No” needs a reason."."""
+def describe_rule(card: Card, tally: VoteCount, *, can_edit: bool = True) -> str:
+    """Return the rule of the decision, such as "Needs 2 approvals. One denial stops it. “No” needs a reason.".
+
+    `can_edit` is False if the arguments that people may change do not fit into a modal of the platform.
+    """
     quorum, refusals = tally.quorum, tally.refusals
     if len(_list_positive(card, tally)) == 1:
         rule = ngettext("Needs {count} approval.", "Needs {count} approvals.", quorum).format(count=quorum)
@@ -155,6 +158,12 @@ def describe_rule(card: Card, tally: VoteCount) -> str:
         sentences.append(_("Every choice needs a reason."))
     elif tally.reasons:
         sentences.append(_("{options} needs a reason.").format(options=_format_labels(card, tally.reasons)))
+    if tally.needs_others:
+        sentences.append(_("Whoever changed the arguments cannot approve them alone."))
+    if card.edit_problem is not None:
+        sentences.append(card.edit_problem)
+    elif not can_edit:
+        sentences.append(_("Nobody can change the arguments here, because they do not fit into one window."))
     return " ".join(sentences)
 
 
@@ -199,7 +208,11 @@ def describe_result(card: Card, tally: VoteCount, *, labelled: bool = False) -> 
     """Return the result in a few words without a full stop. `labelled` names the option also if it is the only one."""
     found = get_verdict(card, tally)
     if found is not None:
-        word = {"approved": _("Approved"), "refused": _("Refused"), "decided": _("Decided")}[found]
+        word = {
+            "approved": _("Approved with changes") if card.changes else _("Approved"),
+            "refused": _("Refused"),
+            "decided": _("Decided"),
+        }[found]
         chosen = tuple(item.number - 1 for item in card.items if item.chosen)
         possible = {"approved": _remove_covered(tally, tally.approving), "refused": tally.refusing, "decided": ()}[
             found

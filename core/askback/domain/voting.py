@@ -10,6 +10,7 @@ __all__ = ["ReasonRequired", "VoteCount", "apply_vote", "count_votes", "find_mis
 
 from askback.domain.actions import Action, Cancel, Choose, OpenDecline, ShowDetails, UndoVote
 from askback.domain.apply_action import REASON_RULES, Closed, NotPossible, Stale, is_click_recorded, record_click
+from askback.domain.argument_change import list_changers
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Option, Question
 from askback.domain.identity import Actor
@@ -18,7 +19,9 @@ from askback.domain.outcome import Answer, Choice, Outcome, Vote
 from askback.domain.who import Who
 from askback.internal.values import Value
 from askback.text.literal import to_literal
-from askback.translations.catalogue import _, ngettext
+from askback.translations.catalogue import N_, _, ngettext
+
+CHANGED_SINCE = N_("Somebody has changed the call since, so this did not count. Please look at the newest card.")
 
 
 class ReasonRequired(NotPossible):
@@ -51,6 +54,8 @@ class VoteCount(Value):
     requesters: tuple[Actor, ...]
     """The requesters, if they may not decide about it; else empty."""
     decided: bool
+    needs_others: bool = False
+    """True if whoever changed the arguments of the call cannot approve it alone, although one vote is enough."""
 
     def list_votes_for(self, *options: int) -> int:
         """Return the number of votes that count for any of these options."""
@@ -75,6 +80,10 @@ def count_votes(interview: Interview, policy: Policy, approval: Approval) -> Vot
         begun=tuple(group for group in policy.who.groups if any(group in vote.by.groups for vote in interview.votes)),
         requesters=requesters,
         decided=interview.outcome is not None,
+        needs_others=approval.quorum == 1
+        and bool(interview.changes)
+        and approval.edits is not None
+        and not approval.edits.alone,
     )
 
 
@@ -106,7 +115,7 @@ def apply_vote(interview: Interview, approval: Approval, action: Action) -> Inte
             return record_click(settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor)), action)
         case Choose(index=index, reason=reason):
             if action.step != interview.step:
-                raise Stale(_("The card has moved on to another step. Your click changed nothing."))
+                raise Stale(_(CHANGED_SINCE))  # nothing else moves a vote to another step
             return record_click(_record_vote(interview, approval, action, index, reason), action)
         case UndoVote():
             return record_click(_remove_vote(interview, action.actor), action)
@@ -136,7 +145,7 @@ def _record_vote(interview: Interview, approval: Approval, action: Action, index
     votes = (*(vote for vote in interview.votes if not vote.by.is_same_account(action.actor)), mine)
     after = interview.evolve(votes=votes, revision=interview.revision + 1)
     decided = _find_decided(votes, approval, question, option)
-    if decided is None:
+    if decided is None or _is_own_change(after, approval, decided):
         return after
     refused = approval.is_refusing(decided)
     index = question.options.index(decided)
@@ -171,6 +180,14 @@ def _find_decided(votes: tuple[Vote, ...], approval: Approval, question: Questio
     wanted = approval.refusals if approval.is_refusing(chosen) else approval.quorum
     possible = (by_value[value] for value in approval.list_counted_options(chosen.value))
     return next((option for option in possible if _count(votes, approval, question, option) >= wanted), None)
+
+
+def _is_own_change(interview: Interview, approval: Approval, decided: Option) -> bool:
+    """Return True if only a person who changed the call has voted to run it, and others have to."""
+    if approval.is_refusing(decided) or approval.edits is None or approval.edits.alone:
+        return False
+    voters = [vote.by for vote in interview.votes if decided.value in approval.list_counted_options(vote.choice.value)]
+    return any(all(map(changer.is_same_account, voters)) for changer in list_changers(interview.changes))
 
 
 def _count(votes: tuple[Vote, ...], approval: Approval, question: Question, option: Option) -> int:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval
+from askback.domain.edit_rules import EditRules
 from askback.domain.form import Form
 from askback.domain.outcome import Outcome
 from askback.errors import AskbackError
@@ -41,6 +42,8 @@ class CallQuestion:
 
     For a `permit`, only its options count; None means “Approve” and “Deny”. The operator has the other rules.
     """
+    edits: EditRules | None = None
+    """What people may change about the call first. None means that the framework does not allow it."""
 
 
 def get_answered(ask: Ask) -> Outcome:

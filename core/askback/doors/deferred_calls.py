@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DeferredCall", "build_results", "read_calls"]
+__all__ = ["DeferredCall", "build_results", "describe_changes", "read_calls"]
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -37,17 +37,23 @@ class DeferredCall:
     """Return the answer to a call that people answer. None for a call that they approve. Raises `Unanswered`."""
 
 
-def read_calls(requests: DeferredToolRequests) -> list[DeferredCall]:
-    """Return the deferred calls of a turn with their questions. Raises `CallerError` if people cannot be asked that."""
+def read_calls(
+    requests: DeferredToolRequests, parameters: Mapping[str, Mapping[str, JsonValue] | None] | None = None
+) -> list[DeferredCall]:
+    """Return the deferred calls of a turn with their questions. Raises `CallerError` if people cannot be asked that.
+
+    `parameters` has the tools whose arguments people may change, with the JSON Schema of these if it is known.
+    """
     return [
-        *(_read_approval(part) for part in requests.approvals),
+        *(_read_approval(part, parameters or {}) for part in requests.approvals),
         *(_read_call(part, requests.metadata.get(part.tool_call_id, {})) for part in requests.calls),
     ]
 
 
-def _read_approval(part: ToolCallPart) -> DeferredCall:
-    given = _get_arguments(part)
-    question = build_call_question(part.tool_name, given, ("approve", "reject"), None)
+def _read_approval(part: ToolCallPart, parameters: Mapping[str, Mapping[str, JsonValue] | None]) -> DeferredCall:
+    given, tool = _get_arguments(part), part.tool_name
+    allowed = ("approve", "edit", "reject") if tool in parameters else ("approve", "reject")
+    question = build_call_question(tool, given, allowed, None, parameters=parameters.get(tool))
     return DeferredCall(part.tool_call_id, part.tool_name, given, question, None)
 
 
@@ -71,6 +77,16 @@ def _get_arguments(part: ToolCallPart) -> Mapping[str, JsonValue]:
     return cast("Mapping[str, JsonValue]", part.args_as_dict())
 
 
+def describe_changes(settled: Iterable[tuple[DeferredCall, Ask]]) -> str | None:
+    """Return what people changed about the calls that run, in words for the model. None if they changed nothing."""
+    found = [
+        approval.describe_changes(call.tool, ask.interview.changes, format_name)
+        for call, ask in settled
+        if call.read is None and approval.get_approved_arguments(ask, call.tool, call.given) is not None
+    ]
+    return "\n\n".join(filter(None, found)) or None
+
+
 def build_results(settled: Iterable[tuple[DeferredCall, Ask]]) -> DeferredToolResults:
     """Return the results of all calls. The model reads who denied a call and why, or that nobody answered."""
     results = DeferredToolResults()
@@ -81,9 +97,11 @@ def build_results(settled: Iterable[tuple[DeferredCall, Ask]]) -> DeferredToolRe
         if outcome.by is not None and hasattr(results, "answered_by"):
             results.answered_by[call.id] = format_name(outcome.by)
         if call.read is None:
-            allowed = approval.is_allowed(ask, call.tool, dict(call.given), own=True)
-            denial = describe_rejection(call.tool, outcome)
-            results.approvals[call.id] = ToolApproved() if allowed else ToolDenied(denial)
+            data = approval.get_approved_arguments(ask, call.tool, call.given)
+            if data is None:
+                results.approvals[call.id] = ToolDenied(describe_rejection(call.tool, outcome))
+            else:
+                results.approvals[call.id] = ToolApproved(override_args=data if ask.interview.changes else None)
             continue
         try:
             results.calls[call.id] = call.read(ask)

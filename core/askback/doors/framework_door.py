@@ -196,7 +196,7 @@ class FrameworkDoor:
 
     def _build_policy(self, people: Addressees, question: CallQuestion) -> Policy:
         if question.kind == "permit":
-            policy = people.build_approval_policy(self._rules, question.digest)
+            policy = people.build_approval_policy(self._rules, question.digest, question.edits)
             return policy if question.vote is None else _use_options(policy, question.vote)
         action = self._rules.on_timeout
         if action == "default" and find_default_problem(question.form) is not None:

@@ -20,9 +20,10 @@ from askback.domain.approval import compute_digest
 from askback.domain.approval_title import escape_unseen
 from askback.domain.ask import Ask
 from askback.domain.form import Form, Question
+from askback.domain.json_answers import build_instance
+from askback.domain.json_schema import read_form
+from askback.domain.schema_references import inline_references
 from askback.doors.call_question import CallQuestion, get_answered
-from askback.doors.json_answers import build_instance
-from askback.doors.json_schema import read_form
 from askback.doors.tool_decisions import build_call_question, read_decision
 from askback.errors import CallerError
 from askback.text.literal import find_break
@@ -33,8 +34,6 @@ ANSWER = "answer"
 """The id of the only question, and of the only property if a schema is not an object."""
 SHOWN = 1500
 """Maximum number of characters of a value that the question shows. Its details hold all of them."""
-DEEPEST = 20
-"""Maximum depth of references within a schema."""
 
 _Object = Mapping[str, JsonValue]
 
@@ -63,7 +62,7 @@ def read_interrupt(interrupt_id: str, value: object, response_schema: object) ->
     if isinstance(plain, dict) and isinstance(plain.get("action_requests"), list):
         return _read_batch(interrupt_id, plain)
     if isinstance(plain, dict) and plain.get("type") == "tool_approval" and "name" in plain and "args" in plain:
-        return _read_call(interrupt_id, plain, _list_decisions(schema))
+        return _read_call(interrupt_id, plain, schema)
     return read_value(interrupt_id, plain, schema)
 
 
@@ -87,9 +86,11 @@ def _read_batch(interrupt_id: str, value: _Object) -> PendingInterrupt:
     return PendingInterrupt(interrupt_id, questions, read)
 
 
-def _read_call(interrupt_id: str, value: _Object, allowed: Sequence[str]) -> PendingInterrupt:
+def _read_call(interrupt_id: str, value: _Object, schema: _Object | None) -> PendingInterrupt:
+    branches = _list_branches(schema)
+    allowed, parameters = [*branches], _find_parameters(branches.get("edit"))
     tool, given = str(value["name"]), cast("_Object", value["args"] or {})
-    question = build_call_question(tool, given, allowed, _find_description(value, tool))
+    question = build_call_question(tool, given, allowed, _find_description(value, tool), parameters=parameters)
     return PendingInterrupt(interrupt_id, (question,), lambda asks: read_decision(tool, given, allowed, asks[0]))
 
 
@@ -99,12 +100,19 @@ def _find_description(request: _Object, tool: str) -> str | None:
     return text if isinstance(text, str) and text.strip() and f"\n\nTool: {tool}\nArgs: " not in text else None
 
 
-def _list_decisions(schema: _Object | None) -> list[str]:
-    """Return the decisions that a schema allows. Each of its alternatives has a constant `type`."""
-    whole = cast("_Object", _inline_references(dict(schema or {}), schema or {}))
+def _list_branches(schema: _Object | None) -> dict[str, _Object]:
+    """Return the properties of each decision that a schema allows. Each of its alternatives has a constant `type`."""
+    whole = inline_references(schema or {})
     branches = cast("list[_Object]", whole.get("oneOf") or whole.get("anyOf") or [whole])
-    types = [cast("_Object", cast("_Object", one.get("properties") or {}).get("type") or {}) for one in branches]
-    return [str(one["const"]) for one in types if "const" in one]
+    found = [cast("_Object", one.get("properties") or {}) for one in branches]
+    return {str(kind["const"]): one for one in found if "const" in (kind := cast("_Object", one.get("type") or {}))}
+
+
+def _find_parameters(edit: _Object | None) -> _Object | None:
+    """Return the schema of the tool's arguments from the properties of an edit. None if it says nothing about them."""
+    action = cast("_Object", (edit or {}).get("edited_action") or {})
+    found = cast("_Object", cast("_Object", action.get("properties") or {}).get("args") or {})
+    return found if "properties" in found else None
 
 
 def read_value(interrupt_id: str, value: JsonValue, schema: Mapping[str, JsonValue] | None) -> PendingInterrupt:
@@ -118,7 +126,7 @@ def read_value(interrupt_id: str, value: JsonValue, schema: Mapping[str, JsonVal
         question = Question(id=ANSWER, prompt=message, details=details)
         form, is_object = Form(questions=(question,)), False
     else:
-        plain = cast("_Object", _inline_references(dict(schema), schema))
+        plain = inline_references(schema)
         is_object = "properties" in plain
         wrapped = {"type": "object", "properties": {ANSWER: plain}, "required": [ANSWER]}
         form = read_form(
@@ -151,26 +159,6 @@ def _split(value: JsonValue) -> tuple[str, str | None]:
     left = len(text) - at
     more = ngettext("… and {count} more character.", "… and {count} more characters.", left)
     return f"{text[:at].rstrip()}\n{more.format(count=group_digits(left))}", whole
-
-
-def _inline_references(value: JsonValue, root: _Object, depth: int = 0) -> JsonValue:
-    """Return a part of a schema in which references to the schema's own definitions are written out.
-
-    Raises `CallerError` if they are nested too deeply.
-    """
-    if depth > DEEPEST:
-        raise CallerError("The schema of an interrupt's answer refers to itself: use a flat one, without recursion.")
-    if isinstance(value, list):
-        return [_inline_references(one, root, depth + 1) for one in value]
-    if not isinstance(value, dict):
-        return value
-    named = value.get("$ref")
-    if isinstance(named, str) and named.startswith("#/$defs/"):
-        definition = cast("_Object", root.get("$defs") or {}).get(named.removeprefix("#/$defs/"))
-        if isinstance(definition, dict):
-            others = {key: part for key, part in value.items() if key != "$ref"}
-            return _inline_references({**definition, **others}, root, depth + 1)
-    return {key: _inline_references(one, root, depth + 1) for key, one in value.items() if key != "$defs"}
 
 
 def _is_text(value: JsonValue) -> bool:

@@ -56,8 +56,9 @@ def deny_undecided(tool: str, ask: Ask) -> PermissionAnswer:
 
 def answer_request(tool: str, given: dict[str, JsonValue], ask: Ask, outcome: Outcome) -> PermissionAnswer:
     """Return the answer of people who were asked to approve a call. The call must be the one that they saw."""
-    if approval.is_allowed(ask, tool, given, own=True):
-        return allow(given)
+    data = approval.get_approved_arguments(ask, tool, given)
+    if data is not None:
+        return allow(data)
     if approval.is_approved(ask):
         return deny(f"People approved {tool} with other arguments, so it was not run. Make the call again.")
     note = "" if outcome.status == "answered" else " Nobody denied it."

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 __all__ = ["NotClaimed", "OutcomeUnknown", "PydanticAIDoor"]
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from askback.client.addressing import Names
+from askback.client.addressing import Names, to_tuple
 from askback.client.duration_parameters import Duration
 from askback.domain.ask_policy import Reasons
 from askback.domain.timeout_action import TimeoutAction
@@ -31,8 +31,9 @@ with import_extra("pydantic-ai", "The door for Pydantic AI"):
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.run import AgentRunResult
     from pydantic_ai.tools import DeferredToolRequests
+    from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 
-    from askback.doors.deferred_calls import build_results, read_calls
+    from askback.doors.deferred_calls import build_results, describe_changes, read_calls
 
 Deps = TypeVar("Deps")
 Output = TypeVar("Output")
@@ -66,9 +67,12 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
         quorum: int | None = None,
         reasons: Reasons | None = None,
         on_timeout: TimeoutAction = "report",
+        edit: Names = (),
         name: str = "pydantic-ai",
     ) -> None:
         """`to` is a place such as `slack:#agents`. `who` may answer questions, and `approvers` decide about tool calls.
+
+        `edit` names the tools whose arguments people may change before they approve a call.
 
         `save` stores a text for the id of a conversation before people are asked; `resume` takes it. `name` separates
         agents that share a database. If nobody answers in time, `on_timeout` decides what the model reads: only that
@@ -90,6 +94,7 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
         )
         self._agent = agent
         self._save = save
+        self._edit = to_tuple(edit)
         super().__init__(FrameworkDoor(name, rules, settings))
 
     async def run(
@@ -146,12 +151,14 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
     async def _continue(self, waiting: _Waiting, conversation: str, deps: Deps | None) -> AgentRunResult[Output]:
         """Ask about all calls, wait until the last is answered, and continue the agent with all answers."""
         with use_language(self._door.language):
-            pending = read_calls(waiting.requests)
+            pending = read_calls(waiting.requests, self._find_parameters())
         turn = TurnCalls(self._door, conversation, {one.id: one.question for one in pending})
         asks = await turn.settle()
-        results = build_results((one, asks[one.id]) for one in pending)
+        decided = [(one, asks[one.id]) for one in pending]
+        results = build_results(decided)
         async with turn.claim():
             result = await self._agent.run(
+                describe_changes(decided),
                 message_history=waiting.messages,
                 deferred_tool_results=results,
                 deps=cast("Deps", deps),
@@ -159,6 +166,22 @@ class PydanticAIDoor(ResumableDoor, Generic[Deps, Output]):
             )
             # Before the acknowledgement, so that a process that is killed here leaves a run that can be continued.
             return self._store(conversation, result)
+
+    def _find_parameters(self) -> dict[str, Mapping[str, JsonValue] | None]:
+        """Return the tools whose arguments people may change, with the JSON Schemas of these.
+
+        A schema is None if a toolset tells its tools only to a running agent.
+        """
+        found: dict[str, Mapping[str, JsonValue] | None] = dict.fromkeys(self._edit)
+
+        def visit(toolset: AbstractToolset[Deps]) -> None:
+            tools = toolset.tools if isinstance(toolset, FunctionToolset) else {}
+            for name in tools.keys() & found.keys():
+                found[name] = cast("Mapping[str, JsonValue]", tools[name].tool_def.parameters_json_schema)
+
+        for one in self._agent.toolsets:
+            one.apply(visit)
+        return found
 
 
 def _find_waiting(result: AgentRunResult[Output]) -> _Waiting | None:

@@ -16,8 +16,8 @@ from askback.domain.answer_values import list_answer_values, list_fallback_value
 from askback.domain.ask import Ask
 from askback.domain.form import Form
 from askback.domain.identity import Actor
+from askback.domain.json_answers import build_instance
 from askback.domain.outcome import Outcome
-from askback.doors.json_answers import build_instance
 from askback.text.bodies import indent_body
 from askback.tools import get_tool
 from askback.tools.base import describe_unanswered

@@ -23,6 +23,7 @@ from askback.client.addressing import (
 from askback.client.parameter_names import SHELL, Terms
 from askback.domain.approval import APPROVE, DENY
 from askback.domain.ask_policy import Approval, Policy
+from askback.domain.edit_rules import EditRules
 from askback.domain.identity import Actor
 from askback.domain.timeout_action import TimeoutAction
 from askback.domain.who import Who
@@ -118,8 +119,12 @@ class Addressees:
             build_who(self.answerers), rules.wait, approval=approval, remind=rules.remind, on_timeout=on_timeout
         )
 
-    def build_approval_policy(self, door: DoorRules, subject: str) -> Policy:
-        """Return the policy for a call with this digest. Raises `CallerError` if nobody could approve it."""
+    def build_approval_policy(self, door: DoorRules, subject: str, edits: EditRules | None = None) -> Policy:
+        """Return the policy for a call with this digest. Raises `CallerError` if nobody could approve it.
+
+        `edits` says what people may change first. Whoever is asked only because the place is their direct message may
+        approve their own change.
+        """
         rules, platform = door.approvals, self.found.place.platform
         approval = Approval(
             quorum=rules.quorum,
@@ -130,6 +135,7 @@ class Addressees:
             requesters=self.requesters,
             own=rules.allow_self_approval,
             subject=subject,
+            edits=None if edits is None else edits.evolve(alone=rules.allow_self_approval or self._is_for_one(rules)),
         )
         later = None if rules.escalate_after is None else rules.escalate_to.get(platform)
         policy = build_policy(
@@ -146,6 +152,10 @@ class Addressees:
             if alone is not None:
                 raise CallerError(f"nobody could approve it, since {alone}")
         return policy
+
+    def _is_for_one(self, rules: ApprovalRules) -> bool:
+        """Return True if the person of the direct message approves, because no approvers are named."""
+        return not self.approvers and self.found.place.platform not in rules.approvers
 
     def _find_approvers(self, door: DoorRules, approval: Approval) -> Who:
         if self.approvers:
@@ -255,7 +265,7 @@ def identify_rules(policy: Policy) -> JsonValue:
     who, vote = policy.who, policy.approval
     people = [person.id for person in who.people]
     requesters = [] if vote is None else [person.id for person in vote.requesters]
-    rules = None if vote is None else vote.model_dump(mode="json", exclude={"requesters"})
+    rules = None if vote is None else vote.model_dump(mode="json", exclude={"requesters", "edits"})
     # Left out if it is the usual one, so that a restarted caller finds the questions of an earlier release.
     at_timeout: list[JsonValue] = [] if policy.on_timeout == "report" else [policy.on_timeout]
     return [*map(_to_sorted, (people, who.groups, requesters)), who.anyone, rules, *at_timeout]

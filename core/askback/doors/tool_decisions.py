@@ -1,7 +1,7 @@
 """Decisions about the tool calls of an agent framework: approve, reject with a reason, or answer in the tool's place.
 
-Pure. People never edit arguments here, since what several people vote on must not change meanwhile. They reject the
-call with a reason instead, and the model calls the tool again.
+Pure. If the framework allows it, people can change the arguments before they approve the call. That removes all votes,
+since what several people vote on must be the same.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Collection, Mapping
 from pydantic import JsonValue
 
 from askback.domain import approval
-from askback.domain.approval_title import escape_unseen
 from askback.domain.ask import Ask
+from askback.domain.edit_rules import EditRules, build_edit_form, build_edit_rules, infer_schema
 from askback.domain.form import Form, Question
-from askback.domain.form_limits import MAX_PROMPT
 from askback.domain.outcome import Outcome
+from askback.domain.schema_choices import UnsupportedSchema
 from askback.doors.call_question import CallQuestion, Unanswered
 from askback.doors.results import format_name
 from askback.errors import CallerError
@@ -29,30 +29,48 @@ RESPONSE = "response"
 
 
 def build_call_question(
-    tool: str, given: Mapping[str, JsonValue], allowed: Collection[str], description: str | None
+    tool: str,
+    given: Mapping[str, JsonValue],
+    allowed: Collection[str],
+    description: str | None,
+    *,
+    parameters: Mapping[str, JsonValue] | None = None,
 ) -> CallQuestion:
     """Return the question about a call. `description` is the developer's own text for people.
 
-    Raises `CallerError` if the allowed decisions cannot be asked, or the arguments are too long to show.
+    `parameters` is the JSON Schema of the tool's arguments, if the framework publishes it. Raises `CallerError` if the
+    allowed decisions cannot be asked, or the arguments are too long to show.
     """
     data = dict(given)
     digest = approval.compute_digest(tool, data)
-    (question,) = approval.build_form(tool, data).questions
-    prompt = question.prompt if not description else f"{escape_unseen(description)}\n\n{question.prompt}"
-    if len(prompt) > MAX_PROMPT:
-        raise CallerError(f"The description of {tool} is too long for a card: shorten it.")
+    form = approval.build_form(tool, data, description=description)
+    (question,) = form.questions
     if {"approve", "reject"} <= set(allowed):
-        return CallQuestion("permit", Form(questions=(question.evolve(prompt=prompt),)), digest)
+        edits = _build_edit_rules(data, parameters, description) if "edit" in allowed else None
+        return CallQuestion("permit", form, digest, edits)
     if "respond" in allowed and "approve" not in allowed:
         run, answer = _("Run {tool}?").format(tool=tool), _("Answer for {tool}:").format(tool=tool)
-        text = prompt.replace(run, answer, 1)
+        text = question.prompt.replace(run, answer, 1)
         written = Question(id=RESPONSE, header=tool, prompt=text, details=question.details)
         return CallQuestion("ask", Form(questions=(written,)), digest)
     raise CallerError(
         f"The decisions allowed for {tool} are {', '.join(sorted(allowed)) or 'none'}. askback asks people to approve "
-        "or reject a call, or to answer for the tool, and cannot let them edit its arguments: allow “approve” and "
-        "“reject”, or “respond” without “approve”."
+        "or reject a call, or to answer for the tool: allow “approve” and “reject”, or “respond” without “approve”."
     )
+
+
+def _build_edit_rules(
+    data: Mapping[str, JsonValue], parameters: Mapping[str, JsonValue] | None, description: str | None
+) -> EditRules:
+    """Return what people may change. Without a schema of the tool, that is each text, number and boolean of the call.
+
+    A schema that does not fit into a form lets them change nothing, and the card says so.
+    """
+    try:
+        form = build_edit_form(infer_schema(data) if parameters is None else parameters)
+    except UnsupportedSchema:
+        form = None
+    return build_edit_rules(data, form, description=description)
 
 
 def read_decision(
@@ -70,7 +88,10 @@ def read_decision(
         if "reject" not in allowed:
             raise Unanswered(ask, outcome)
         return {"type": "reject", "message": describe_unanswered(outcome)}
-    if approval.is_allowed(ask, tool, dict(given), own=True):
+    data = approval.get_approved_arguments(ask, tool, given)
+    if data is not None and ask.interview.changes:
+        return {"type": "edit", "edited_action": {"name": tool, "args": data}}
+    if data is not None:
         return {"type": "approve"}
     return {"type": "reject", "message": describe_rejection(tool, outcome)}
 

@@ -25,8 +25,8 @@ from askback.domain.ask_policy import Approval
 from askback.domain.choice_words import Picks
 from askback.domain.form import Form, Option, Question
 from askback.domain.form_limits import MAX_DETAILS, MAX_LABEL, MAX_NOTE_OPTIONS, MAX_OPTIONS, MAX_PROMPT
+from askback.domain.json_schema import read_form
 from askback.domain.timeout_action import TimeoutAction
-from askback.doors.json_schema import read_form
 from askback.doors.results import CallKind
 from askback.errors import CallerError, InvalidValue, ModelError, to_problems
 from askback.internal.values import repair_surrogates

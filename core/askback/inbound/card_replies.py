@@ -115,7 +115,7 @@ class CardTextAnswers:
         return found or answer_parser.parse_long_answer(ask.interview, incoming.text)
 
     async def _count(self, ask: Ask, operations: tuple[Operation, ...], incoming: IncomingMessage) -> MessageResult:
-        step = ask.interview.step
+        step = ask.typed_step
         for number, operation in enumerate(operations):
             action = Action(
                 ask_id=ask.id,

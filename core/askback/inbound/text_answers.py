@@ -309,7 +309,7 @@ def _build_steps(
     steps: list[Step] = []
     now = ask
     for operation in operations:
-        action = Action(ask_id=ask.id, actor=author, at=utc_now(), step=now.interview.step, operation=operation)
+        action = Action(ask_id=ask.id, actor=author, at=utc_now(), step=now.typed_step, operation=operation)
         after, response = decide(now, action, is_admitted=is_admitted)
         match response:
             case Redraw() if after is not None:

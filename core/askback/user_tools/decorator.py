@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["ToolContext", "ToolOptions", "get_options", "tool"]
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TypeVar, overload
@@ -41,13 +41,19 @@ class ToolOptions:
     """True if people have to approve each call. False does not override a setting that requires approval."""
     title: str | None = None
     """The question to the people who approve, with names of parameters in braces. None means “Run NAME?”."""
+    edit: bool | tuple[str, ...] = False
+    """The parameters that these people may change first. True means all of them."""
 
 
 @overload
 def tool(function: T, /) -> T: ...
 @overload
 def tool(
-    *, idempotent: bool = False, timeout: float | None = None, approval: bool | str = False
+    *,
+    idempotent: bool = False,
+    timeout: float | None = None,
+    approval: bool | str = False,
+    edit: bool | Sequence[str] = False,
 ) -> Callable[[T], T]: ...
 
 
@@ -58,20 +64,28 @@ def tool(
     idempotent: bool = False,
     timeout: float | None = None,
     approval: bool | str = False,
+    edit: bool | Sequence[str] = False,
 ) -> T | Callable[[T], T]:
     """Declare how a tool may be run; the function itself stays unchanged.
 
     `idempotent` means that running it twice has the same effect as once, so it is run again after a crash. `timeout` is
     its time limit in seconds. `approval` means that people have to approve each call before it runs. A text is also the
-    question to them, such as "Deploy {version} to {where}?", where braces hold names of parameters. Raises
-    `CallerError` if `timeout` is not a finite number above 0, or if the object is not a function.
+    question to them, such as "Deploy {version} to {where}?", where braces hold names of parameters. `edit` lets them
+    change the arguments of the call first: all, or those of these parameters. Raises `CallerError` if `timeout` is not
+    a finite number above 0, if `edit` is a text, or if the object is not a function.
     """
     if timeout is not None and not (isfinite(timeout) and timeout > 0):
         raise CallerError(f"@tool(timeout={timeout!r}) is not a time: give seconds greater than 0.")
 
+    if isinstance(edit, str):
+        raise CallerError(f"@tool(edit={edit!r}) is a text: give a list of names of parameters, or True.")
     title = approval if isinstance(approval, str) else None
     options = ToolOptions(
-        idempotent=idempotent, timeout=timeout, approval=title is not None or approval is True, title=title
+        idempotent=idempotent,
+        timeout=timeout,
+        approval=title is not None or approval is True,
+        title=title,
+        edit=edit if isinstance(edit, bool) else tuple(edit),
     )
 
     def mark(one: T) -> T:

@@ -16,6 +16,9 @@ from pydantic_core import ArgsKwargs
 from typing_extensions import TypeIs
 
 from askback.domain.approval_title import find_template_problem
+from askback.domain.edit_rules import build_edit_form
+from askback.domain.form import Form
+from askback.domain.schema_choices import UnsupportedSchema
 from askback.errors import CallerError, ModelError, to_problems
 from askback.internal.extras import import_extra
 from askback.user_tools.decorator import ToolContext, get_options
@@ -57,6 +60,8 @@ class UserTool:
     """True if people have to approve each call."""
     title: str | None = None
     """The template of the question to them. None means that it names the tool."""
+    edit: bool | tuple[str, ...] = False
+    """The parameters that they may change first. True means all of them."""
 
     @classmethod
     def from_object(cls, value: object) -> UserTool:
@@ -92,7 +97,7 @@ class UserTool:
         problem = None if traits.title is None else find_template_problem(traits.title, _list_parameters(schema))
         if problem is not None:
             raise CallerError(f"has an approval title that {problem}")
-        return cls(
+        made = cls(
             name=name,
             definition=definition,
             function=function,
@@ -103,7 +108,26 @@ class UserTool:
             input_adapter=adapter,
             approval=traits.approval,
             title=traits.title,
+            edit=traits.edit,
         )
+        try:
+            made.build_edit_form()
+        except UnsupportedSchema as error:
+            raise CallerError(
+                f"has parameters that people cannot change: {error} Name those that they can, such as "
+                'edit=["version"], or leave out edit.'
+            ) from None
+        return made
+
+    def build_edit_form(self) -> Form | None:
+        """Return the questions for the parameters that people may change. None if they may change none.
+
+        They are in the current language. Raises `UnsupportedSchema`.
+        """
+        if not self.edit:
+            return None
+        schema = cast("Mapping[str, JsonValue]", self.definition["input_schema"])
+        return build_edit_form(schema, None if isinstance(self.edit, bool) else self.edit)
 
     def parse_arguments(self, data: object, context: ToolContext) -> dict[str, object]:
         """Return the arguments for an input. Raises `ModelError` that names every problem with it.

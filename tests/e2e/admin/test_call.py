@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from askback.domain.actions import Choose
+from askback import tool
+from askback.domain.actions import Choose, EditArguments, FieldAnswer
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from support.approvals import APPROVE, TEAM, Deploying, to
@@ -46,6 +47,24 @@ async def test_a_call_that_people_approved_and_nothing_in_it_is_obeyed(tmp_path:
     assert any(line.startswith("call") and "deploy · {" in line for line in lines)
     assert any(line.startswith("result") and "deployed to Red" in line for line in lines)
     assert not {"\x1b", "\x9b", "\x07"} & {*"\n".join(lines)}
+
+
+async def test_what_people_changed_about_a_call(tmp_path: Path, database: Path) -> None:
+    @tool(approval=True, edit=True)
+    def deploy(where: str) -> str:
+        return f"deployed to {where}"
+
+    async with Services(port=0) as services:
+        services.model.script(turn(to("staging")), turn("Thanks."))
+        async with engine(tmp_path, Board(), services, own=(deploy,), approvals=TEAM) as one:
+            await one.write("deploy it")
+            (ask,) = await one.asked()
+            await one.press(ask, EditArguments(answers=(FieldAnswer(index=0, text="[bold]pro"),)), BEN)
+    lines = _show(ask.id)
+    assert any(line.endswith("Ben (U2) where: staging → [bold]pro") for line in lines)
+    assert any(line.endswith("Ben (U2) changed the arguments") for line in lines)
+    (change,) = json.loads(askback("show", ask.id, "--json").stdout)["changes"]
+    assert (change["name"], change["before"], change["after"]) == ("where", "staging", "[bold]pro")
 
 
 def _show(ask_id: str) -> list[str]:

@@ -6,13 +6,13 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from askback.domain.card import EXPANDING
+from askback.domain.card import EDIT, EXPANDING
 from askback_discord import control_ids
 from askback_sandbox.discord.clicks import Delivery
 from askback_sandbox.discord.clicks import Target as DiscordTarget
@@ -197,6 +197,12 @@ class Office:
         await self.until(lambda: self.has_field(person))
         await self.submit(person, text, option)
 
+    async def change(self, person: str, entries: Mapping[str, str], words: str) -> bool:
+        """Change arguments of a call, by their names. Return True if the values are refused."""
+        await self.click(person, EDIT, words)
+        await self.until(lambda: self.has_field(person))
+        return await self.send_fields(person, entries)
+
     async def connected(self, count: int) -> None:
         """Wait until N processes receive events."""
         await self.until(lambda: self.connections == count, what=lambda: f"{self.connections} connections")
@@ -249,6 +255,10 @@ class Office:
 
     async def submit(self, person: str, text: str, option: int | None = None) -> None:
         """Submit the text of the open field, as a note to the option with this index if one is given."""
+        raise NotImplementedError
+
+    async def send_fields(self, person: str, entries: Mapping[str, str]) -> bool:
+        """Fill in fields of the open modal, by the beginnings of their labels. Return True if a value is refused."""
         raise NotImplementedError
 
     def write(self, person: str, message: Any, text: str) -> None:
@@ -362,6 +372,15 @@ class SlackOffice(Office):
         done = await self.services.modals.submit(person, view.id, values)
         assert (done.error, done.errors) == (None, {})
 
+    async def send_fields(self, person: str, entries: Mapping[str, str]) -> bool:
+        view = self._views(person)[-1]
+        fields = {one.label.partition(":")[0]: one.handle for one in controls(objects(view.view.get("blocks")))}
+        values = {
+            str(fields[name]["block_id"]): {str(fields[name]["action_id"]): entry} for name, entry in entries.items()
+        }
+        done = await self.services.modals.submit(person, view.id, {**values})
+        return bool(done.error or done.errors)
+
     def write(self, person: str, message: Any, text: str) -> None:
         self.services.people.write(person, message.channel, text)
 
@@ -463,6 +482,17 @@ class DiscordOffice(Office):
         values: dict[str, Any] = {control_ids.TEXT: text} | ({} if option is None else {CHOICE: str(option)})
         done = await self.services.discord.clicks.submit(person, self._modal(person).custom_id, values, Delivery())
         assert done.acked
+
+    async def send_fields(self, person: str, entries: Mapping[str, str]) -> bool:
+        modal, before = self._modal(person), len(self.private())
+        fields = {
+            one.label.partition(":")[0]: str(one.handle["custom_id"])
+            for one in discord_controls(objects(modal.modal.get("components")))
+        }
+        values = {fields[name]: entry for name, entry in entries.items()}
+        done = await self.services.discord.clicks.submit(person, modal.custom_id, {**values}, Delivery())
+        assert done.acked
+        return len(self.private()) > before
 
     def write(self, person: str, message: Any, text: str) -> None:
         self.services.discord.people.write(person, message.channel, text)

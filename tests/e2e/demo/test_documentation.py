@@ -51,9 +51,9 @@ README = PAGES["README.md"]
 PROGRAMS = {
     "README.md": 1,
     "docs/acp.md": 1,
-    "docs/approvals.md": 1,
-    "docs/http.md": 2,
+    "docs/approvals.md": 2,
     "docs/claude-agent-sdk.md": 2,
+    "docs/http.md": 2,
     "docs/langgraph.md": 2,
     "docs/library.md": 5,
     "docs/mcp.md": 1,
@@ -466,21 +466,25 @@ async def test_the_tools_of_ones_own_run(services: Services, tmp_path: Path, mon
     assert schema["properties"]["where"]["description"] == "The environment."
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("deploy", ["Deploy “1.4.2” to “staging”?"]), ("move", ["Move “1.4.2” to “staging”?", "Edit…"])],
+)
 async def test_the_question_of_an_approval_is_asked_as_the_page_says(
-    services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, shown: list[str]
 ) -> None:
-    (tmp_path / "approving.py").write_text(block("docs/approvals.md", "python", "@tool"), encoding="utf-8")
-    (tmp_path / "askback.toml").write_text('tools = ["approving:deploy"]', encoding="utf-8")
+    (tmp_path / "approving.py").write_text(block("docs/approvals.md", "python", f"def {name}"), encoding="utf-8")
+    (tmp_path / "askback.toml").write_text(f'tools = ["approving:{name}"]', encoding="utf-8")
     monkeypatch.setenv("ASKBACK_CONFIG", "askback.toml")
     monkeypatch.delenv("ASKBACK_TOOLS")
     monkeypatch.setattr(sys, "path", [*sys.path])
-    services.model.script(turn(call("deploy", version="1.4.2", where="staging")))
+    services.model.script(turn(call(name, version="1.4.2", where="staging")))
     async with open_host([get_bot("slack")]):
         await services.socket.connected()
         services.people.write("ada", "general", "@askback deploy, please")
         await services.workspace.until(
             lambda workspace: any(
-                "Deploy “1.4.2” to “staging”?" in json.dumps(message.blocks, ensure_ascii=False)
+                all(one in json.dumps(message.blocks, ensure_ascii=False) for one in shown)
                 for message in workspace.messages.values()
             ),
             within=60,

@@ -31,6 +31,8 @@ class Shop:
         self.folder = folder
         self.results: list[Any] = []
         self.outcomes: list[str] = []
+        self.seen: list[Any] = []
+        """What the model reads besides the results."""
         parts = [ToolCallPart(name, given, tool_call_id=f"call-{n}") for n, (name, given) in enumerate(calls)]
 
         def model(messages: Any, _: Any) -> ModelResponse:
@@ -38,6 +40,7 @@ class Shop:
                 return ModelResponse(parts=parts)
             found = {part.tool_call_id: part for part in messages[-1].parts if hasattr(part, "tool_call_id")}
             self.results = [found[part.tool_call_id].content for part in parts]
+            self.seen = [part.content for part in messages[-1].parts if part.part_kind == "user-prompt"]
             self.outcomes = [found[part.tool_call_id].outcome for part in parts]
             return ModelResponse(parts=[TextPart("done")])
 

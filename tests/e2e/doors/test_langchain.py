@@ -13,6 +13,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from askback.domain.card import EDIT
 from askback.doors.call_question import Unanswered
 from askback.doors.langgraph import LangGraphDoor
 from askback.errors import CallerError
@@ -156,3 +157,39 @@ async def test_edits_alone_are_refused_with_a_sentence(here: Office, mode: str) 
         with pytest.raises(CallerError, match="cannot let them edit its arguments: allow “approve” and “reject”"):
             await run(one)
     assert here.shown() == []
+
+
+async def test_people_change_the_arguments_and_the_model_reads_what_ran(here: Office, mode: str) -> None:
+    async with shop(here, mode, True, EU) as agent, door(here, agent.graph, approvers="anyone") as one:
+        running = asyncio.create_task(run(one))
+        await here.change("ben", {"where": "us", "count": "3"}, "Run deploy?")
+        card = await here.card("where  us")
+        assert "where  eu → us" in here.reads(card)
+        await here.click("ben", "Approve", "where  us")
+        await here.card("cannot approve them alone")
+        assert agent.deployed == []
+        await here.click("ada", "Approve", "where  us")
+        (result,) = await running
+    assert agent.deployed == ["us 3"]
+    assert result.startswith("Note: a human reviewer replaced this tool call before it ran.")
+    assert "deployed to us" in result
+
+
+async def test_a_value_that_the_tools_own_schema_refuses_is_refused_at_its_field(here: Office) -> None:
+    async with shop(here, "per_call", True, EU) as agent, door(here, agent.graph, approvers="anyone") as one:
+        running = asyncio.create_task(run(one))
+        assert await here.change("ben", {"count": "many"}, "Run deploy?")
+        assert "→" not in here.reads(await here.card("Run deploy?"))
+        await here.click("ada", "Approve", "Run deploy?")
+        assert await running == ["deployed to eu"]
+    assert agent.deployed == ["eu 2"]
+
+
+async def test_without_edit_among_the_decisions_nobody_changes_anything(here: Office, mode: str) -> None:
+    allowed = {"allowed_decisions": ["approve", "reject"]}
+    async with shop(here, mode, allowed, EU) as agent, door(here, agent.graph, approvers="anyone") as one:
+        running = asyncio.create_task(run(one))
+        card = await here.card("Run deploy?")
+        assert EDIT not in [one.label for one in here.buttons(card)]
+        await here.click("ada", "Approve", "Run deploy?")
+        assert await running == ["deployed to eu"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from askback.domain.card import EDIT
 from askback.doors.hand_over import HandOvers, NotClaimed, OutcomeUnknown
 from askback.errors import CallerError
 from e2e.ask.office import Office, Process
@@ -274,3 +275,31 @@ async def _resume_after_the_claim(one: Any, saved: str) -> None:
         except NotClaimed as error:
             assert error.result == "taken"  # noqa: PT017
             await asyncio.sleep(0.2)
+
+
+async def test_people_change_the_arguments_and_the_model_reads_what_ran(here: Office) -> None:
+    shop, opening = opened(here, DEPLOY, ("deploy", {"where": "us"}), edit="deploy")
+    async with opening as one:
+        running = asyncio.create_task(one.run("Deploy!", "talk"))
+        await here.change("ben", {"where": "ap"}, "where  eu")
+        await here.click("ada", "Approve", "where  ap")
+        await here.click("ada", "Approve", "where  us")
+        result = await running
+    assert result.output == "done"
+    assert sorted(shop.done()) == ["ap", "us"]
+    assert shop.results == ["deployed to ap", "deployed to us"]
+    note = str(shop.seen[-1])
+    assert re.search(
+        r'People approved deploy with changes: "where" is "ap" and not "eu" \(changed by ben \(\w+\)\)', note
+    )
+    assert '"us"' not in note
+
+
+async def test_only_named_tools_let_people_change_arguments(here: Office) -> None:
+    _shop, opening = opened(here, DEPLOY, edit=["wipe"])
+    async with opening as one:
+        running = asyncio.create_task(one.run("Deploy!", "talk"))
+        card = await here.card("where  eu")
+        assert EDIT not in [button.label for button in here.buttons(card)]
+        await here.click("ada", "Approve", "where  eu")
+        assert (await running).output == "done"

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["show"]
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -41,6 +42,8 @@ from askback.domain.actions import (
     Select,
     SubmitText,
 )
+from askback.domain.argument_change import ArgumentChange
+from askback.domain.arguments import format_name, format_value
 from askback.domain.ask import Ask
 from askback.domain.interview import Interview
 from askback.domain.outcome import Outcome, Picked
@@ -93,6 +96,7 @@ def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: boo
     for heading, lines in (
         ("", _format_ask(record.ask, record.call)),
         ("Questions", _format_questions(record.ask.interview)),
+        *((("Changes", _format_changes(changes)),) if (changes := record.ask.interview.changes) else ()),
         *((("Votes", _format_votes(record.ask, tally)),) if (tally := get_tally(record.ask)) is not None else ()),
         ("Messages", _format_messages(record)),
         *((("Webhooks", [*map(_format_webhook, record.webhooks)]),) if record.webhooks else ()),
@@ -199,6 +203,19 @@ def _format_picked(picked: Picked) -> str:
     return to_terminal_text(f"{picked.name} ({picked.id})" if picked.name else picked.id)
 
 
+def _format_changes(changes: Iterable[ArgumentChange]) -> list[str]:
+    """Return what people changed about the call: the agent's value, and the newest one."""
+    return [
+        f"  {format_time(one.at)}  {format_person(one.by)} {to_terminal_text(format_name(one.name)[0])}: "
+        f"{'(not given)' if one.is_new else _shorten(one.before)} → {_shorten(one.after)}"
+        for one in changes
+    ]
+
+
+def _shorten(value: JsonValue) -> str:
+    return to_terminal_text(shorten(format_value(value), LONGEST))
+
+
 def _format_votes(ask: Ask, tally: VoteCount) -> list[str]:
     lines = [f"  {format_vote_state(tally)}"]
     for vote in tally.votes:
@@ -294,6 +311,8 @@ _OPERATIONS = {
     "open": "opened the text field",
     "open_files": "opened the field for files",
     "open_form": "opened all questions",
+    "open_edit": "opened the arguments",
+    "edit_arguments": "changed the arguments",
     "submit_form": "sent all answers together",
     "look": "opened the details",
     "postpone": "opened “Not now…” or “Remind me…”",
@@ -307,7 +326,7 @@ _OPERATIONS = {
 
 def _to_json(record: _Record) -> dict[str, JsonValue]:
     ask, waiting = record.ask, record.waiting
-    interview = ask.interview
+    interview, changes = ask.interview, ask.interview.changes
     drafts: list[JsonValue] = [
         {
             "question": question.id,
@@ -328,6 +347,7 @@ def _to_json(record: _Record) -> dict[str, JsonValue]:
         "phase": interview.phase,
         "current": interview.current,
         "policy": ask.policy.model_dump(mode="json"),
+        **({"changes": [cast("JsonValue", one.model_dump(mode="json")) for one in changes]} if changes else {}),
         "votes": [cast("JsonValue", vote.model_dump(mode="json")) for vote in interview.votes],
         "outcome": None if ask.outcome is None else ask.outcome.model_dump(mode="json"),
         "messages": [cast("JsonValue", message.model_dump(mode="json")) for message in ask.messages],

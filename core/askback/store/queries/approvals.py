@@ -6,6 +6,7 @@ __all__ = ["is_approved", "list_answer_authors", "list_calls_with_asks", "list_m
 
 from collections.abc import Iterable, Iterator
 
+from pydantic import JsonValue
 from sqlalchemy import Connection
 
 from askback.domain import approval
@@ -22,7 +23,8 @@ def list_calls_with_asks(connection: Connection, conversation_id: str, seq: int)
     for call in tool_calls.list_of_message(connection, conversation_id, seq):
         ask = None if call.ask_id is None else asks.get(connection, call.ask_id)
         if ask is not None and ask.conversation_id == conversation_id and approval.is_approved(ask):
-            found.append((call.evolve(approved=ask), ask))
+            changed = _get_changed(connection, conversation_id, seq, call, ask)
+            found.append((call.evolve(approved=ask, changed=changed), ask))
         else:
             found.append((call, ask))
     return tuple(found)
@@ -64,9 +66,24 @@ def list_past_calls(connection: Connection, conversation_id: str, answered: Iter
 
 
 def is_approved(connection: Connection, conversation_id: str, seq: int, call: Call) -> bool:
-    """Return True if people approved the call as it is stored now: this tool with this input."""
+    """Return True if people approved the call as it is stored now: this tool with this input, and their changes."""
     ask = call.approved
     if ask is None:
         return False
-    own = tool_calls.find_first_of_ask(connection, conversation_id, ask.id) == (seq, call.tool_use_id)
-    return approval.is_allowed(ask, call.tool, call.input, own=own)
+    return approval.is_allowed(ask, call.tool, call.arguments, own=_is_own(connection, conversation_id, seq, call, ask))
+
+
+def _is_own(connection: Connection, conversation_id: str, seq: int, call: Call, ask: Ask) -> bool:
+    """Return True if people were asked about this very call, and not about an earlier one."""
+    return tool_calls.find_first_of_ask(connection, conversation_id, ask.id) == (seq, call.tool_use_id)
+
+
+def _get_changed(
+    connection: Connection, conversation_id: str, seq: int, call: Call, ask: Ask
+) -> dict[str, JsonValue] | None:
+    """Return the arguments with the changes of people. None if they changed nothing about this call."""
+    if not (ask.interview.changes and isinstance(call.input, dict)):
+        return None
+    if not _is_own(connection, conversation_id, seq, call, ask):
+        return None
+    return approval.get_approved_arguments(ask, call.tool, call.input)

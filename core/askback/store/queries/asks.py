@@ -323,6 +323,8 @@ def _list_changes(ask: Ask, before: Ask | None = None) -> dict[str, object]:
     if before is None or _is_interview_different(interview, before.interview):
         columns["interview"] = interview.model_dump_json(by_alias=True, exclude={"form", "outcome"})
         columns["revision"] = interview.revision
+    if before is not None and _is_different(interview.form, before.interview.form):
+        columns["form"] = interview.form.model_dump_json()  # people changed the call that it asks about
     if before is None or _is_different(outcome, before.outcome):
         columns["status"] = ask.status
         columns["outcome"] = None if outcome is None else outcome.model_dump_json()

@@ -9,10 +9,11 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from askback.domain.actions import Action, Pick
+from askback.domain.actions import Action, EditArguments, Pick
 from askback.domain.answer_file import FileReading, add_readings
 from askback.domain.ask import Ask
 from askback.domain.incoming_message import IncomingMessage, Step
+from askback.domain.reminder_messages import build_edit_reminder
 from askback.store.notifications import Signal, send_signal
 from askback.store.queries import answer_files, asks, conversations, inbox, offers, outbox, outbox_leases
 from askback.store.queries.turns import request_turn
@@ -45,6 +46,10 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
         # The process that handles the click draws the card, before the outbox does.
         by_click = _LEASE if clicked else None
         outbox.enqueue_card(connection, after, not_before=not_before, lease=by_click)
+    if action is not None and isinstance(action.operation, EditArguments):
+        reminder = build_edit_reminder(before, after, action.actor)
+        if reminder is not None:
+            outbox.enqueue_message(connection, reminder, None, ask_id=after.id)
     if after.interview.step != before.interview.step:
         offers.close_outdated(connection, after)
     if settled:

@@ -20,9 +20,7 @@ from pydantic import JsonValue
 from askback.domain.form import Form, Option, Question
 from askback.domain.form_limits import DEFAULT_ANSWER, MAX_ANSWER, MAX_QUESTIONS
 from askback.domain.reserved_options import NO_ANSWER, NONE_OF_THESE, build_no_answer_option, build_none_option
-from askback.domain.text_kinds import TIME_PATTERN, TextKind, is_numeric, to_json_value
-from askback.domain.text_rules import TextRules
-from askback.doors.schema_choices import (
+from askback.domain.schema_choices import (
     UnsupportedSchema,
     as_object,
     format_number,
@@ -30,6 +28,8 @@ from askback.doors.schema_choices import (
     read_choices,
     write_choices,
 )
+from askback.domain.text_kinds import TIME_PATTERN, TextKind, is_numeric, to_json_value
+from askback.domain.text_rules import TextRules
 from askback.errors import CallerError, InvalidValue
 from askback.text.literal import quote_line
 from askback.translations.catalogue import N_, _

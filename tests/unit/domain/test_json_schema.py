@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from askback.domain.form import Form, Question
 from askback.domain.form_limits import MAX_QUESTIONS
+from askback.domain.json_answers import build_instance
+from askback.domain.json_schema import UnsupportedSchema, read_form, write_schema
 from askback.domain.outcome import Answer, Choice, Outcome
 from askback.domain.reserved_options import NO_ANSWER
-from askback.doors.json_answers import build_instance
-from askback.doors.json_schema import UnsupportedSchema, read_form, write_schema
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
 

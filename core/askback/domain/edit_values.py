@@ -1,0 +1,135 @@
+"""The values of a call's arguments as the contents of fields, and back. No I/O.
+
+A field that people leave as it is changes nothing, so a value never changes only because a field writes it in another
+way.
+"""
+
+from __future__ import annotations
+
+__all__ = ["FieldDraft", "WrongValue", "read_value", "to_draft"]
+
+from collections.abc import Mapping
+from typing import cast
+
+from pydantic import JsonValue
+
+from askback.domain.actions import FieldAnswer
+from askback.domain.argument_change import is_same_value
+from askback.domain.form import Question
+from askback.domain.form_fields import UNANSWERED
+from askback.domain.form_limits import FIELD_ANSWER
+from askback.domain.reserved_options import NONE_OF_THESE, RESERVED
+from askback.domain.schema_choices import format_number, is_number
+from askback.domain.text_kinds import is_numeric, parse_number, to_json_value
+from askback.errors import PersonError
+from askback.internal.values import Value
+from askback.text.literal import count_utf16_units, replace_controls
+from askback.translations.catalogue import N_, _
+
+NOT_SHOWN = N_("Please shorten it, and leave out characters that nobody can see.")
+
+
+class WrongValue(PersonError):
+    """Raised for a value that the argument cannot have, with the reason for the person."""
+
+
+class FieldDraft(Value):
+    """What a field shows when it opens."""
+
+    chosen: tuple[int, ...] = ()
+    """The indexes of the chosen options."""
+    text: str = ""
+    is_optional: bool = False
+    """True if the call has no value, null or an empty text. The field is then empty, and may stay so."""
+
+
+def to_draft(question: Question, data: Mapping[str, JsonValue]) -> FieldDraft | None:
+    """Return what the field of an argument shows. None if the field cannot show the whole of its value."""
+    value = data.get(question.id)
+    if value is None or (isinstance(value, str) and not value.strip() and not question.options):
+        return FieldDraft(is_optional=True)
+    if question.multi_select:
+        return _choose_several(question, value)
+    if question.options:
+        found = _find_option(question, value)
+        return None if found is None else FieldDraft(chosen=(found,))
+    if is_numeric(question.rules.kind) and is_number(value):
+        return FieldDraft(text=format_number(cast("float", value)))
+    if not isinstance(value, str) or replace_controls(value) != value.replace("\r\n", "\n"):
+        return None
+    return FieldDraft(text=value) if count_utf16_units(value) <= FIELD_ANSWER else None
+
+
+def read_value(question: Question, before: FieldDraft, sent: FieldAnswer) -> JsonValue:
+    """Return the new value of an argument. None if the person left the field as it was; no new value is null.
+
+    Raises `WrongValue`.
+    """
+    if question.options:
+        return _read_chosen(question, before, sent.chosen)
+    text = _normalize(sent.text or "")
+    if text == _normalize(before.text):
+        return None
+    if is_numeric(question.rules.kind):
+        old, new = (parse_number("number", one) for one in (before.text, text))
+        if old is not None and old == new:
+            return None
+    if not text and before.is_optional:
+        return None
+    problem = question.rules.find_problem(text)
+    if problem is not None:
+        raise WrongValue(problem)
+    value = to_json_value(question.rules.kind, text)
+    if to_draft(question, {question.id: value}) is None:
+        raise WrongValue(_(NOT_SHOWN))
+    return value
+
+
+def _read_chosen(question: Question, before: FieldDraft, chosen: tuple[int, ...]) -> JsonValue:
+    picked = tuple(sorted(set(chosen)))
+    if picked == before.chosen:
+        return None
+    if not all(0 <= index < len(question.options) for index in picked) or (
+        len(picked) > 1 and not question.multi_select
+    ):
+        raise WrongValue(_("There is no such option."))
+    if not picked:
+        raise WrongValue(_(UNANSWERED))
+    problem = question.find_count_problem(len(picked)) if question.multi_select else None
+    if problem is not None:
+        raise WrongValue(_("Please {needed}.").format(needed=problem))
+    kind = question.rules.kind
+    values: list[JsonValue] = [
+        to_json_value(kind, question.options[index].value)
+        for index in picked
+        if question.options[index].value not in RESERVED
+    ]
+    return values if question.multi_select else values[0]
+
+
+def _choose_several(question: Question, value: JsonValue) -> FieldDraft | None:
+    if not isinstance(value, list):
+        return None
+    if not value:
+        none = [index for index, option in enumerate(question.options) if option.value == NONE_OF_THESE]
+        return FieldDraft(chosen=tuple(none)) if none else FieldDraft(is_optional=True)
+    found = [_find_option(question, one) for one in value]
+    known = [index for index in found if index is not None]
+    # A field has no order and no repetition.
+    return FieldDraft(chosen=tuple(known)) if len(known) == len(found) and known == sorted(set(known)) else None
+
+
+def _find_option(question: Question, value: JsonValue) -> int | None:
+    kind = question.rules.kind
+    return next(
+        (
+            index
+            for index, option in enumerate(question.options)
+            if option.value not in RESERVED and is_same_value(to_json_value(kind, option.value), value)
+        ),
+        None,
+    )
+
+
+def _normalize(text: str) -> str:
+    return text.replace("\r\n", "\n").strip()
