@@ -20,11 +20,11 @@ from askback.domain.approval import compute_digest
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Reasons
 from askback.domain.hand_over import HandOverState, name_call
+from askback.domain.json_answers import build_instance
+from askback.domain.json_schema import read_form
 from askback.doors.call_question import CallQuestion
 from askback.doors.framework_door import FrameworkDoor, build_rules
 from askback.doors.hand_over import NotClaimed
-from askback.doors.json_answers import build_instance
-from askback.doors.json_schema import read_form
 from askback.internal.extras import import_extra
 from askback.settings.environment import load_settings
 from askback.translations.catalogue import use_language

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
 
 from askback.domain.ask_policy import Approval
 from askback.domain.form import Form
-from askback.doors.json_schema import read_form
+from askback.domain.json_schema import read_form
 from askback.doors.permission import PermissionAnswer
 from askback.doors.results import CallKind
 from askback.doors.tool_inputs import AskInput, build_question
