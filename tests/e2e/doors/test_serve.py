@@ -195,7 +195,7 @@ async def test_a_withdrawal_in_the_moment_of_the_answer_leaves_one_outcome(store
     office = stored_office
     async with caller(office) as one:
         for number in range(4):
-            question = {"question": f"Deploy {number}?", "options": ["Yes", "No"]}
+            question: dict[str, Any] = {"question": f"Deploy {number}?", "options": ["Yes", "No"]}
             waiting = asyncio.create_task(one.ask(60, **question))
             card = await office.card(f"Deploy {number}?")
             _, listed = await one.request("GET", "/v1/asks")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from typing import Any
 
 import aiohttp
 import pytest
@@ -166,9 +167,9 @@ async def test_a_caller_names_only_what_the_operator_lists(office: Office) -> No
             "file:///etc/passwd",
             "nothing",
         ):
-            body = QUESTION | {"webhook": url}
-            assert "does not allow this webhook" in await one.problem(422, "POST", "/v1/asks", json=body), url
-        body = QUESTION | {"webhook": "https://ci.example.com/hooks/1"}
+            wrong = QUESTION | {"webhook": url}
+            assert "does not allow this webhook" in await one.problem(422, "POST", "/v1/asks", json=wrong), url
+        body: dict[str, Any] = QUESTION | {"webhook": "https://ci.example.com/hooks/1"}
         said = await one.problem(422, "POST", "/v1/asks", json=body, token=SECOND)
         assert "allows no webhooks" in said
         assert office.shown() == []
@@ -246,7 +247,7 @@ async def test_the_card_never_says_that_a_program_with_a_webhook_does_not_wait(o
     async with receiving() as receiver:
         allow(office, receiver.url)
         async with caller(office, file=office.folder / "callers.toml") as one:
-            other = {"question": "And 1.4.3?", "options": ["Yes", "No"]}
+            other: dict[str, Any] = {"question": "And 1.4.3?", "options": ["Yes", "No"]}
             waiting = [
                 asyncio.create_task(one.ask(60, **body)) for body in (QUESTION | {"webhook": receiver.url}, other)
             ]
