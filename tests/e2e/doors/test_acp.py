@@ -217,7 +217,7 @@ async def test_a_killed_client_settles_nothing_and_the_next_one_gets_the_answer(
     second = await program(office)
     await office.click("ada", "Allow", "npm publish")
     code, out = await second.ended()
-    assert code == 0
+    assert code == 0, second.err
     assert '"optionId": "yes"' in out
     assert len(office.shown()) == 1
 
