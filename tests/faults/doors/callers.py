@@ -187,13 +187,14 @@ class McpWait(McpCaller):
 
 
 class McpTasks(McpCaller):
-    """A client with the tasks extension."""
+    """A client with the tasks extension. Its calls have ids, too."""
 
     extensions = (TasksClient(),)
 
     async def _ask(self, client: Client) -> str:
         if self.ask_id is None:
-            task: Any = await client.session.call_tool("ask", self.question, allow_claimed=True)
+            meta: Any = {"claudecode/toolUseId": self.call_id}
+            task: Any = await client.session.call_tool("ask", self.question, meta=meta, allow_claimed=True)
             if not isinstance(task, Task):
                 return str(task.structured_content["answer"])
             self.ask_id = task.task_id
