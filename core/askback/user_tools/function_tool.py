@@ -114,8 +114,8 @@ class UserTool:
             made.build_edit_form()
         except UnsupportedSchema as error:
             raise CallerError(
-                f"has parameters that people cannot change: {error} Name those that they can, such as "
-                'edit=["version"], or leave out edit.'
+                f"has parameters that people cannot change. {' '.join(str(error).splitlines())} Name those that they "
+                'can, such as edit=["version"], or leave out edit.'
             ) from None
         return made
 

@@ -61,7 +61,7 @@ async def test_what_people_changed_about_a_call(tmp_path: Path, database: Path) 
             (ask,) = await one.asked()
             await one.press(ask, EditArguments(answers=(FieldAnswer(index=0, text="[bold]pro"),)), BEN)
     lines = _show(ask.id)
-    assert any(line.endswith("Ben (U2) where: staging → [bold]pro") for line in lines)
+    assert any(line.endswith('Ben (U2) where: staging → "[bold]pro"') for line in lines)
     assert any(line.endswith("Ben (U2) changed the arguments") for line in lines)
     (change,) = json.loads(askback("show", ask.id, "--json").stdout)["changes"]
     assert (change["name"], change["before"], change["after"]) == ("where", "staging", "[bold]pro")

@@ -101,7 +101,7 @@ def test_a_person_answers_for_a_tool() -> None:
 
 @pytest.mark.parametrize("allowed", [[], ["edit"], ["approve"], ["approve", "edit"], ["edit", "reject"]])
 def test_decisions_that_people_could_not_refuse_are_not_asked(allowed: list[str]) -> None:
-    with pytest.raises(CallerError, match="cannot let them edit"):
+    with pytest.raises(CallerError, match="allow “approve” and “reject”"):
         batch(allowed)
 
 
@@ -135,3 +135,33 @@ def test_the_digest_covers_the_value_and_the_schema() -> None:
     schemas: list[Any] = [None, {"type": "string"}, {"type": "boolean"}]
     found = [read_interrupt("i", value, schema).questions[0].digest for value in ("A?", "B?") for schema in schemas]
     assert len(set(found)) == 6
+
+
+def test_without_a_schema_people_change_the_texts_numbers_and_booleans_of_a_call() -> None:
+    given = {"where": "eu", "count": 2, "share": 0.5, "force": True, "tags": ["a"], "note": None}
+    (question,) = batch(ALL, {"name": "deploy", "args": given}).questions
+    assert question.edits is not None
+    assert question.edits.form is not None
+    kinds = {one.id: one.rules.kind for one in question.edits.form.questions}
+    assert kinds == {"where": "text", "count": "integer", "share": "number", "force": "boolean"}
+
+
+def test_nobody_changes_anything_where_the_agent_does_not_allow_it() -> None:
+    (question,) = batch(["approve", "reject"]).questions
+    assert question.edits is None
+
+
+def test_a_schema_that_fits_into_no_form_lets_nobody_change_anything_and_the_card_says_why() -> None:
+    args = {"type": "object", "properties": {"deep": {"type": "object", "properties": {"a": {"type": "string"}}}}}
+    action = {"type": "object", "properties": {"name": {"const": "deploy"}, "args": args}}
+    branches = [
+        {"type": "object", "properties": {"type": {"const": "approve"}}},
+        {"type": "object", "properties": {"type": {"const": "reject"}}},
+        {"type": "object", "properties": {"type": {"const": "edit"}, "edited_action": action}},
+    ]
+    value = {"type": "tool_approval", "tool_call_id": "t", "name": "deploy", "args": {"deep": {"a": "b"}}}
+    (question,) = read_interrupt("i", value, {"oneOf": branches}).questions
+    assert question.edits is not None
+    assert (question.edits.form, question.edits.problem) == (
+        None, "Nobody can change the arguments here, because they do not fit into a form.",
+    )  # fmt: skip

@@ -210,6 +210,24 @@ def test_without_an_import_path_nothing_is_added_to_the_path(tmp_path: Path) -> 
             "ours:deploy",
             "The tool ours:deploy has an approval title that is empty",
         ),
+        (
+            "from askback import tool\n@tool(edit=True)\ndef deploy(a: list[str], b: dict[str, int]) -> None: ...",
+            "ours:deploy",
+            (
+                "The tool ours:deploy has parameters that people cannot change. The property “a” is an array without a "
+                "fixed list of values"
+            ),
+        ),
+        (
+            "from askback import tool\n@tool(edit=['versoin'])\ndef deploy(version: str) -> None: ...",
+            "ours:deploy",
+            "There is no parameter “versoin”. The parameters are: version. Name those that they can",
+        ),
+        (
+            "from askback import tool\n@tool(edit='version')\ndef deploy(version: str) -> None: ...",
+            "ours:deploy",
+            "CallerError: @tool(edit='version') is a text: give a list of names of parameters, or True",
+        ),
     ],
 )
 def test_what_cannot_be_had_is_told_in_one_line_with_the_next_step(
