@@ -117,7 +117,7 @@ def read_request(call: ToolCallUpdate, options: Sequence[PermissionOption], *, a
     (question,) = approval.build_form(str(data.get("kind", "call")), data, template=title).questions
     form = Form(questions=(question.evolve(options=tuple(shown)),))
     digest = approval.compute_digest("acp", [data, [[one.option_id, one.kind, one.name] for one in offered.values()]])
-    return PermissionRequest(CallQuestion("permit", form, digest, vote), offered)
+    return PermissionRequest(CallQuestion("permit", form, digest, vote=vote), offered)
 
 
 def _build_option(value: str, option: PermissionOption) -> Option:

@@ -74,7 +74,7 @@ class AskTool(FunctionTool):
         if self.form is not None:
             parsed = parsed.model_copy(update={"form": dict(self.form)})
         kind, form, vote = build_question(parsed)
-        return kind, CallQuestion("ask", form, compute_digest(self.name, dict(given)), vote)
+        return kind, CallQuestion("ask", form, compute_digest(self.name, dict(given)), vote=vote)
 
     async def _waits(self, context: RunContextWrapper[Any], given: dict[str, Any], call_id: str) -> bool:
         return self._find_problem(given) is None

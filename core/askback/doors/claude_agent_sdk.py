@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from askback.client.addressing import Names
+from askback.client.addressing import Names, to_tuple
 from askback.client.duration_parameters import Duration
 from askback.domain.ask_policy import Reasons
 from askback.domain.hand_over import HandOver
@@ -28,7 +28,7 @@ from askback.settings.environment import load_settings
 with import_extra("claude-agent-sdk", "The door for the Claude Agent SDK"):
     from claude_agent_sdk import ClaudeAgentOptions, Message, PermissionResult, ToolPermissionContext
 
-    from askback.doors.claude_calls import AnsweredCall
+    from askback.doors.claude_calls import AnsweredCall, GatedTools
     from askback.doors.claude_run import ClaudeRun, ask_now, check_options
 
 ADVICE = "To hand it over once more, call resume(…, again=True)."
@@ -54,14 +54,16 @@ class ClaudeAgentDoor(ResumableDoor):
         quorum: int | None = None,
         reasons: Reasons | None = None,
         on_timeout: TimeoutAction = "report",
+        edit: Names = (),
         name: str = "claude-agent-sdk",
     ) -> None:
         """`to` is a place such as `slack:#agents`. `who` may answer questions, and `approvers` decide about tool calls.
 
         `requires_approval` names the tools of which `run` and `resume` let people approve each call, even if Claude
-        Code's own rules allow it. `name` separates agents that share a database. If nobody answers a question in time,
-        `on_timeout` decides what the model reads: only that ("report"), or that it stops ("halt"). What is left out
-        comes from the settings. Raises `CallerError`.
+        Code's own rules allow it. `edit` names the tools whose arguments people may change before they approve a call:
+        its texts, numbers and booleans, since Claude Code publishes no schema of a tool. `name` separates agents that
+        share a database. If nobody answers a question in time, `on_timeout` decides what the model reads: only that
+        ("report"), or that it stops ("halt"). What is left out comes from the settings. Raises `CallerError`.
         """
         wrong = [tool for tool in requires_approval if not tool or set(tool) & set("()|*, ")]
         if wrong:
@@ -80,7 +82,7 @@ class ClaudeAgentDoor(ResumableDoor):
             on_timeout=on_timeout,
         )
         super().__init__(FrameworkDoor(name, rules, settings))
-        self._tools = tuple(dict.fromkeys((QUESTIONS, *requires_approval)))
+        self._tools = GatedTools(tuple(dict.fromkeys((QUESTIONS, *requires_approval))), to_tuple(edit))
         self._name = f"process-{secrets.token_hex(8)}"
 
     async def can_use_tool(self, tool: str, given: dict[str, Any], context: ToolPermissionContext) -> PermissionResult:
@@ -88,7 +90,7 @@ class ClaudeAgentDoor(ResumableDoor):
 
         It waits as long as people need. Claude Code runs meanwhile, and calls it for what its own rules do not allow.
         """
-        return await ask_now(self._door, self._name, tool, given, context.tool_use_id)
+        return await ask_now(self._door, self._tools, self._name, tool, given, context.tool_use_id)
 
     async def run(
         self, prompt: str | AsyncIterable[dict[str, Any]], options: ClaudeAgentOptions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AnsweredCall", "build_question", "build_result", "name_call"]
+__all__ = ["AnsweredCall", "GatedTools", "build_result", "name_call"]
 
 from dataclasses import dataclass
 
@@ -13,10 +13,9 @@ from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.hand_over import HandOver
 from askback.doors.call_question import CallQuestion
-from askback.doors.permission import answer_questions
+from askback.doors.permission import answer_questions, build_questions
 from askback.doors.results import QUESTIONS
 from askback.doors.tool_decisions import build_call_question, describe_rejection
-from askback.tools import get_tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +41,20 @@ def name_call(tool_use_id: str, folder: str) -> str:
     return f"{tool_use_id} {folder}"
 
 
-def build_question(tool: str, given: dict[str, JsonValue]) -> CallQuestion:
-    """Return the question about a call. Raises `ModelError` or `CallerError` if people cannot be asked that."""
-    if tool == QUESTIONS:
-        return CallQuestion("ask", get_tool(tool).parse(given), approval.compute_digest(tool, given))
-    return build_call_question(tool, given, ("approve", "reject"), None)
+@dataclass(frozen=True, slots=True)
+class GatedTools:
+    """The tools whose calls wait for people."""
+
+    names: tuple[str, ...]
+    editable: tuple[str, ...] = ()
+    """The tools whose arguments people may change before they approve a call."""
+
+    def build_question(self, tool: str, given: dict[str, JsonValue]) -> CallQuestion:
+        """Return the question about a call. Raises `ModelError` or `CallerError` if people cannot be asked that."""
+        if tool == QUESTIONS:
+            return CallQuestion("ask", build_questions(given), approval.compute_digest(tool, given))
+        allowed = ("approve", "reject", "edit") if tool in self.editable else ("approve", "reject")
+        return build_call_question(tool, given, allowed, None)
 
 
 def build_result(tool: str, given: dict[str, JsonValue], ask: Ask) -> PermissionResult:
@@ -59,6 +67,7 @@ def build_result(tool: str, given: dict[str, JsonValue], ask: Ask) -> Permission
         if isinstance(updated, dict):
             return PermissionResultAllow(updated_input=updated)
         return PermissionResultDeny(message=str(answer.get("message")))
-    if approval.is_allowed(ask, tool, given, own=True):
-        return PermissionResultAllow(updated_input=given)
+    approved = approval.get_approved_arguments(ask, tool, given)
+    if approved is not None:
+        return PermissionResultAllow(updated_input=approved)
     return PermissionResultDeny(message=describe_rejection(tool, outcome))

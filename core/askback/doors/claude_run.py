@@ -34,7 +34,7 @@ from pydantic import JsonValue
 
 from askback.domain import approval
 from askback.domain.hand_over import CallId
-from askback.doors.claude_calls import AnsweredCall, build_question, build_result, name_call
+from askback.doors.claude_calls import AnsweredCall, GatedTools, build_result, name_call
 from askback.doors.claude_turn import ModelTurn
 from askback.doors.framework_door import FrameworkDoor
 from askback.doors.hand_over import NotClaimed
@@ -59,7 +59,7 @@ class ClaudeRun:
     def __init__(
         self,
         door: FrameworkDoor,
-        tools: Sequence[str],
+        tools: GatedTools,
         options: ClaudeAgentOptions,
         answered: AnsweredCall | None = None,
     ) -> None:
@@ -95,8 +95,10 @@ class ClaudeRun:
             self._options,
             can_use_tool=self._decide,
             hooks=hooks,
-            settings=_add_rules(self._options, self._tools),
-            allowed_tools=[rule for rule in self._options.allowed_tools if rule.partition("(")[0] not in self._tools],
+            settings=_add_rules(self._options, self._tools.names),
+            allowed_tools=[
+                rule for rule in self._options.allowed_tools if rule.partition("(")[0] not in self._tools.names
+            ],
             include_partial_messages=True,
         )
         if self._answered is None:
@@ -136,7 +138,7 @@ class ClaudeRun:
         assert given["hook_event_name"] == "PreToolUse"
         self._session = given["session_id"]
         identifier, tool = given["tool_use_id"], given["tool_name"]
-        if tool not in self._tools or "agent_id" in given or self._is_answered(identifier):
+        if tool not in self._tools.names or "agent_id" in given or self._is_answered(identifier):
             return {}
         if self._options.session_store is not None and Path(given["cwd"]) != self._base:
             return {}  # such a store finds a session by the folder in which it continues
@@ -145,7 +147,7 @@ class ClaudeRun:
         call = self._name(name_call(identifier, given["cwd"]))
         try:
             with use_language(self._door.language):
-                question = build_question(tool, _repair(given["tool_input"]))
+                question = self._tools.build_question(tool, _repair(given["tool_input"]))
             # A session waits for one deferred call only.
             known = await self._door.list_hand_overs(self._session)
             await self._door.withdraw(one for one in known if one.state == "asked" and one.id != call)
@@ -163,7 +165,7 @@ class ClaudeRun:
             repaired = _repair(given)
             if approval.compute_digest(tool, repaired) == self._answered.hand_over.digest:
                 return build_result(tool, repaired, self._answered.ask)
-        return await ask_now(self._door, self._session, tool, given, identifier)
+        return await ask_now(self._door, self._tools, self._session, tool, given, identifier)
 
     def _is_answered(self, identifier: str | None) -> bool:
         return self._answered is not None and self._answered.tool_use_id == identifier
@@ -189,7 +191,7 @@ class _NoPrompt(AsyncIterator[dict[str, Any]]):
 
 
 async def ask_now(
-    door: FrameworkDoor, session: str, tool: str, given: dict[str, Any], tool_use_id: str | None
+    door: FrameworkDoor, tools: GatedTools, session: str, tool: str, given: dict[str, Any], tool_use_id: str | None
 ) -> PermissionResult:
     """Ask people about a call, and wait while Claude Code runs. Every error denies the call, and says that nobody did.
 
@@ -199,7 +201,7 @@ async def ask_now(
     repaired = _repair(given)
     try:
         with use_language(door.language):
-            question = build_question(tool, repaired)
+            question = tools.build_question(tool, repaired)
         ask = await door.wait(await door.ask(call, question), ends_with_process=True)
         async with door.claim(dict.fromkeys([call], question.digest)):
             return build_result(tool, repaired, ask)

@@ -47,7 +47,7 @@ def build_call_question(
     (question,) = form.questions
     if {"approve", "reject"} <= set(allowed):
         edits = _build_edit_rules(data, parameters, description) if "edit" in allowed else None
-        return CallQuestion("permit", form, digest, edits)
+        return CallQuestion("permit", form, digest, edits=edits)
     if "respond" in allowed and "approve" not in allowed:
         run, answer = _("Run {tool}?").format(tool=tool), _("Answer for {tool}:").format(tool=tool)
         text = question.prompt.replace(run, answer, 1)

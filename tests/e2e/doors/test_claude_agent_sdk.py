@@ -143,6 +143,17 @@ async def test_people_see_all_arguments_and_each_call_has_its_own_decision(here:
     assert done(here.folder) == ["eu"]
 
 
+@pytest.mark.parametrize("deferred", [False, True])
+async def test_people_change_the_arguments_and_exactly_that_runs(here: Office, deferred: bool) -> None:
+    plan(here, EU)
+    async with opened(here, edit=[DEPLOY]) as one:
+        running = run(here, one) if deferred else live(here, one)
+        await here.change("ben", {"where": "us"}, "where  eu")
+        await here.click("ada", "Approve", "where  us")
+        assert await running == ["deployed to us", "done"]
+    assert done(here.folder) == ["us"]
+
+
 async def test_nobody_decided_is_not_a_denial(here: Office) -> None:
     plan(here, EU, COLOUR)
     async with opened(here, wait="1s") as one:
