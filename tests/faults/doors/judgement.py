@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from .framework_story import list_runs
 from .frameworks import FRAMEWORKS
@@ -14,18 +14,20 @@ TOLD = frozenset({"done", "unknown", "acknowledged"})
 """Ends of a process that tell its caller what has become of the answer."""
 
 
-def judge(scene: Scene, stories: list[Story]) -> Tally:
-    """Count the kills of these stories, and what is wrong with each."""
+def judge(scene: Scene, stories: list[Story], broken: Mapping[int, str]) -> Tally:
+    """Count the kills of these stories, and what is wrong with each. `broken` says why a story broke off."""
     tally = Tally()
     for story in stories:
         for window in story.kills:
             tally.cell(story.door, window).kills += 1
         tally.missed += [(story.door, window) for window in story.missed]
+        why = [broken[story.number]] if story.number in broken else []
         if not story.kills:
+            tally.wrong += [f"{story.name}: {one}" for one in why]
             continue
         cell = tally.cell(story.door, story.kills[-1])
         doubled = [*_list_doubled(scene, story)]
-        lost = [*_list_lost(scene, story)]
+        lost = [*_list_lost(scene, story), *why]
         cell.doubled += bool(doubled)
         cell.lost += bool(lost)
         if is_unknown(scene, story):

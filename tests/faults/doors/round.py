@@ -24,21 +24,17 @@ async def play(order: Order, launcher: Launcher, on_kill: Callable[[int], None] 
     try:
         async with set_scene(order, launcher, folder) as scene:
             stories: list[Story] = []
-            broken: list[str] = []
+            broken: dict[int, str] = {}
             for number, (door, window) in enumerate(order.stories):
                 story = Story(number, door, f"site-{number:04}", f"run-{number:04}")
                 stories.append(story)
                 try:
                     await (framework_story if door in FRAMEWORKS else server_story).play(scene, story, window)
                 except (TimeoutError, AssertionError, Lost) as error:
-                    broken.append(f"{story.name}: {error}")
+                    broken[number] = str(error) or repr(error)
                 on_kill(len(story.kills))
             await _finish(scene, stories)
-            tally = judge(scene, stories)
-            tally.wrong += broken
-            for text in broken:
-                story = next(one for one in stories if text.startswith(one.name))
-                tally.cell(story.door, (story.kills or story.missed or [order.stories[story.number][1]])[-1]).lost += 1
+            tally = judge(scene, stories, broken)
             tally.circumstances[f"{order.platform}, {order.store}, {_describe(order)}"] += tally.sum().kills
             return tally
     finally:
