@@ -10,7 +10,7 @@ __all__ = ["ClaudeAgentDoor", "NotClaimed", "NotResumed", "OutcomeUnknown"]
 
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 from askback.client.addressing import Names, to_tuple
@@ -26,7 +26,7 @@ from askback.internal.extras import import_extra
 from askback.settings.environment import load_settings
 
 with import_extra("claude-agent-sdk", "The door for the Claude Agent SDK"):
-    from claude_agent_sdk import ClaudeAgentOptions, Message, PermissionResult, ToolPermissionContext
+    from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKError, Message, PermissionResult, ToolPermissionContext
 
     from askback.doors.claude_calls import AnsweredCall, GatedTools
     from askback.doors.claude_run import ClaudeRun, ask_now, check_options
@@ -172,6 +172,9 @@ class ClaudeAgentDoor(ResumableDoor):
                 if run.is_taken and not run.has_result:
                     raise OperatorError(f"Claude Code ended before the call {answered.tool_use_id} had a result.")
             if not run.is_taken:
+                with suppress(ClaudeSDKError):  # it ends with an error, whose reason is in the result
+                    async for message in messages:
+                        yield message
                 await self._give_up(run, answered)
             async for message in messages:
                 yield message
