@@ -93,6 +93,12 @@ def mcp(
         list[str] | None,
         typer.Option(metavar="NAME", help="A person for whom the agent works, who may not approve its calls."),
     ] = None,
+    edit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TOOL", help="With --permit: a tool, such as Bash, whose arguments approvers may change first."
+        ),
+    ] = None,
     call_wait: Annotated[
         str | None,
         typer.Option(
@@ -142,7 +148,7 @@ def mcp(
     report_unread("askback mcp")
     settings = load_settings()
     configure_logging(settings.log_level, settings.log_format)
-    rules = _build_rules(settings, to, who, wait, remind, approvers, requested_by)
+    rules = _build_rules(settings, to, who, wait, remind, approvers, requested_by, edit)
     if http is None and (tokens is not None or allow_host):
         raise CallerError("--tokens and --allow-host need --http: add --http PORT, or leave them out.")
     if http is not None and name is not None:
@@ -216,6 +222,7 @@ def _build_rules(
     remind: list[str] | None,
     approvers: list[str] | None,
     requested_by: list[str] | None,
+    edit: list[str] | None,
 ) -> DoorRules:
     from askback.client.duration_parameters import parse_durations, parse_wait
     from askback.client.parameter_names import SHELL
@@ -226,6 +233,7 @@ def _build_rules(
         answerers=tuple(who or ()),
         approvers=tuple(approvers or ()),
         requesters=tuple(requested_by or ()),
+        editable=tuple(edit or ()),
         wait=settings.timeout if wait is None else parse_wait("wait", wait, SHELL),
         remind=parse_durations("remind", remind or (), SHELL),
         approvals=settings.approvals,

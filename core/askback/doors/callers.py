@@ -88,6 +88,7 @@ class _Entry(BaseModel):
     scopes: tuple[Scope, ...] = ("ask", "cancel")
     approvers: _Names = ()
     requested_by: _Names = ()
+    edit: _Names = ()
     wait: Annotated[_Seconds | None, BeforeValidator(_read_forever)] = None
     remind: Annotated[tuple[_Seconds, ...], BeforeValidator(_read_list)] = ()
     webhooks: _Names = ()
@@ -108,6 +109,7 @@ class _Entry(BaseModel):
             answerers=self.who,
             approvers=self.approvers,
             requesters=self.requested_by,
+            editable=self.edit,
             wait=self.wait,
             remind=self.remind,
             approvals=approvals,

@@ -13,9 +13,9 @@ from pydantic import JsonValue
 
 from askback.client.presence import Loss
 from askback.client.result import get_outcome
-from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy
+from askback.domain.edit_rules import EditRules
 from askback.domain.form import Form
 from askback.domain.timeout_action import TimeoutAction
 from askback.domain.webhook import Webhook
@@ -30,6 +30,7 @@ from askback.doors.permission import (
 )
 from askback.doors.results import QUESTIONS, CallKind, describe_open, to_result
 from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rules
+from askback.doors.tool_decisions import build_call_question
 from askback.doors.tool_inputs import PermitInput, check_secrets
 from askback.errors import AskbackError, CallerError, ModelError
 from askback.text.redaction import contains_known_secret
@@ -155,9 +156,11 @@ class Door:
                 return deny(str(describe_open(newest, people.asked, people.found.name)["message"]))
             self._asks.claim(newest, call.id)
             return answer_questions(given.input, newest, newest.outcome)
-        form = approval.build_form(given.tool_name, given.input)
-        subject = approval.compute_digest(given.tool_name, given.input)
-        ask = await self._submit(call, "permit", people, form, None, subject=subject)
+        decisions = ("approve", "reject", "edit") if given.tool_name in self.rules.editable else ("approve", "reject")
+        question = build_call_question(given.tool_name, given.input, decisions, None)
+        ask = await self._submit(
+            call, "permit", people, question.form, None, subject=question.digest, edits=question.edits
+        )
         # Without an id of the call, only this process knows which call is the same.
         newest = await self._wait(call, ask, "approvers", "with process" if call.id is None else None)
         if newest.outcome is None:
@@ -177,6 +180,7 @@ class Door:
         vote: Approval | None,
         *,
         subject: str | None = None,
+        edits: EditRules | None = None,
         limit: float | None = None,
         on_timeout: TimeoutAction = "report",
         webhook: Webhook | None = None,
@@ -185,7 +189,7 @@ class Door:
 
         def build_policy() -> Policy:
             if subject is not None:
-                return people.build_approval_policy(self.rules, subject)
+                return people.build_approval_policy(self.rules, subject, edits)
             return people.build_policy(self.rules.limit_wait(limit), vote, on_timeout)
 
         policy = build_policy()

@@ -52,6 +52,8 @@ class DoorRules:
     """The people and groups who may approve calls of tools. Empty means those of `approvals`."""
     requesters: tuple[str, ...] = ()
     """The people for whom the agent works. They may not approve its calls, unless `approvals` lets them."""
+    editable: tuple[str, ...] = ()
+    """The tools whose arguments approvers may change before they approve a call."""
     wait: float | None = None
     """Seconds until a question times out. None means no deadline."""
     remind: tuple[float, ...] = ()

@@ -61,6 +61,23 @@ async def test_nobody_decided_is_not_a_denial_and_an_equal_call_later_attaches(o
         assert len(office.shown()) == 2
 
 
+async def test_approvers_change_the_arguments_where_the_operator_allows_it(stored_office: Office) -> None:
+    office = stored_office
+    async with agent(office, "--permit", "--approvers", "anyone", "--edit", "Bash", client="claude-code") as one:
+        asking = asyncio.create_task(permit(one, "toolu_1"))
+        assert not await office.change("ben", {"command": "rm -r build/cache"}, "Run Bash?")
+        await office.click("ben", "Approve", "rm -r build/cache")  # nobody approves their own change alone
+        assert not asking.done()
+        await office.click("ada", "Approve", "rm -r build/cache")
+        changed = {"behavior": "allow", "updatedInput": CALL | {"command": "rm -r build/cache"}}
+        assert await asking == changed
+        assert await permit(one, "toolu_1") == changed
+        other = asyncio.create_task(permit(one, "toolu_2", "Write", {"path": "notes.txt"}))
+        card = await office.card("Run Write?")
+        assert "Edit…" not in [control.label for control in office.buttons(card)]
+        other.cancel()
+
+
 async def test_without_approvers_nothing_runs_and_nobody_is_asked(office: Office) -> None:
     async with agent(office, "--permit") as one:
         answer = await permit(one, "toolu_1")

@@ -20,7 +20,7 @@ from support.optional import optional
 
 sdk = optional("claude_agent_sdk")
 
-from askback.doors.claude_calls import build_question, build_result  # noqa: E402
+from askback.doors.claude_calls import GatedTools, build_result  # noqa: E402
 
 AT = datetime(2026, 11, 24, 16, 30, tzinfo=UTC)
 ADA = Actor(platform="chat", id="U1", name="Ada")
@@ -68,7 +68,7 @@ def test_a_no_a_timeout_a_decline_and_a_cancellation_are_told_apart() -> None:
 
 
 def test_an_answer_goes_into_the_input_and_replaces_what_the_model_brought() -> None:
-    form = build_question("AskUserQuestion", ASKED).form
+    form = GatedTools(()).build_question("AskUserQuestion", ASKED).form
     answered = build_result("AskUserQuestion", ASKED, settled(form, chosen(form, 0)))
     assert answered == sdk.PermissionResultAllow(updated_input={**ASKED, "answers": {"Which?": "Blue"}})
     others = [
@@ -81,4 +81,4 @@ def test_an_answer_goes_into_the_input_and_replaces_what_the_model_brought() -> 
 
 def test_a_question_that_people_cannot_be_asked_is_the_models_error() -> None:
     with pytest.raises(ModelError):
-        build_question("AskUserQuestion", {"questions": []})
+        GatedTools(()).build_question("AskUserQuestion", {"questions": []})
