@@ -26,7 +26,7 @@ PURE = {
     "errors", "domain", "tools",
     "agent.model_response", "agent.audience", "agent.budget", "agent.compaction", "agent.file_blocks",
     "agent.thread_history", "agent.display_names", "agent.prompt", "agent.approver_shortage",
-    "doors.acp_permissions", "doors.ask_user", "doors.call_question", "doors.claude_calls", "doors.claude_hooks",
+    "doors.acp_permissions", "doors.ask_user", "doors.call_question", "doors.claude_calls",
     "doors.deferred_calls", "doors.interrupts", "doors.permission", "doors.results", "doors.tool_decisions",
     "doors.webhook_signature",
     "inbound.commands", "inbound.answer_parser", "internal.values", "ports.clock_check", "ports.findings",

@@ -1,4 +1,4 @@
-"""The HTTP hooks of Claude Code: what they send, and the answers. Pure.
+"""The HTTP hooks of Claude Code: what they send, and the answers.
 
 See https://code.claude.com/docs/en/hooks
 """

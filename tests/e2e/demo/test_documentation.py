@@ -236,6 +236,19 @@ async def clean_up(services: Services, command: str) -> None:
     assert "Cleaned up." in output.decode()
 
 
+def test_each_cell_of_the_doors_names_a_test_that_exists() -> None:
+    page = PAGES["docs/doors.md"]
+    sections = page.partition("## The test of each cell")[2].split("\n### ")[1:]
+    named = set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page))
+    missing = [f"{file}::{name}" for file, name in named if f"def {name}(" not in (ROOT / file).read_text("utf-8")]
+    assert not missing
+    rows = [
+        row for section in sections for row in re.findall(r"^\| (\w[\w ]*): ([\w ]+) \|(.*)$", section, re.MULTILINE)
+    ]
+    assert len(rows) == 6 * len(sections) == 6 * page.count("| [")
+    assert all("::" in rest for _, said, rest in rows if said != "no")
+
+
 async def test_claude_code_is_approved_through_the_mcp_server_of_the_page(
     services: Services, claude_folder: Path
 ) -> None:
@@ -473,8 +486,10 @@ async def test_the_tools_of_ones_own_run(services: Services, tmp_path: Path, mon
 async def test_the_question_of_an_approval_is_asked_as_the_page_says(
     services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, shown: list[str]
 ) -> None:
-    (tmp_path / "approving.py").write_text(block("docs/approvals.md", "python", f"def {name}"), encoding="utf-8")
-    (tmp_path / "askback.toml").write_text(f'tools = ["approving:{name}"]', encoding="utf-8")
+    (tmp_path / f"approving_{name}.py").write_text(
+        block("docs/approvals.md", "python", f"def {name}"), encoding="utf-8"
+    )
+    (tmp_path / "askback.toml").write_text(f'tools = ["approving_{name}:{name}"]', encoding="utf-8")
     monkeypatch.setenv("ASKBACK_CONFIG", "askback.toml")
     monkeypatch.delenv("ASKBACK_TOOLS")
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -489,7 +504,7 @@ async def test_the_question_of_an_approval_is_asked_as_the_page_says(
             ),
             within=60,
         )
-    monkeypatch.delitem(sys.modules, "approving")
+    monkeypatch.delitem(sys.modules, f"approving_{name}")
 
 
 def test_the_scenario_plays(tmp_path: Path) -> None:

@@ -333,6 +333,25 @@ async def test_hooks_of_claude_code_let_people_approve_calls_and_answer_question
         assert "denied" in answer["hookSpecificOutput"]["permissionDecisionReason"].casefold()
 
 
+async def test_hooks_let_approvers_change_the_arguments_where_the_operator_allows_it(office: Office) -> None:
+    file = write_callers(office, first='scopes = ["permit"]\napprovers = "anyone"\nedit = "Bash"')
+    body = {
+        "hook_event_name": "PermissionRequest",
+        "tool_name": "Bash",
+        "tool_input": {"command": "rm -r build"},
+        "session_id": "s",
+    }
+    async with caller(office, file=file) as one:
+        asking = asyncio.create_task(one.request("POST", "/v1/hooks/claude-code", json=body))
+        await office.change("ben", {"command": "rm -r build/cache"}, "Run Bash?")
+        await office.click("ada", "Approve", "rm -r build/cache")
+        decision = {"behavior": "allow", "updatedInput": {"command": "rm -r build/cache"}}
+        assert await asking == (
+            200,
+            {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}},
+        )
+
+
 async def test_an_elicitation_that_nobody_answers_is_cancelled_and_an_address_is_not_asked_about(
     office: Office,
 ) -> None:
