@@ -151,7 +151,7 @@ def _build_block_argument(row: Argument, *, opens: bool) -> Iterator[Part]:
 
 
 def _build_changes(changes: tuple[ChangeLine, ...]) -> Iterator[Part]:
-    """What people changed about the call, and who."""
+    """The changes that people made to the call, each with its author."""
     yield from paragraph([*_build_change_runs(changes)][1:], opens=True)
 
 

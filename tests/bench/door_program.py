@@ -1,7 +1,7 @@
 """A program that waits for people at one door: `python -m tests.bench.door_program NAME FOLDER [ADDRESS TOKEN]`.
 
-On `once` from standard input it asks, and prints when it goes on with the answer, in seconds since the epoch. On `bare`
-it lets the framework wait and go on by itself, without askback, and prints when it was resumed and when it went on.
+On `once` from standard input it asks, and prints when it continues with the answer, in seconds since the epoch. On
+`bare` it lets the framework wait and continue without askback, and prints when it was resumed and when it continued.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a click until the program behind a door goes on, compared with the framework's own way of going on.
+"""From a click until the program behind a door continues, compared with the framework's own way.
 
 No bot runs beside: the process of each door is connected to the local Slack itself, and has its own database.
 """
@@ -19,14 +19,14 @@ from .runner import Bench
 from .stage import CALM_SECONDS, Stage
 
 TITLES = {
-    "langgraph": "the node of LangGraph goes on",
+    "langgraph": "the node of LangGraph continues",
     "pydantic-ai": "the model of Pydantic AI is asked",
     "mcp": "a call of `askback mcp` returns",
     "long poll": "a long poll of `askback serve` returns",
     "events": "an event of `askback serve` arrives",
 }
 FRAMEWORKS = {
-    "langgraph": "`Command(resume=…)` → the node goes on, LangGraph with its SQLite checkpointer",
+    "langgraph": "`Command(resume=…)` → the node continues, LangGraph with its SQLite checkpointer",
     "pydantic-ai": "`DeferredToolResults` → the model is asked, Pydantic AI",
 }
 SERVERS = ("long poll", "events")

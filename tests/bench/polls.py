@@ -1,6 +1,6 @@
 """Programs that wait at `askback serve`: its memory and processor while they wait, and when all are answered.
 
-A bot runs on the same database. The questions are copies of one row, and a process of its own answers them all.
+A bot runs on the same database. The questions are copies of one row, and a separate process answers them all.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ BENCHES = {
     "conversation": "What askback adds to the model's tokens and requests, over ten questions.",
     "slow": "With a slow disk, a slow platform and a slow database: clicks, and the agent that continues.",
     "start": "Imports, `askback --help`, and the bots until they listen.",
-    "doors": "A click until the program behind each door goes on, compared with the frameworks by themselves.",
+    "doors": "A click until the program behind each door continues, compared with the frameworks by themselves.",
     "polls": "10,000 programs that wait at `askback serve`: its memory, and its processor.",
     "peers": "An answer until the waiting program continues, compared with LangGraph and DBOS.",
     "writer": "Transactions of the store alone.",

@@ -28,7 +28,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.conformance",
         description="Runs MCP's conformance suite against a real `askback mcp` over HTTP.",
-        epilog=f"Install the suite first, each version into a folder of its own, and name these:\n{INSTALL}\n",
+        epilog=f"Install the suite first, each version into a separate folder, and name these:\n{INSTALL}\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="where npm has installed the suite")
@@ -38,7 +38,7 @@ def parse() -> argparse.Namespace:
 
 
 async def run(suites: list[Suite]) -> list[tuple[Suite, list[Result]]]:
-    """Run each suite against a server of its own."""
+    """Run each suite against a separate server."""
     results: list[tuple[Suite, list[Result]]] = []
     base = TemporaryDirectory(prefix="askback-conformance-", ignore_cleanup_errors=True)
     with base, closing(Launcher(Path(base.name) / "launcher")) as launcher:

@@ -22,7 +22,7 @@ from askback.store.queries.ask_changes import AskVersion, get_version, list_vers
 LOOK_SECONDS = 0.5
 """Minimum number of seconds between two looks."""
 LOOKED_A_SECOND = 5000
-"""Asks that are looked at in a second. With more asks that wait, the looks are rarer."""
+"""Asks that are read in a second. With more asks that wait, each is read less often."""
 
 
 class Waiting:

@@ -71,7 +71,7 @@ class Ask(Value):
     participants: tuple[Actor, ...] = ()
     """Everyone who has written in its conversation, if the policy needs them. Loaded with the ask, not stored."""
     webhook: Webhook | None = None
-    """An address that gets the outcome. Stored with a new ask, in a row of its own, and not loaded with it."""
+    """An address that gets the outcome. Stored with a new ask, in a separate row, and not loaded with it."""
 
     def explain_denial(self, actor: Actor, is_admitted: AdmissionCheck) -> str | None:
         """Return the reason why this person may not act on it, in words for them. None means they may."""

@@ -74,7 +74,7 @@ class Approval(Value):
     """The digest of what is approved. A call runs only if its digest is the same."""
     # Excluded by default, because an older process rejects a field that it does not know.
     edits: EditRules | None = Field(default=None, exclude_if=lambda value: value is None)
-    """What people may change about the tool call first. None means that the tool does not allow it."""
+    """The arguments that people may change first. None means that the tool does not allow it."""
 
     def is_refusing(self, option: Option) -> bool:
         """Return True if this option is a "no"."""

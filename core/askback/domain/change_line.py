@@ -1,4 +1,4 @@
-"""What people changed about a tool call, a line for each argument, for its card. No I/O."""
+"""The changes of people to a tool call, a line for each argument, for its card. No I/O."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _DROPPED: Final = frozenset({"default", "title", "examples"})
 
 
 class EditRules(Value):
-    """What people may change about a tool call before they approve it, and how it is asked about afterwards."""
+    """The arguments of a tool call that people may change before they approve it, and the question afterwards."""
 
     form: Form | None = None
     """One question for each argument that they may change; its id is the argument's name. None means none."""
@@ -108,7 +108,7 @@ def _find_value_problem(form: Form, data: Mapping[str, JsonValue]) -> str | None
 def _simplify(name: str, given: object) -> object:
     """Return the schema of a property for its field: without what the field does not show, and without null.
 
-    Null stands for an argument that is left out, as most tools declare it.
+    Null means an argument that is left out, as most tools declare it.
     """
     schema = as_object(given)
     if schema is None:

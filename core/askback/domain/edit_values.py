@@ -34,7 +34,7 @@ class WrongValue(PersonError):
 
 
 class FieldDraft(Value):
-    """What a field shows when it opens."""
+    """The value that a field shows when it opens."""
 
     chosen: tuple[int, ...] = ()
     """The indexes of the chosen options."""

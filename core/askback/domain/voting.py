@@ -55,7 +55,7 @@ class VoteCount(Value):
     """The requesters, if they may not decide about it; else empty."""
     decided: bool
     needs_others: bool = False
-    """True if whoever changed the arguments of the call cannot approve it alone, although one vote is enough."""
+    """True if the person who changed the arguments of the call cannot approve it alone, although one vote is enough."""
 
     def list_votes_for(self, *options: int) -> int:
         """Return the number of votes that count for any of these options."""

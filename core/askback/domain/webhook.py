@@ -80,6 +80,6 @@ def create_webhook_id() -> str:
 
 
 def compute_pause(attempts: int, chance: float) -> timedelta:
-    """Return the pause after so many attempts. `chance` is a random number from 0 to 1."""
+    """Return the pause after this number of attempts. `chance` is a random number from 0 to 1."""
     pause = min(FIRST_PAUSE * 2 ** min(attempts - 1, 16), MAX_PAUSE)
     return min(pause * (1 + JITTER * (2 * chance - 1)), MAX_PAUSE)

@@ -39,7 +39,7 @@ DESCRIPTION: Final = (
 _OF_DOOR: Final = ("place", "on_timeout", "default")
 """Fields of the input that only the operator of this door decides."""
 _OF_ANSWER: Final = ("options", "allow_note", "form", "picks", "several")
-"""Fields that say what an answer looks like. A tool with a form of its own has none of them."""
+"""Fields that say what an answer looks like. A tool with its own form has none of them."""
 
 _answers: ContextVar[Mapping[str, str]] = ContextVar("askback_answers")
 

@@ -43,7 +43,7 @@ class CallQuestion:
     For a `permit`, only its options count; None means “Approve” and “Deny”. The operator has the other rules.
     """
     edits: EditRules | None = None
-    """What people may change about the call first. None means that the framework does not allow it."""
+    """The arguments that people may change first. None means that the framework does not allow it."""
 
 
 def get_answered(ask: Ask) -> Outcome:

@@ -221,7 +221,7 @@ class Door:
         return result
 
     def note_received(self, ask: Ask, call_id: str | None = None) -> None:
-        """Record that the caller has received the outcome, so that the same question is asked anew from now on."""
+        """Record that the caller has received the outcome, so that the same question is asked again from now on."""
         self._asks.claim(ask, call_id)
 
     def _build_result(self, call: Call, ask: Ask, asked: str) -> dict[str, JsonValue]:

@@ -29,7 +29,7 @@ MAX_RUNS: Final = 100
 
 
 class ResumeWorker:
-    """Searches for answered runs, and continues each of them in a task of its own."""
+    """Searches for answered runs, and continues each of them in a separate task."""
 
     def __init__(self, door: FrameworkDoor, resume: Callable[[str], Awaitable[object]]) -> None:
         """`resume` continues the run with that id."""

@@ -124,8 +124,8 @@ class Addressees:
     def build_approval_policy(self, door: DoorRules, subject: str, edits: EditRules | None = None) -> Policy:
         """Return the policy for a call with this digest. Raises `CallerError` if nobody could approve it.
 
-        `edits` says what people may change first. Whoever is asked only because the place is their direct message may
-        approve their own change.
+        `edits` says what people may change first. A person who is asked only because the place is their direct message
+        may approve their own change.
         """
         rules, platform = door.approvals, self.found.place.platform
         approval = Approval(

@@ -30,7 +30,7 @@ class WebhookRules:
     """The rules of one caller."""
 
     urls: tuple[URL, ...]
-    """The addresses that are allowed. One whose path ends with a slash stands for all below it, too."""
+    """The addresses that are allowed. One whose path ends with a slash allows all below it, too."""
     networks: tuple[Network, ...]
     """The private networks in which a host of these addresses may be."""
     keys: tuple[bytes, ...]

@@ -45,7 +45,7 @@ async def send(item: WebhookDelivery, rules: WebhookRules, body: bytes, agent: s
     guard = rules.build_guard(item.url)
     timeout = aiohttp.ClientTimeout(total=ATTEMPT_SECONDS)
     try:
-        # A session of its own, so that no connection is used again under the rules of another address.
+        # A separate session, so that no connection is used again under the rules of another address.
         async with (
             aiohttp.ClientSession(
                 connector=guard.open_connector(), cookie_jar=aiohttp.DummyCookieJar(), timeout=timeout, trust_env=False

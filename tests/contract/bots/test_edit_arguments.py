@@ -1,4 +1,4 @@
-"""Approvers change what a call runs with: shown to all, voted on anew, and told to the model."""
+"""Approvers change what a call runs with: shown to all, voted on again, and told to the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look finds what has changed of all questions for which a process waits, whoever changed it."""
+"""One look finds what has changed of all questions for which a process waits, also what others changed."""
 
 from __future__ import annotations
 

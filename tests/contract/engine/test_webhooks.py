@@ -105,7 +105,7 @@ class Rig:
         return found
 
     async def tried(self, ask_id: str, attempts: int) -> WebhookDelivery:
-        """Wait until so many attempts have ended."""
+        """Wait until this number of attempts has ended."""
 
         leased = select(table.c.leased_until).where(table.c.ask_id == ask_id)
 

@@ -32,7 +32,7 @@ class Shop:
         self.results: list[Any] = []
         self.outcomes: list[str] = []
         self.seen: list[Any] = []
-        """What the model reads besides the results."""
+        """The text that the model reads besides the results."""
         parts = [ToolCallPart(name, given, tool_call_id=f"call-{n}") for n, (name, given) in enumerate(calls)]
 
         def model(messages: Any, _: Any) -> ModelResponse:

@@ -1,4 +1,4 @@
-"""The real Claude Code in a folder of its own, with a scripted model and the doors of askback."""
+"""The real Claude Code in a separate folder, with a scripted model and the doors of askback."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ server = MCPServer("booking")
 
 
 class Table(BaseModel):
-    """What the server wants to know."""
+    """The question of the server."""
 
     guests: int = Field(title="Guests", ge=1, le=12)
     seat: Literal["inside", "outside"] = Field(title="Where to sit")

@@ -67,7 +67,7 @@ def write_callers(office: Office, *, first: str = "", second: str = "") -> Path:
 
 
 async def serve(office: Office, *, file: Path | None = None, files: int | None = None) -> tuple[Process, str]:
-    """Start a server, which may open so many files; return it and its address."""
+    """Start a server, which may open this number of files; return it and its address."""
     words = ("serve", "--http", "0", "--callers", str(file or write_callers(office)))
     limited = () if files is None else (str(files),)
     program = None if files is None else FEW_FILES

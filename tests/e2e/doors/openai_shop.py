@@ -18,7 +18,7 @@ def kill_oneself() -> None:
 
 
 class Shop:
-    """An agent whose model makes calls in one turn, then each of the later ones in a turn of its own.
+    """An agent whose model makes calls in one turn, then each of the later ones in a separate turn.
 
     `dies` says when its process is killed.
     """
@@ -35,7 +35,7 @@ class Shop:
         self.folder = folder
         self.dies = dies
         self.results: dict[str, str] = {}
-        """What the model reads about each call, in the order of the calls."""
+        """The texts that the model reads about the calls, in their order."""
         made = [function_call(name, given, call_id=f"call-{n}") for n, (name, given) in enumerate([*calls, *later])]
 
         def respond(call: Any) -> Any:

@@ -161,7 +161,7 @@ def _deny(here: Office) -> Any:
     return lambda person, label, words: here.fill(person, label, "No", words)
 
 
-async def test_the_same_call_with_other_contents_is_asked_anew(here: Office) -> None:
+async def test_the_same_call_with_other_contents_is_asked_again(here: Office) -> None:
     async with door(here) as one, talking(one) as talk, talking(one) as other:
         first = asyncio.create_task(talk.ask(CALL))
         await here.card("npm publish")

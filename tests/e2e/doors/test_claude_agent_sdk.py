@@ -287,7 +287,7 @@ async def test_two_that_resume_at_once_resume_once(here: Office) -> None:
 async def test_a_process_that_dies_with_the_approval_leaves_it_unknown(
     stored_office: Office, monkeypatch: pytest.MonkeyPatch, dies: str
 ) -> None:
-    """If Claude Code outlives the process, it goes on without a result of the call. Otherwise, the call waits again."""
+    """A Claude Code that outlives the process continues without the call's result. Otherwise, the call waits again."""
     office = stored_office
     plan(office, EU)
     dying = await program(office, RUN, dies=dies)

@@ -176,7 +176,7 @@ async def test_two_that_resume_at_once_resume_once(here: Office) -> None:
     assert shop.done() == ["eu"]
 
 
-async def test_a_call_with_other_arguments_is_asked_anew(here: Office) -> None:
+async def test_a_call_with_other_arguments_is_asked_again(here: Office) -> None:
     """The agent runs again, and makes a call with the same id."""
     first, opening = opened(here, DEPLOY)
     async with opening as one:

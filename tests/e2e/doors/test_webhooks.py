@@ -39,7 +39,7 @@ async def ask(office: Office, address: str, receiver: Receiver) -> str:
 
 
 async def delivered(office: Office, count: int = 1) -> None:
-    """Wait until so many deliveries are recorded."""
+    """Wait until this number of deliveries is recorded."""
     await office.until(lambda: run(office, "SELECT state FROM webhooks") == [("delivered",)] * count)
 
 
@@ -61,7 +61,7 @@ async def test_the_outcome_is_sent_once_and_signed_when_people_have_answered(sto
             (state,) = found.pop("webhooks")
             assert attempt.document == found
             assert (attempt.document["answer"], attempt.id) == ("Yes", state["id"])
-            # It has received the outcome, so the same question is asked anew.
+            # It has received the outcome, so the same question is asked again.
             again = await one.ask(**QUESTION, webhook=receiver.url + "42?token=t")
             assert again["id"] != asked["id"]
 

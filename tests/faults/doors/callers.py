@@ -28,7 +28,7 @@ from .scene import PACE, SERVER, Scene
 
 WINDOW = "RIG_WINDOW"
 CALL_WAITS = ("1s", "60s")
-"""How long a call waits before it returns the id of the open question, as the dice choose."""
+"""The seconds for which a call waits before it returns the id of the open question, chosen at random."""
 POLL_SECONDS = 0.1
 DEATH_SECONDS = 2.0
 """Seconds after a connection is lost until the death of the server is known."""

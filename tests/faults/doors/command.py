@@ -34,7 +34,7 @@ PATIENCE = 180.0
 ROUND = 12
 """Stories on one database."""
 AGAIN = 3
-"""How often the windows that no process reached are tried again."""
+"""The number of times that windows which no process reached are tried again."""
 SAID = 25
 """Kills between two lines of progress."""
 

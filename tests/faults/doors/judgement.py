@@ -1,4 +1,4 @@
-"""What a round shows: from the platform's messages, the database, and the file in which the tool takes effect."""
+"""Judges a round by the platform's messages, the database, and the file in which the tool takes effect."""
 
 from __future__ import annotations
 

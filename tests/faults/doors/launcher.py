@@ -15,7 +15,7 @@ from support import askback_launcher, launcher
 FRAMEWORKS = (
     "langgraph.checkpoint.sqlite.aio", "langgraph.graph", "pydantic_ai.models.function", "agents", "claude_agent_sdk",
 )  # fmt: skip
-"""What the doors' programs import. What is not installed is left out."""
+"""The modules that the doors' programs import, without those that are not installed."""
 
 
 def warm() -> None:

@@ -28,15 +28,15 @@ class Story:
     site: str
     run: str
     answer: str = ""
-    """What people answered, as soon as the platform has acknowledged it."""
+    """The answers of people, as soon as the platform has acknowledged them."""
     kills: list[str] = field(default_factory=list[str])
     """The windows of its kills."""
     missed: list[str] = field(default_factory=list[str])
     """The windows that no process reached."""
     ends: list[str] = field(default_factory=list[str])
-    """How the last processes ended, or what the client has received."""
+    """The ends of the last processes, or the results that the client has received."""
     again: int = 0
-    """How often somebody decided to hand the answer over once more."""
+    """The number of times that somebody decided to hand the answer over once more."""
 
     @property
     def name(self) -> str:

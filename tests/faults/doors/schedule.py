@@ -1,4 +1,4 @@
-"""Which doors are killed in which windows, and where."""
+"""The doors that are killed, the windows of the kills, and the places."""
 
 from __future__ import annotations
 

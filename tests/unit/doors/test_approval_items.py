@@ -1,4 +1,4 @@
-"""What people decide about the calls of an interrupted run is what the model reads. The run is a real one."""
+"""The model reads what people decide about the calls of an interrupted run. The run is a real one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a webhook needs and nobody sees: its signature, the addresses that are allowed, and the pauses."""
+"""Parts of a webhook that nobody sees: its signature, the addresses that are allowed, and the pauses."""
 
 from __future__ import annotations
 

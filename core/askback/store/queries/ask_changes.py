@@ -18,7 +18,7 @@ _NO_MESSAGES: Final = "[]"
 
 
 class AskVersion(NamedTuple):
-    """What differs if people, a deadline or a platform have changed an ask."""
+    """The columns that differ once people, a deadline or a platform have changed an ask."""
 
     revision: int
     status: str

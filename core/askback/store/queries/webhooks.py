@@ -56,7 +56,7 @@ class WebhookCounts(Value):
 
 
 def add(connection: Connection, ask_id: str, webhook: Webhook) -> None:
-    """Store an address for the outcome of an ask. One that failed gets its attempts anew, any other stays as it is.
+    """Store an address for the outcome of an ask. One that failed gets new attempts, any other stays as it is.
 
     Raises `CallerError` if the ask has too many addresses.
     """
