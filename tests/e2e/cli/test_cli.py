@@ -487,3 +487,10 @@ def test_over_http_everything_that_is_missing_is_said_at_once(run: Runner, tmp_p
         "askback: SLACK_BOT_TOKEN",
         "askback: SLACK_SIGNING_SECRET",
     ]
+
+
+@pytest.mark.parametrize(("words", "offered"), [("askback se", "serve"), ("askback ask --appr", "--approvers")])
+def test_the_shell_completes_commands_and_options(words: str, offered: str) -> None:
+    given = {"_ASKBACK_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run([ASKBACK], env=environment(**given), capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() == [offered]
