@@ -28,9 +28,10 @@ LOOKED_A_SECOND = 5000
 class Waiting:
     """One wait for an ask."""
 
-    def __init__(self, changed: asyncio.Event, known: dict[str, AskVersion | None]) -> None:
+    def __init__(self, changed: asyncio.Event, known: dict[str, AskVersion | None], callers: Callers) -> None:
         self._changed = changed
         self._known = known
+        self._callers = callers
 
     def begin_read(self) -> None:
         """Forget changes until now, since the ask is about to be read."""
@@ -39,7 +40,10 @@ class Waiting:
     async def wait(self, ask: Ask) -> None:
         """Wait until an ask may differ from what was read."""
         # A settled ask that is not complete changes in parts that have no version.
-        self._known[ask.id] = get_version(ask) if ask.outcome is None else None
+        version = get_version(ask) if ask.outcome is None else None
+        if self._known.setdefault(ask.id, version) != version:
+            self._known[ask.id] = version
+            self._callers.wake(ask.id)  # another wait has read another state
         await self._changed.wait()
 
 
@@ -69,7 +73,7 @@ class ChangeWatch:
         self._uses[ask_id] = self._uses.get(ask_id, 0) + 1
         try:
             with self._callers.register(ask_id) as changed:
-                yield Waiting(changed, self._known)
+                yield Waiting(changed, self._known, self._callers)
         finally:
             self._uses[ask_id] -= 1
             if not self._uses[ask_id]:

@@ -74,6 +74,30 @@ async def test_one_look_serves_all_that_wait_and_wakes_only_those_whose_question
         await asyncio.wait(waits)
 
 
+async def test_a_wait_that_read_an_older_state_than_another_is_woken(store: Store, tmp_path: Path) -> None:
+    """Otherwise, a look would compare with the newer state, and find no change."""
+    where = tmp_path / "askback.db" if (url := url_in(tmp_path)) is None else PostgresAddress.read(url)
+    manager = QuestionManager(store)
+    older = await manager.submit(build_ask(TEA, to=HERE, policy=Policy(who=Who.from_people(ANN))))
+    newer = older.evolve(interview=older.interview.evolve(revision=older.interview.revision + 1))
+    watch = ChangeWatch(where)
+
+    async def wait(read: Ask) -> None:
+        with watch.register(older.id) as waiting:
+            waiting.begin_read()
+            await waiting.wait(read)
+
+    first = asyncio.create_task(wait(older))
+    await asyncio.sleep(0)
+    second = asyncio.create_task(wait(newer))
+    try:
+        await asyncio.wait_for(asyncio.shield(first), WITHIN)
+    finally:
+        for task in (first, second):
+            task.cancel()
+        await asyncio.wait([first, second])
+
+
 def counting(looks: list[int]) -> Callable[..., Any]:
     """Return the query, which notes the number of asks of each look."""
 
