@@ -151,6 +151,54 @@ async def open_pydantic_ai(job: Job) -> AsyncGenerator[PydanticAgent]:
         yield PydanticAgent(door, job, saved)
 
 
+@dataclass
+class OpenAIAgent:
+    """An agent of the OpenAI Agents SDK whose tool needs approval."""
+
+    door: Any
+    job: Job
+    saved: Path
+
+    async def run(self) -> object:
+        return (await self.door.run("Deploy it.", self.job.run)).final_output
+
+    async def resume(self, *, again: bool) -> object:
+        if not self.saved.exists():
+            return await self.run()  # the process was killed before anybody was asked
+        text = self.saved.read_text(encoding="utf-8")
+        return (await self.door.resume(self.job.run, text, again=again)).final_output
+
+
+@asynccontextmanager
+async def open_openai_agents(job: Job) -> AsyncGenerator[OpenAIAgent]:
+    from agents import Agent as ModelAgent
+    from agents import function_tool, set_tracing_disabled
+    from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
+
+    from askback.doors.openai_agents import OpenAIAgentsDoor
+
+    set_tracing_disabled(True)
+    saved = job.folder / f"{job.run}.json"
+
+    def respond(call: Any) -> Any:
+        if any(one.get("type") == "function_call_output" for one in call.input):
+            return [assistant_message("It is deployed.")]
+        return [function_call("deploy", {"where": job.site}, call_id="call-1")]
+
+    @function_tool(needs_approval=True)
+    def deploy(where: str) -> str:
+        job.deploy(APPROVED)
+        return f"deployed to {where}"
+
+    def save(conversation: str, text: str) -> None:
+        replace(saved, text)
+
+    model = ScriptedModel([ModelStep(responder=respond)] * 3)
+    agent: Any = ModelAgent(name="shop", model=model, tools=[deploy])
+    async with OpenAIAgentsDoor(agent, to=job.to, save=save, who="anyone", approvers="anyone") as door:
+        yield OpenAIAgent(door, job, saved)
+
+
 def replace(file: Path, text: str) -> None:
     """Replace the contents of a file at once, so that a process that is killed leaves the old or the new text."""
     new = file.with_suffix(".new")
@@ -162,5 +210,6 @@ FRAMEWORKS: Mapping[str, Callable[[Job], AbstractAsyncContextManager[Agent]]] = 
     "langgraph": open_langgraph(nodes=1),
     "langgraph, two nodes": open_langgraph(nodes=2),
     "pydantic-ai": open_pydantic_ai,
+    "openai-agents": open_openai_agents,
 }
 """Each door by its name."""
