@@ -132,6 +132,7 @@ def become(order: dict[str, Any], streams: list[int]) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under `nohup`
     for descriptor, stream in enumerate(streams):
         os.dup2(stream, descriptor)
     os.closerange(3, MANY)
