@@ -9,7 +9,6 @@ __all__ = [
     "build_message",
     "build_notice",
     "build_rejection",
-    "build_replacement",
     "describe_edit_errors",
     "edit_again",
     "retry",
@@ -36,11 +35,6 @@ TRY_AGAIN = N_("Try again")
 def build_notice(words: str) -> Component:
     """A private message with these words. Words that are too long are shortened."""
     return build_message(words, [])
-
-
-def build_replacement(words: str) -> Component:
-    """A private message that replaces an existing notice whose button is not needed any more."""
-    return to_replacement(build_notice(words))
 
 
 def to_replacement(body: Mapping[str, JsonValue]) -> Component:

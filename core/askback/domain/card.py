@@ -27,13 +27,14 @@ from typing import Final
 from pydantic import AwareDatetime
 
 from askback.domain.arguments import Argument, Arguments, parse_arguments
-from askback.domain.ask_policy import Approval, PersonalReminder, Policy
+from askback.domain.ask_policy import PersonalReminder, Policy
 from askback.domain.caller_absence import Absence
 from askback.domain.card_ending import Ending, build_ending
 from askback.domain.card_item import Item, build_items
 from askback.domain.card_texts import CardTexts
 from askback.domain.change_line import ChangeLine, build_change_lines
 from askback.domain.choice_words import Picks
+from askback.domain.edit_rules import EditRules
 from askback.domain.file_field import CHOOSE_FILE, CHOOSE_FILES, describe_file_rules
 from askback.domain.file_rules import FileRules
 from askback.domain.form import Question
@@ -319,6 +320,7 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
     visible = interview.visible
     several_questions = not interview.form.is_single
     outcome, approval = interview.outcome, policy.approval
+    edits = None if outcome is not None or approval is None else approval.edits
     excerpt = get_excerpt(question) if shown else ""
     # Only the prompt of a tool call quotes arguments: other details may look like some.
     quotes_arguments = bool(excerpt) and approval is not None and approval.subject is not None
@@ -372,10 +374,8 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
         is_call=approval is not None and approval.subject is not None,
         reminders=tuple(sorted(policy.personal_reminders, key=lambda reminder: reminder.at)) if outcome is None else (),
         details=question.details if shown and is_partial else None,
-        edited=None if outcome is not None or approval is None else _list_edited(approval),
-        edit_problem=None
-        if outcome is not None or approval is None or approval.edits is None
-        else approval.edits.problem,
+        edited=_list_edited(edits),
+        edit_problem=None if edits is None else edits.problem,
         changes=build_change_lines(interview.changes),
         ending=None if outcome is None else build_ending(interview, outcome),
         absence=absence if outcome is None else None,
@@ -383,11 +383,11 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
     )
 
 
-def _list_edited(approval: Approval) -> FieldQuestions | None:
+def _list_edited(edits: EditRules | None) -> FieldQuestions | None:
     """Return the arguments that people may change. None if they may change none."""
-    if approval.edits is None or approval.edits.form is None:
+    if edits is None or edits.form is None:
         return None
-    questions = approval.edits.form.questions
+    questions = edits.form.questions
     return FieldQuestions(indexes=tuple(range(len(questions))), questions=questions, is_whole=True)
 
 

@@ -154,7 +154,7 @@ async def test_the_developers_own_description_is_shown(here: Office, mode: str) 
 
 async def test_edits_alone_are_refused_with_a_sentence(here: Office, mode: str) -> None:
     async with shop(here, mode, {"allowed_decisions": ["edit"]}, EU) as agent, door(here, agent.graph) as one:
-        with pytest.raises(CallerError, match="decisions allowed for deploy are edit. .* allow “approve” and “reject”"):
+        with pytest.raises(CallerError, match=r"allowed for deploy are edit\. .* allow “approve” and “reject”"):
             await run(one)
     assert here.shown() == []
 

@@ -168,7 +168,7 @@ def test_a_text_that_was_not_taken_can_be_mended() -> None:
 
 
 def test_a_notice_that_has_served_loses_its_button() -> None:
-    made: Any = ephemeral.build_replacement("Your answer counts.")
+    made: Any = ephemeral.to_replacement(ephemeral.build_notice("Your answer counts."))
     assert made["components"] == []
     assert made["content"] == "Your answer counts."
 

@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from askback.domain.approval import build_form, compute_digest
-from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Form
-from askback.domain.identity import Actor, Place
-from askback.domain.interview import settle, start_interview
 from askback.domain.outcome import Answer, Choice, Outcome, Vote
-from askback.domain.who import Who
+from askback.doors.call_question import CallQuestion
 from askback.errors import ModelError
 from support.optional import optional
+from support.settled_asks import ADA, AT, ask_for
 
 sdk = optional("claude_agent_sdk")
 
 from askback.doors.claude_calls import GatedTools, build_result  # noqa: E402
 
-AT = datetime(2026, 11, 24, 16, 30, tzinfo=UTC)
-ADA = Actor(platform="chat", id="U1", name="Ada")
 CALL: dict[str, Any] = {"command": "rm -r build"}
 OPTIONS = [{"label": "Blue", "description": "The sky"}, {"label": "Red", "description": "A rose"}]
 ASKED: dict[str, Any] = {
     "questions": [{"question": "Which?", "header": "H", "multiSelect": False, "options": OPTIONS}],
     "answers": {"Which?": "Red"},
 }
-
-
-def settled(form: Form, outcome: Outcome, approval: Approval | None = None) -> Ask:
-    return Ask(
-        id="q" * 22,
-        place=Place(platform="chat", channel="C1"),
-        policy=Policy(who=Who(anyone=True), approval=approval),
-        interview=settle(start_interview(form), outcome),
-        created_at=AT,
-        post_after=AT,
-    )
 
 
 def chosen(form: Form, index: int, **more: Any) -> Outcome:
@@ -52,8 +35,8 @@ def chosen(form: Form, index: int, **more: Any) -> Outcome:
 
 
 def decide(outcome: Outcome) -> Any:
-    approval = Approval(refusing=("deny",), approving=("approve",), subject=compute_digest("Bash", CALL))
-    return build_result("Bash", CALL, settled(build_form("Bash", CALL), outcome, approval))
+    question = CallQuestion("permit", build_form("Bash", CALL), compute_digest("Bash", CALL))
+    return build_result("Bash", CALL, ask_for(question, outcome))
 
 
 def test_a_no_a_timeout_a_decline_and_a_cancellation_are_told_apart() -> None:
@@ -68,11 +51,11 @@ def test_a_no_a_timeout_a_decline_and_a_cancellation_are_told_apart() -> None:
 
 
 def test_an_answer_goes_into_the_input_and_replaces_what_the_model_brought() -> None:
-    form = GatedTools(()).build_question("AskUserQuestion", ASKED).form
-    answered = build_result("AskUserQuestion", ASKED, settled(form, chosen(form, 0)))
+    question = GatedTools(()).build_question("AskUserQuestion", ASKED)
+    answered = build_result("AskUserQuestion", ASKED, ask_for(question, chosen(question.form, 0)))
     assert answered == sdk.PermissionResultAllow(updated_input={**ASKED, "answers": {"Which?": "Blue"}})
     others = [
-        build_result("AskUserQuestion", ASKED, settled(form, Outcome(status=status, at=AT)))
+        build_result("AskUserQuestion", ASKED, ask_for(question, Outcome(status=status, at=AT)))
         for status in ("timed_out", "declined", "cancelled")
     ]
     assert all(isinstance(one, sdk.PermissionResultDeny) for one in others)
