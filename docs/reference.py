@@ -6,15 +6,18 @@ Markdown.
 
 from __future__ import annotations
 
+import ast
+import inspect
+import itertools
 import re
 import sys
+import textwrap
 import types
 import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import griffe
 import typer
 from annotated_types import Ge
 from pydantic import SecretStr
@@ -104,14 +107,18 @@ def _settings() -> Iterator[str]:
 
 def _docstrings(kind: type[TomlSettings]) -> dict[str, str]:
     """Return the docstrings of a class's fields."""
-    members = griffe.load(f"{kind.__module__}.{kind.__name__}", search_paths=[ROOT / "core", ROOT / "bots"]).members
-    found = {name: members[name].docstring for name in kind.model_fields}
-    missing = [name for name, text in found.items() if text is None]
+    (written,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(written, ast.ClassDef)
+    found: dict[str, str] = {}
+    for field, below in itertools.pairwise(written.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
+            found[field.target.id] = str(ast.literal_eval(below.value))
+    missing = [name for name in kind.model_fields if name not in found]
     if missing:
         raise ValueError(
             f"These settings of {kind.__name__} have no docstring: {', '.join(missing)}. Write one below each."
         )
-    return {name: " ".join(text.value.split()) for name, text in found.items() if text is not None}
+    return {name: " ".join(text.split()) for name, text in found.items()}
 
 
 def _is_secret(field: FieldInfo) -> bool:

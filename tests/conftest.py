@@ -31,8 +31,8 @@ LAUNCHER_FOLDER = pytest.StashKey[TemporaryDirectory[str]]()
 GROUPS: tuple[tuple[str, ...], ...] = (
     # Two of these must never run at once: their fixture takes half a minute, and every processor.
     (
-        "tests/e2e/demo/test_demo.py::test_an_unseen_scenario_plays",
-        "tests/e2e/demo/test_demo.py::test_what_goes_wrong_between_bot_and_services_ends_it_with_1",
+        "tests/e2e/demo/test_play_scenarios.py::test_an_unseen_scenario_plays",
+        "tests/e2e/demo/test_play_failures.py::test_what_goes_wrong_between_bot_and_services_ends_it_with_1",
     ),
     ("tests/e2e/demo/test_site.py::",),  # the built site
     ("tests/contract/bots/test_rolling_upgrade.py::",),  # the compiled code of the last release

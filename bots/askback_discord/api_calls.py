@@ -9,6 +9,7 @@ __all__ = [
 
 import asyncio
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
@@ -18,6 +19,7 @@ import discord
 from discord.http import HTTPClient, Route
 from pydantic import JsonValue
 
+from askback.network.retry_after import read_retry_after
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.translations.catalogue import N_
 from askback_discord.answer_check import ForeignAnswer
@@ -42,19 +44,22 @@ INVALID = 50035
 ARCHIVED = 50083
 THREAD_EXISTS = 160004
 LOCKED = 160005
+NO_THREADS = 50024
+"""The channel is of a type without threads."""
 _LATER = frozenset({20016, 20028, 20029, 40333, 130000})
 """Rate limits of a channel or server, a block by Discord's own proxy, and an overload."""
 
 # The reasons that people in a chat can read are translated. With the others, nothing reaches them.
 _WHY = {
     NO_CHANNEL: N_("the channel or thread does not exist any more."),
-    40001: "Discord rejects the bot's token. My operator has to copy DISCORD_TOKEN again.",
+    40001: "Discord rejects the bot's token: DISCORD_TOKEN has to be copied again.",
     50001: N_("I cannot see that channel: give me the permission View Channel there."),
     50007: "that person does not accept direct messages from me.",
     50013: N_(
         "I lack one of these permissions there: View Channel, Send Messages, Create Public Threads, "
         "Send Messages in Threads and Read Message History."
     ),
+    NO_THREADS: N_("channels of this type have no threads. Write to me in a text channel."),
     ARCHIVED: N_("the thread is archived, and I may not open it: give me the permission Manage Threads."),
     LOCKED: N_("the thread is locked, and I may not write there: give me the permission Manage Threads."),
 }
@@ -87,7 +92,7 @@ class NotAnswerable(MessageNotFound):
 def explain(code: int, status: int) -> str:
     """Explain an error code of Discord's and say how to fix it."""
     if status == 401:
-        return "Discord rejects DISCORD_TOKEN. My operator has to copy it again."
+        return "Discord rejects DISCORD_TOKEN: it has to be copied again."
     return _WHY.get(code, f"Discord rejected the call (code {code}, HTTP {status}).")
 
 
@@ -167,7 +172,7 @@ class DiscordApi:
                 if response.status == 204:
                     return
                 answer = _parse(await response.text())
-                if response.status != 200 or not _is_message(answer):
+                if response.status != 200 or not _is_success(answer):
                     raise _translate_rejection(response.status, response.headers, answer)
         except (TimeoutError, aiohttp.ClientError, ConnectionError) as error:
             # Show only the error's type: its text can contain the URL, and with it the token.
@@ -183,10 +188,12 @@ def _build_form(body: Body, file: File) -> aiohttp.FormData:
     return form
 
 
-def _read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds in Retry-After, if given."""
-    waits = headers.get("Retry-After", "")
-    return float(waits) if waits.replace(".", "", 1).isdigit() else None
+def _read_retry_after(headers: Mapping[str, str], answer: object) -> float | None:
+    """Return the seconds to wait, if given. Discord's own body has them with their fraction."""
+    waits = cast("Json", answer).get("retry_after") if isinstance(answer, dict) else None
+    if isinstance(waits, int | float) and not isinstance(waits, bool) and math.isfinite(waits) and waits >= 0:
+        return float(waits)
+    return read_retry_after(headers.get("Retry-After"))
 
 
 def _parse(text: str) -> object:
@@ -197,9 +204,12 @@ def _parse(text: str) -> object:
         return None
 
 
-def _is_message(answer: object) -> bool:
-    """Return True for a message, which is the answer to a further message."""
-    return isinstance(answer, dict) and "id" in cast("Json", answer)
+def _is_success(answer: object) -> bool:
+    """Return True for a message, or for the interaction that Discord describes if a first answer asks for it.
+
+    See https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-callback
+    """
+    return isinstance(answer, dict) and not {"id", "interaction"}.isdisjoint(cast("Json", answer))
 
 
 def _read_code(answer: object) -> int | None:
@@ -215,7 +225,7 @@ def _translate_rejection(status: int, headers: Mapping[str, str], answer: object
     says nothing about the call.
     """
     if status == 429:
-        return RetryableError("Discord: rate limited", _read_retry_after(headers))
+        return RetryableError("Discord: rate limited", _read_retry_after(headers, answer))
     code = _read_code(answer)
     if code is None or status < 400:
         return RetryableError(str(ForeignAnswer(status)), in_doubt=True)

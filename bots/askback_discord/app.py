@@ -36,7 +36,7 @@ from askback_discord.groups import DiscordRoles
 from askback_discord.history import History
 from askback_discord.install import INTENTS
 from askback_discord.locales import Locales
-from askback_discord.login import log_in, use_addresses
+from askback_discord.login import ignore_voice, log_in, use_addresses
 from askback_discord.message_positions import MessagePositions
 from askback_discord.missed_messages import MissedMessages
 from askback_discord.posting import DiscordPlatform
@@ -85,8 +85,7 @@ class DiscordBot:
     @asynccontextmanager
     async def connect(self, services: BotServices) -> AsyncGenerator[DiscordConnection]:
         settings = load_settings(self._shard)
-        # discord.py would warn about missing voice libraries, which the bot does not use.
-        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
+        ignore_voice()
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
         with use_addresses(settings):
             # The answers to clicks go over the connections of the other calls. discord.py closes the connector.
@@ -134,6 +133,7 @@ class DiscordBot:
     async def open_directory(self) -> AsyncGenerator[DiscordDirectory]:
         settings = load_settings(self._shard)
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
+        ignore_voice()
         with use_addresses(settings):
             looking = discord.Client(
                 intents=INTENTS, max_ratelimit_timeout=RATE_LIMIT_SECONDS, http_trace=build_answer_check()
@@ -215,7 +215,7 @@ class _Client(discord.Client):
     async def finish(self) -> None:
         """Give running event handlers time to answer, then cancel the rest."""
         # discord.py leaves this task running, and it would then fail.
-        starting = cast("asyncio.Task[None] | None", self._connection._ready_task)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]  # noqa: SLF001
+        starting = cast("asyncio.Task[None] | None", self._connection._ready_task)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]  # noqa: SLF001 - no public API has it
         if starting is not None:
             starting.cancel()
         await asyncio.sleep(0)  # let the handlers of the last events start

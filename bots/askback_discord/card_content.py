@@ -16,8 +16,8 @@ from askback.domain.card import (
     Item,
     format_position,
 )
-from askback.domain.card_ending import Ending
-from askback.domain.change_line import CHANGED_BY, NOT_GIVEN, ChangeLine
+from askback.domain.card_ending import REVOKED, Ending
+from askback.domain.change_line import CHANGED_BY, NOT_GIVEN, REMOVED, ChangeLine
 from askback.domain.review_line import ReviewLine
 from askback.domain.settled_title import LONGEST_TITLE, get_form_title, get_line_title, list_others
 from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
@@ -60,7 +60,7 @@ def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     if card.changes:
         units.append([*_build_changes(card.changes, opens=True)])
     if card.rule is not None:
-        units.append([Text(f"-# {card.rule}", before="\n")])
+        units.append([Text("-# ", before="\n"), plain(card.rule)])
     if not are_controls_enough(card):
         units += _build_items(card, images=images)
     if card.view == "question" and card.written_beginning is not None:
@@ -96,6 +96,8 @@ def _build_head(card: Card) -> Iterator[Text]:
         parts.append([Text(format_position(card.position))])
     if card.tally is None or not vote_summary.are_all_named(card, card.tally):
         parts.append([Text(_("Asked: ")), *_list_people(card)])
+    if card.caller is not None:
+        parts.append([plain(card.caller if parts else capitalize_first(card.caller))])
     if card.deadline is not None:
         words = f"{_('ends ')}{format_distance(card.deadline)}"
         until = [Text(words if parts else capitalize_first(words))]
@@ -117,15 +119,17 @@ def _list_people(card: Card) -> Iterator[Text]:
 
 def _build_prompt(card: Card) -> Iterator[Text]:
     """The question if it is not a heading, followed by the quoted part of its details as preformatted text."""
-    asked, excerpt, rest = card.parts
-    if card.heading is None:
+    asked, above, excerpt, below = card.parts
+    if not card.asks_in_heading:
         yield strong(asked, opens=True)
+    if above:
+        yield replace(plain(above), before="\n", opens=card.asks_in_heading)
     if card.arguments is not None:
         return
     if excerpt:
         yield Text(replace_controls(excerpt), "code", before="\n")
-    if rest:
-        yield replace(plain(rest), before="\n")
+    if below:
+        yield replace(plain(below), before="\n")
 
 
 def _build_arguments(arguments: Arguments) -> Iterator[Unit]:
@@ -153,7 +157,9 @@ def _build_changes(changes: tuple[ChangeLine, ...], *, opens: bool = False) -> I
         yield Text("-# ✎ ", before="\n", opens=opens and number == 0)
         yield from (plain(line.name), Text("  "))
         yield Text(f"*{_(NOT_GIVEN)}*") if line.before is None else _build_value(line.before)
-        yield from (Text(" → "), _build_value(line.after), Text(f"  ·  {_(CHANGED_BY)}"))
+        yield Text(" → ")
+        yield Text(f"*{_(REMOVED)}*") if line.after is None else _build_value(line.after)
+        yield Text(f"  ·  {_(CHANGED_BY)}")
         yield from mention_everybody([line.by])
 
 
@@ -242,7 +248,11 @@ def _build_decided(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Uni
         made.append(Text("  ·  ") if number else Text("-# ", before="\n"))
         made += [plain(row.name), Text("  "), Text(row.value, "inline code")]
     made += _build_changes(card.changes)
-    yield [*made, *quote_answers(reasons)]
+    made += quote_answers(reasons)
+    if ending.revoked is not None:
+        made.append(Text(f"-# {_(REVOKED)}  ·  {format_time(ending.revoked.at)}", before="\n"))
+        made += quote_answers([] if ending.revoked.reason is None else [ending.revoked.reason])
+    yield made
     if not named:
         yield from votes.build_votes(tally)
     if not card.is_call and not card.is_folded(buttons_enough=are_buttons_enough(card)):
@@ -299,11 +309,13 @@ def _build_shared_line(line: ReviewLine) -> Iterator[Text]:
 
 
 def _build_facts(card: Card, ending: Ending, tally: VoteCount | None = None) -> Iterator[Text]:
-    """The question as one line, who ended it or requested it, and when."""
+    """The question as one line, the program that asked, who ended it or requested it, and when."""
     yield Text("-# ", before="\n")
     if card.header is not None:
         yield from (plain(fit_line(card.header, LONGEST_TITLE)), Text("  ·  "))
     yield plain(card.title or get_form_title(card))
+    if card.caller is not None:
+        yield from (Text("  ·  "), plain(card.caller))
     if tally is not None and tally.requesters:
         yield from (Text("  ·  "), *votes.list_requesters(tally))
     if ending.by is None:

@@ -133,12 +133,13 @@ def plain(words: str) -> Text:
 
 def heading(words: str) -> Text:
     """A short text of a model or a person on one line, shown literally in large bold letters."""
-    return Text(words, "heading")
+    return Text(replace_controls(words), "heading")
 
 
 def strong(words: str, *, opens: bool = False) -> Text:
     """Bold text. A text longer than `MAX_BOLD` is plain, because it may have to be split."""
-    return Text(replace_controls(words), "bold" if len(words) <= MAX_BOLD else "plain", opens=opens)
+    shown = replace_controls(words)
+    return Text(shown, "bold" if len(shown) <= MAX_BOLD else "plain", opens=opens)
 
 
 def _mention_person(actor: Actor) -> Text:

@@ -44,8 +44,7 @@ from askback.domain.decision import UNKNOWN
 from askback.domain.late_answers import get_closed_notice
 from askback.inbound.message_router import NOT_STOPPED
 from askback.internal.clock import utc_now
-from askback.internal.throttle import Throttle
-from askback.manager import NOTICE_SECONDS, UNCERTAIN, Paint, QuestionManager, describe_failure
+from askback.manager import UNCERTAIN, Paint, QuestionManager, describe_failure
 from askback.ports.bot import OfferHandler, StopHandler
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
@@ -60,8 +59,9 @@ from askback_discord import (
     render,
     text_modal,
 )
-from askback_discord.api_calls import Body, DiscordApi, NotAnswerable
+from askback_discord.api_calls import DiscordApi, NotAnswerable
 from askback_discord.channels import ChannelCache
+from askback_discord.click_notices import ClickNotices
 from askback_discord.click_operations import build_operation
 from askback_discord.details_modal import build_notice
 from askback_discord.interaction_response import LATER, MESSAGE, MODAL, UPDATE, InteractionResponse
@@ -103,7 +103,7 @@ class Clicks:
         self._platform = platform
         self._api = api
         self._seen: FIFOCache[int, None] = FIFOCache(MAX_INTERACTIONS)
-        self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
+        self._notices = ClickNotices()
 
     async def handle_interaction(self, interaction: discord.Interaction) -> None:
         """Handle a person's action on one of the bot's messages. Never raises, and always tries to answer."""
@@ -124,10 +124,10 @@ class Clicks:
             log.error(
                 "Could not commit a click; the person got a notice: %s", error, extra={"action": "click_rejected"}
             )
-            await self._reject(reply, interaction, describe_failure(error))
+            await self._notices.reject(reply, interaction, describe_failure(error))
         except Exception:
             log.exception("A click failed because of a bug; the person got a notice.", extra={"action": "click_failed"})
-            await self._reject(reply, interaction, _(UNCERTAIN))
+            await self._notices.reject(reply, interaction, _(UNCERTAIN))
 
     async def _handle_click(self, reply: InteractionResponse, interaction: discord.Interaction) -> None:
         pressed = read_click(interaction)
@@ -144,7 +144,7 @@ class Clicks:
             if chosen.notice is None:
                 await reply.try_respond(LATER, None)
             else:
-                await self._notify_denial(reply, pressed, control.ask_id, chosen.notice)
+                await self._notices.notify_denial(reply, pressed, control.ask_id, chosen.notice)
             return
         if control is not None and control.kind == "stop":
             await self._stop_work(reply, pressed, interaction)
@@ -160,7 +160,7 @@ class Clicks:
             log.warning("Ignored a click: the control does not belong to askback.", extra={"action": "unknown_control"})
             await reply.wait_for_other_process()
             why = UNKNOWN if control is None else NOT_PICKED.get(control.kind, UNKNOWN)
-            await self._notify_denial(reply, pressed, why, _(why))
+            await self._notices.notify_denial(reply, pressed, why, _(why))
             return
         response = await self._manager.act(
             Action(
@@ -186,7 +186,7 @@ class Clicks:
         if denial is not None and not denial.known:
             await reply.wait_for_other_process()
         if denial is not None and not denial.nothing:
-            await self._notify_denial(reply, pressed, "stop" if place is None else place.key, denial.notice)
+            await self._notices.notify_denial(reply, pressed, "stop" if place is None else place.key, denial.notice)
             return
         message = interaction.message
         placeholder = message is not None and is_placeholder([one.to_dict() for one in message.components])
@@ -217,45 +217,35 @@ class Clicks:
             case AskText(field=field):
                 modal = not_now_modal.build_modal(field, utc_now()) if field.declines else text_modal.build_modal(field)
                 if modal is None:
-                    await self._notify(reply, pressed, ephemeral.build_notice(_(not_now.TOO_SOON)))
+                    await self._notices.notify(reply, pressed, ephemeral.build_notice(_(not_now.TOO_SOON)))
                 else:
                     await reply.try_respond(MODAL, modal)
             case AskFiles(field=field):
                 await reply.try_respond(MODAL, file_modal.build_modal(field))
             case FileErrors(message=message, field=field):
-                await self._notify(reply, pressed, ephemeral.build_file_errors(message, field))
+                await self._notices.notify(reply, pressed, ephemeral.build_file_errors(message, field))
             case AskForm(fields=fields):
                 await reply.try_respond(MODAL, form_modal.build_modal(fields))
             case FormErrors(problems=problems, fields=fields) if isinstance(operation, EditArguments):
                 again = ephemeral.edit_again(fields.ask_id, fields.step)
                 why = ephemeral.describe_edit_errors(problems)
-                await self._return_text(reply, pressed, why, "\n\n".join(operation.texts), again)
+                written = ephemeral.format_edits(operation.answers, None, fields)
+                await self._notices.return_text(reply, pressed, why, written, again)
             case FormErrors(problems=problems, fields=fields):
-                await self._notify(reply, pressed, ephemeral.build_form_errors(problems, fields))
+                await self._notices.notify(reply, pressed, ephemeral.build_form_errors(problems, fields))
                 await self._manager.cards.leave_to_outbox(control.ask_id)
             case FieldErrors(message=message, field=field) if field.choice is not None:
                 # An invalid reason is not kept on the card.
                 again = ephemeral.retry(field.ask_id, field.step, field.choice)
-                await self._return_text(reply, pressed, message, field.value, again)
+                await self._notices.return_text(reply, pressed, message, field.value, again)
                 await self._manager.cards.leave_to_outbox(control.ask_id)
             case FieldErrors(message=message, field=field):
-                await self._notify(reply, pressed, ephemeral.try_again(message, field))
+                await self._notices.notify(reply, pressed, ephemeral.try_again(message, field))
                 await self._manager.cards.leave_to_outbox(control.ask_id)
             case Notice(is_repeated=True):
                 await reply.try_respond(LATER, None)
-            case Notice(text=text, card=card, kept=kept):
-                if kept:
-                    await self._notify(reply, pressed, ephemeral.build_notice(text))
-                elif isinstance(operation, SubmitText):
-                    await self._return_text(reply, pressed, text, operation.text)
-                elif isinstance(operation, SubmitForm | EditArguments):
-                    await self._return_text(reply, pressed, text, "\n\n".join(operation.texts))
-                elif isinstance(operation, Choose) and operation.note is not None:
-                    await self._return_text(reply, pressed, text, operation.note)
-                elif isinstance(operation, Decline | Choose | Cancel | Remind):
-                    await self._return_text(reply, pressed, text, operation.reason or "")
-                else:
-                    await self._notify(reply, pressed, ephemeral.build_notice(text))
+            case Notice(card=card):
+                await self._notify_or_return(reply, pressed, operation, response)
                 if card is not None and pressed.message is not None:
                     await self._manager.cards.leave_to_outbox(control.ask_id)
             case Details():
@@ -267,10 +257,34 @@ class Clicks:
                 await self._manager.cards.leave_to_outbox(control.ask_id)
             case _ if pressed.message is None:
                 # The person pressed a button of a private notice, which is not the card.
-                await self._notify(reply, pressed, ephemeral.build_notice(_(TAKEN)))
+                await self._notices.notify(reply, pressed, ephemeral.build_notice(_(TAKEN)))
                 await self._manager.cards.leave_to_outbox(control.ask_id)
             case _:
                 await self._show(reply, pressed, control.ask_id)
+
+    async def _notify_or_return(
+        self, reply: InteractionResponse, pressed: Click, operation: Operation, notice: Notice
+    ) -> None:
+        """Show a notice, with the text that a person wrote in vain so that they can copy it."""
+        match operation:
+            case _ if notice.kept:
+                written = None
+            case SubmitText():
+                written = operation.text
+            case EditArguments():
+                written = ephemeral.format_edits(operation.answers, notice.card)
+            case SubmitForm():
+                written = "\n\n".join(operation.texts)
+            case Choose() if operation.note is not None:
+                written = operation.note
+            case Decline() | Choose() | Cancel() | Remind():
+                written = operation.reason or ""
+            case _:
+                written = None
+        if written is None:
+            await self._notices.notify(reply, pressed, ephemeral.build_notice(notice.text))
+        else:
+            await self._notices.return_text(reply, pressed, notice.text, written)
 
     async def _show(self, reply: InteractionResponse, pressed: Click, ask_id: str, page: int | None = None) -> None:
         """Ack a click by drawing its result, in one request.
@@ -340,9 +354,9 @@ class Clicks:
             return
         card = ask.to_card()
         if ask.outcome is not None:
-            await self._notify(reply, pressed, ephemeral.build_notice(get_closed_notice(ask)))
+            await self._notices.notify(reply, pressed, ephemeral.build_notice(get_closed_notice(ask)))
         elif control.step != card.step or card.view != "question":
-            await self._notify_denial(reply, pressed, control.ask_id, _(option_search.STALE))
+            await self._notices.notify_denial(reply, pressed, control.ask_id, _(option_search.STALE))
         elif control.kind == "search":
             await reply.try_respond(MODAL, option_search.build_modal(card))
         else:
@@ -357,69 +371,8 @@ class Clicks:
             await reply.wait_for_other_process()
         if denial is None:
             return ask
-        await self._notify_denial(reply, pressed, ask_id, denial)
+        await self._notices.notify_denial(reply, pressed, ask_id, denial)
         return None
-
-    async def _notify_denial(self, reply: InteractionResponse, pressed: Click, about: str, text: str) -> None:
-        """Tell a person why the action does not count. If they were told recently, only ack."""
-        if self._notices.try_allow((pressed.actor.id, about)):
-            await reply.try_respond(MESSAGE, ephemeral.build_notice(text))
-        else:
-            await reply.try_respond(LATER, None)
-
-    async def _reject(self, reply: InteractionResponse, interaction: discord.Interaction, text: str) -> None:
-        """Tell the person that the click failed, unless it was already answered. Never raises."""
-        if reply.has_responded:
-            return
-        try:
-            pressed = read_click(interaction)
-            control = pressed.control
-            if control is not None and control.kind == "field":
-                again = ephemeral.retry(control.ask_id, control.step)
-                await self._return_text(reply, pressed, text, text_modal.read_text(interaction.data or {}), again)
-            elif control is not None and control.kind == "vote":
-                again = ephemeral.retry(control.ask_id, control.step, control.arg)
-                await self._return_text(reply, pressed, text, text_modal.read_text(interaction.data or {}), again)
-            elif control is not None and control.kind == "edits":
-                again = ephemeral.edit_again(control.ask_id, control.step)
-                sent = EditArguments(answers=form_modal.read_answers(interaction.data or {}))
-                await self._return_text(reply, pressed, text, "\n\n".join(sent.texts), again)
-            elif control is not None and control.kind == "fields":
-                sent = SubmitForm(answers=form_modal.read_answers(interaction.data or {}))
-                await self._return_text(reply, pressed, text, "\n\n".join(sent.texts))
-            elif control is not None and control.kind == "decline":
-                await self._return_text(reply, pressed, text, text_modal.read_text(interaction.data or {}))
-            else:
-                await self._notify(reply, pressed, ephemeral.build_notice(text))
-        except Exception:
-            log.exception("Could not tell a person that their click failed.", extra={"action": "answer_lost"})
-
-    async def _notify(self, reply: InteractionResponse, pressed: Click, words: Body) -> bool:
-        """Show a sentence only to the person who clicked.
-
-        It replaces the notice if the text was written from there. It does not replace a notice whose button was only
-        now pressed, because that may still hold the text. Return True if it was delivered.
-        """
-        if (
-            pressed.on_notice
-            and pressed.control is not None
-            and pressed.control.kind in {"field", "fields", "edits", "upload", "vote", "pick"}
-        ):
-            return await reply.try_respond(UPDATE, ephemeral.to_replacement(words))
-        return await reply.try_respond(MESSAGE, words)
-
-    async def _return_text(
-        self,
-        reply: InteractionResponse,
-        pressed: Click,
-        text: str,
-        written: str,
-        again: ephemeral.Component | None = None,
-    ) -> None:
-        """Return a rejected text with the reason. Its field is closed, and the text must not be lost."""
-        first, *more = ephemeral.build_rejection(text, written, again)
-        if await self._notify(reply, pressed, first):
-            await reply.try_follow_up(more)
 
 
 def _find_page(pressed: Click, ask: Ask) -> int | None:

@@ -7,7 +7,8 @@ __all__ = ["SEARCH", "are_buttons_enough", "are_controls_enough", "build_control
 from collections.abc import Iterable, Iterator, Sequence
 
 from askback.domain import vote_summary
-from askback.domain.card import ANSWER_REST, EDIT, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import Card, Item
+from askback.domain.card_labels import ANSWER_REST, EDIT, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW
 from askback.domain.option_rows import OptionRow, build_rows
 from askback.text.literal import count_utf16_units
 from askback.translations.catalogue import N_, _

@@ -15,11 +15,13 @@ from askback.domain.identity import Actor, Place
 from askback.errors import OperatorError
 from askback.ports.directory import (
     ANYONE,
+    SHOWN,
     Found,
     Named,
     UnknownName,
     build_ambiguous_name_error,
     build_unknown_name_error,
+    join_names,
     normalize_name,
 )
 from askback_discord import id_patterns
@@ -35,6 +37,11 @@ THREADS: Final = frozenset({10, 11, 12})
 DIRECT: Final = 1
 _ID: Final = re.compile(id_patterns.SNOWFLAKE)
 _CHANNEL: Final = re.compile(rf"(?:<#)?({id_patterns.SNOWFLAKE})>?")
+_LINK: Final = re.compile(
+    rf"<?https://(?:\w+\.)?discord(?:app)?\.com/channels/(?:@me|{id_patterns.SNOWFLAKE})/({id_patterns.SNOWFLAKE})"
+    rf"(?:/({id_patterns.SNOWFLAKE}))?>?"
+)
+"""The link of a channel, a thread or a message."""
 _PERSON: Final = re.compile(rf"<?@!?({id_patterns.SNOWFLAKE})>?")
 _ROLE: Final = re.compile(rf"<?@&({id_patterns.SNOWFLAKE})>?")
 EVERYBODY: Final = frozenset({"everyone", "here"})
@@ -43,6 +50,14 @@ _NO_ROLES = (
     "server, or name people."
 )
 _NO_TEXTS = "The bot cannot ask in #{name}, because it is not a text channel. Give a text channel, or a thread's id."
+_COPY_CHANNEL = (
+    "No server of the bot has that channel: copy the id again (“Copy Channel ID”), or add the bot to the channel's "
+    "server with the address that askback discord --invite prints."
+)
+_COPY_ROLE = "No server of the bot has that role: copy the id again (“Copy Role ID”)."
+_COPY_PERSON = (
+    "Nobody on a server of the bot has that id: copy it again (“Copy User ID”), or invite the person to the server."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +75,17 @@ class DiscordDirectory:
     async def find_place(self, name: str) -> Found:
         if by_id := _CHANNEL.fullmatch(name):
             return await self._find_channel(by_id[1])
+        if link := _LINK.fullmatch(name):
+            return await self._find_linked(link[1], link[2])
         guilds = await self._list_guilds()
         guild, slash, rest = name.rpartition("/")
         if slash:
             wanted = normalize_name(guild)
             within = [one for one in guilds if wanted in {one.id, normalize_name(one.name)}]
             if not within:
-                raise build_unknown_name_error("server", guild, (one.name for one in guilds))
+                raise build_unknown_name_error(
+                    "server", guild, (one.name for one in guilds), _advise(guilds, "name one of them")
+                )
             guilds, name = within, rest
         if name.startswith("@") or _PERSON.fullmatch(name):
             return await self._find_direct_message(name, guilds)
@@ -80,7 +99,9 @@ class DiscordDirectory:
             raise UnknownName(_NO_TEXTS.format(name=_read_text(called[0][1], "name")))
         if not found:
             others = (f"#{_read_text(one, 'name')}" for _, one in known if one.get("type") in TEXT)
-            raise build_unknown_name_error("channel", f"#{name.lstrip('#')}", others)
+            raise build_unknown_name_error(
+                "channel", f"#{name.lstrip('#')}", others, _advise(guilds, "check the name there")
+            )
         if len(found) > 1:
             if len({normalize_name(guild.name) for guild, _ in found}) == len(found):
                 raise build_ambiguous_name_error(
@@ -105,7 +126,7 @@ class DiscordDirectory:
             if found:
                 return await self._to_named_role(guilds[0], found[0])
             if role:
-                raise build_unknown_name_error("role", name, ())
+                raise build_unknown_name_error("role", name, (), _COPY_ROLE)
             if normalize_name(name) in EVERYBODY:
                 raise build_unknown_name_error(
                     "person or role", name, (), f"To let everybody answer who sees the question, use {ANYONE}."
@@ -132,7 +153,7 @@ class DiscordDirectory:
             one = await self._api.call("GET", "/channels/{channel_id}", channel_id=channel)
         except DiscordRejection as rejection:
             if rejection.code in {NO_CHANNEL, INVALID}:
-                raise build_unknown_name_error("channel", channel, ()) from None
+                raise build_unknown_name_error("channel", channel, (), _COPY_CHANNEL) from None
             raise
         kind, name = one.get("type"), _read_text(one, "name")
         if kind == DIRECT:
@@ -150,11 +171,23 @@ class DiscordDirectory:
             raise UnknownName(_NO_TEXTS.format(name=name))
         return Found(place=place, name=f"#{name}")
 
+    async def _find_linked(self, channel: str, message: str | None) -> Found:
+        """Return a channel or a thread; with a message of a channel, its thread, which has the same id."""
+        found = await self._find_channel(channel)
+        if message is None or found.place.thread is not None or found.person is not None:
+            return found
+        try:
+            return await self._find_channel(message)
+        except UnknownName:
+            raise UnknownName(
+                f"The message of that link in {found.name} has no thread: start one there, or give the channel."
+            ) from None
+
     async def _find_direct_message(self, name: str, guilds: Sequence[_Guild]) -> Found:
         by_id = _PERSON.fullmatch(name)
         named = await self._find_person(by_id[1] if by_id else name, guilds)
         if named.person is None:
-            raise build_unknown_name_error("person", name, ())
+            raise build_unknown_name_error("person", name, (), _COPY_PERSON)
         body: Body = {"recipient_id": named.person.id}
         opened = await self._api.call("POST", "/users/@me/channels", body)
         place = Place(platform=PLATFORM, channel=_read_text(opened, "id"))
@@ -202,7 +235,8 @@ class DiscordDirectory:
             one for guild in guilds for one in await self._search(guild, normalize_name(name)[:1]) if _is_human(one)
         ]
         known = [*(f"@{_read_text(one, 'name')}" for one in roles), *(f"@{_list_names(one)[0]}" for one in near)]
-        raise build_unknown_name_error("person or role", name, known)
+        advice = "The bot looks among the people and roles of the server: check the name there, or give the id."
+        raise build_unknown_name_error("person or role", name, known, advice)
 
     async def _find_member(self, user: str, guilds: Sequence[_Guild]) -> Named:
         for guild in guilds:
@@ -213,13 +247,24 @@ class DiscordDirectory:
                 continue  # not on this server
             if _is_human(found):
                 return _to_named(found)
-        raise build_unknown_name_error("person or role", user, ())
+        raise build_unknown_name_error("person or role", user, (), _COPY_PERSON)
 
     async def _search(self, guild: _Guild, begins: str) -> list[Json]:
         if not begins:
             return []
         query = f"query={quote(begins[:MEMBERS], safe='')}&limit={MEMBERS}"
         return await self._api.list_objects(f"/guilds/{{guild_id}}/members/search?{query}", guild_id=guild.id)
+
+
+def _advise(guilds: Sequence[_Guild], step: str) -> str:
+    """Return the servers on which the bot looks, and the next step."""
+    add = "add the bot to {} with the address that askback discord --invite prints."
+    if not guilds:
+        return f"The bot is on no server: {add.format('yours')}"
+    servers = "server" if len(guilds) == 1 else "servers"
+    names = join_names([guild.name for guild in guilds], "and")
+    more = f" and {len(guilds) - SHOWN} more" if len(guilds) > SHOWN else ""
+    return f"The bot looks on the {servers} {names}{more}: {step}, or {add.format('another one')}"
 
 
 def _to_objects(entries: list[object]) -> list[Json]:

@@ -17,6 +17,7 @@ from pydantic import SecretStr
 
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
+from askback.network.network_error import get_failure_reason
 from askback.ports.clock_check import check_clock
 from askback.ports.findings import Finding, Scene, report_broken, report_error, report_good, report_warning
 from askback.settings.loader import load
@@ -125,7 +126,7 @@ async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: 
     except TimeoutError:
         raise _Unreachable(f"Discord did not answer within {seconds:g} s.") from None
     except (aiohttp.ClientError, OSError) as error:
-        raise _Unreachable(f"Could not reach Discord ({type(error).__name__}).") from None
+        raise _Unreachable(f"Could not reach Discord ({get_failure_reason(error)}).") from None
 
 
 def _find_rejection(answer: _Answer) -> Finding | None:
@@ -198,7 +199,7 @@ async def _examine_gateway(
     except aiohttp.WSServerHandshakeError as error:
         return [report_broken("gateway", f"Discord's gateway rejected the connection (HTTP {error.status}).", GATEWAY)]
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        return [report_broken("gateway", f"Could not reach Discord's gateway ({type(error).__name__}).", GATEWAY)]
+        return [report_broken("gateway", f"Could not reach Discord's gateway ({get_failure_reason(error)}).", GATEWAY)]
     return [report_good("gateway", "A test session became ready.")]
 
 

@@ -11,6 +11,7 @@ __all__ = [
     "build_rejection",
     "describe_edit_errors",
     "edit_again",
+    "format_edits",
     "retry",
     "to_replacement",
     "try_again",
@@ -20,6 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
+from askback.domain.actions import FieldAnswer
+from askback.domain.card import Card
 from askback.domain.file_field import FileField
 from askback.domain.form_fields import FieldProblem, FormFields
 from askback.domain.text_field import TextField
@@ -65,6 +68,25 @@ def build_form_errors(problems: Sequence[FieldProblem], fields: FormFields) -> C
 def describe_edit_errors(problems: Sequence[FieldProblem]) -> str:
     """Return the reasons why nothing was changed, a line for each argument."""
     return "\n".join((_("Nothing was changed:"), *(f"{problem.header}: {problem.message}" for problem in problems)))
+
+
+def format_edits(answers: Sequence[FieldAnswer], card: Card | None, fields: FormFields | None = None) -> str:
+    """Return the texts of an edit of a call's arguments, each with its argument, for their author to copy.
+
+    With the `fields` that people see now, only those that differ from them.
+    """
+    names = {} if card is None or card.edited is None else dict(enumerate(card.edited.questions))
+    now = {} if fields is None else {field.index: field.value for field in fields.fields}
+    names |= {} if fields is None else {field.index: field.question for field in fields.fields}
+    found: list[str] = []
+    for one in answers:
+        text = (one.text or "").strip()
+        if not text or text == now.get(one.index, "").strip():
+            continue
+        question = names.get(one.index)
+        found.append(text if question is None else f"{question.id}:{chr(10) if chr(10) in text else ' '}{text}")
+    # Texts without names, as when the commit failed, are told apart by blank lines.
+    return ("\n" if names else "\n\n").join(found)
 
 
 def edit_again(ask_id: str, step: int) -> Component:

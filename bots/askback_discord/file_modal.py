@@ -4,23 +4,23 @@ from __future__ import annotations
 
 __all__ = ["build_entry", "build_modal", "read_files"]
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypeAlias, cast
+from collections.abc import Iterator
+from typing import Final, cast
 
 from askback.domain.attached_file import AttachedFile
 from askback.domain.file_field import FileField
 from askback.domain.file_rules import FileRules
+from askback.text.unseen import has_visible_text
 from askback.translations.catalogue import _, use_language
 from askback_discord import control_ids, limits
 from askback_discord.components import Component, display
 from askback_discord.escaping import fit_line, plain
 from askback_discord.files import read_attachment
+from askback_discord.modal_components import Json, iter_components
 from askback_discord.text_modal import build_prompt
 
 FILES: Final = "askback:files"
 """The custom_id of the field."""
-
-Json: TypeAlias = Mapping[str, object]
 
 
 def build_modal(field: FileField) -> Component:
@@ -43,7 +43,7 @@ def _build_modal(field: FileField) -> Component:
     title = fit_line(field.header, limits.MODAL_TITLE)
     made: Component = {
         "custom_id": control_ids.to_custom_id(control),
-        "title": title if any(map(str.isprintable, title)) and title.strip() else _("Your files"),
+        "title": title if has_visible_text(field.header) else _("Your files"),
         "components": [*parts, labelled],
     }
     limits.check_modal(made)
@@ -64,7 +64,7 @@ def build_entry(custom_id: str, rules: FileRules, *, required: bool) -> Componen
 def read_files(data: Json, custom_id: str = FILES) -> tuple[AttachedFile, ...]:
     """Return the files of a submitted modal (the interaction's `data`). Never raises."""
     known = _to_object(_to_object(data.get("resolved")).get("attachments"))
-    found = (_to_object(known.get(one)) for one in _iter_ids(data.get("components"), custom_id, 0))
+    found = (_to_object(known.get(one)) for one in _iter_ids(data, custom_id))
     return tuple(read_attachment(one) for one in found if one)[: limits.UPLOADS]
 
 
@@ -72,15 +72,9 @@ def _to_object(value: object) -> Json:
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
-def _iter_ids(components: object, custom_id: str, depth: int) -> Iterator[str]:
-    """Yield the ids of the attachments of a field, in a label or at the top level."""
-    if not isinstance(components, Sequence) or isinstance(components, str) or depth > 1:
-        return
-    for entry in cast("Sequence[object]", components):
-        if not isinstance(entry, Mapping):
-            continue
-        component = cast("Json", entry)
+def _iter_ids(data: Json, custom_id: str) -> Iterator[str]:
+    """Yield the ids of the attachments of a field."""
+    for component in iter_components(data):
         values = component.get("values")
         if component.get("custom_id") == custom_id and isinstance(values, list):
             yield from dict.fromkeys(str(one) for one in cast("list[object]", values))
-        yield from _iter_ids([component.get("component")], custom_id, depth + 1)

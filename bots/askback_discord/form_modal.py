@@ -5,8 +5,8 @@ from __future__ import annotations
 __all__ = ["build_modal", "fits", "read_answers"]
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal, cast
 
 from askback.domain.actions import FieldAnswer
@@ -14,7 +14,6 @@ from askback.domain.choice_words import SOMETHING_ELSE
 from askback.domain.file_field import describe_file_rules, describe_replaced
 from askback.domain.form import DEFAULT_PLACEHOLDER, Option, Question
 from askback.domain.form_fields import TITLE, FieldQuestions, FormField, FormFields
-from askback.domain.text_kinds import is_checked
 from askback.domain.text_problem import describe_text
 from askback.domain.text_rules import TextRules
 from askback.text.literal import count_utf16_units, replace_controls, to_single_line
@@ -23,6 +22,7 @@ from askback_discord import control_ids, file_modal, limits
 from askback_discord.absence import build_absence
 from askback_discord.components import Component, display, option
 from askback_discord.escaping import fit_line, truncate
+from askback_discord.modal_components import Json, iter_components
 from askback_discord.payloads import parse_indexes
 from askback_discord.pickers import build_element, read_valid
 from askback_discord.text_modal import ONE_LINE, OTHER, PARAGRAPH, build_prompt
@@ -32,7 +32,6 @@ NO_NOTES: Final = N_("To write a note or an answer of your own, close this windo
 MORE: Final = N_("More questions may follow: they depend on these answers.")
 _CUSTOM_ID: Final = re.compile(r"askback:(choice|text|people|channels|files):(0|[1-9][0-9]{0,3})")
 _Part = Literal["choice", "text", "people", "channels", "files"]
-Json = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def read_answers(data: Json) -> tuple[FieldAnswer, ...]:
     A written answer for which the modal had no field is missing.
     """
     found: dict[int, dict[str, object]] = {}
-    for part, index, component in _iter_fields(data.get("components"), 0):
+    for part, index, component in _iter_fields(data):
         parts = found.setdefault(index, {})
         if part == "files":
             parts["files"] = file_modal.read_files(data, _build_custom_id("files", index))
@@ -108,19 +107,13 @@ def _read_part(part: str, component: Json) -> dict[str, object]:
     return {"picked": picked, "rejected": not are_all}
 
 
-def _iter_fields(components: object, depth: int) -> Iterator[tuple[str, int, Json]]:
-    """Yield the part, the index of the question and the component of each field, in a label or at the top level."""
-    if not isinstance(components, Sequence) or isinstance(components, str) or depth > 1:
-        return
-    for entry in cast("Sequence[object]", components):
-        if not isinstance(entry, Mapping):
-            continue
-        component = cast("Json", entry)
+def _iter_fields(data: Json) -> Iterator[tuple[str, int, Json]]:
+    """Yield the part, the index of the question and the component of each field."""
+    for component in iter_components(data):
         custom_id = component.get("custom_id")
         match = _CUSTOM_ID.fullmatch(custom_id) if isinstance(custom_id, str) else None
         if match is not None:
             yield match[1], int(match[2]), component
-        yield from _iter_fields([component.get("component")], depth + 1)
 
 
 def _count_components(questions: Sequence[Question], *, with_texts: bool, is_whole: bool) -> int:
@@ -137,7 +130,7 @@ def _takes_either(question: Question) -> bool:
 
 
 def _place_words(question: Question, header: str) -> _Words:
-    prompt = replace_controls(question.prompt)
+    prompt = replace_controls(question.whole_prompt)
     line = fit_line(prompt, limits.LABEL_DESCRIPTION) if to_single_line(prompt) == prompt else ""
     hint, needed = _describe_answer(question)
     if line == prompt and count_utf16_units(line) <= limits.LABEL:
@@ -146,7 +139,11 @@ def _place_words(question: Question, header: str) -> _Words:
     # The number of parts must not depend on the language, whose hints differ in length.
     if line == prompt and not needed:
         return _Words(label, line, None)
-    return _Words(label, hint, question.prompt)
+    return _Words(label, hint, question.whole_prompt)
+
+
+def _is_room_for(hint: str) -> bool:
+    return count_utf16_units(hint) <= limits.LABEL_DESCRIPTION
 
 
 def _describe_answer(question: Question) -> tuple[str | None, bool]:
@@ -162,6 +159,9 @@ def _describe_answer(question: Question) -> tuple[str | None, bool]:
 def _build_field(field: FormField, *, with_texts: bool) -> list[Component]:
     question = field.question
     words = _place_words(question, field.header)
+    if question.asks_for_text or question.multi_select:  # a single choice has an option for it
+        hint = field.add_empty_hint(words.description)
+        words = replace(words, description=words.description if hint is None or not _is_room_for(hint) else hint)
     above = [] if words.above is None else [build_prompt(words.above)]
     if question.files is not None:
         entry = file_modal.build_entry(_build_custom_id("files", field.index), question.files, required=not field.files)
@@ -224,7 +224,7 @@ def _build_text(field: FormField) -> Component:
     question = field.question
     value = replace_controls(field.value)
     kept = truncate(value, limits.INPUT_VALUE)
-    is_line = not question.allow_note and is_checked(question.rules.kind) and to_single_line(value) == value
+    is_line = not question.allow_note and question.rules.is_one_line and to_single_line(value) == value
     made: Component = {
         "type": limits.INPUT,
         "custom_id": _build_custom_id("text", field.index),

@@ -12,6 +12,7 @@ __all__ = ["UNREADABLE", "Gateway"]
 
 import asyncio
 import logging
+import math
 import random
 import threading
 import time
@@ -72,7 +73,7 @@ class Gateway:
             self._socket = await connect(url, **more)
             return self._socket
 
-        client.http.ws_connect = connect_and_keep  # pyright: ignore[reportAttributeAccessIssue]
+        client.http.ws_connect = connect_and_keep  # pyright: ignore[reportAttributeAccessIssue] - replaces a method
 
     @property
     def is_connected(self) -> bool:
@@ -92,7 +93,7 @@ class Gateway:
                 ws: DiscordWebSocket | None = None
                 try:
                     async with asyncio.timeout(OPEN_SECONDS):
-                        ws = self._client.ws = await DiscordWebSocket.from_client(self._client, **session)  # pyright: ignore[reportArgumentType]
+                        ws = self._client.ws = await DiscordWebSocket.from_client(self._client, **session)  # pyright: ignore[reportArgumentType] - as discord.py
                     session["initial"] = False
                     await self._poll(ws, time.monotonic() - began)
                 except ReconnectWebSocket as ended:
@@ -172,19 +173,28 @@ class Gateway:
         if keep_alive is None:
             return
         pulse = KeepAlive(opening, shortest=SHORTEST)
-        acked = keep_alive._last_ack  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+        acked = keep_alive._last_ack  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - no public API has it
+        greeted = keep_alive._last_recv  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - no public API has it
 
         async def ask() -> None:
             await ws.send_heartbeat(keep_alive.beat())
 
         def count_acked() -> float:
             nonlocal acked
-            if keep_alive._last_ack != acked:  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
-                acked = keep_alive._last_ack  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+            if keep_alive._last_ack != acked:  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - no public API has it
+                acked = keep_alive._last_ack  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - no public API has it
                 pulse.record_round_trip(keep_alive.latency)
-            return keep_alive._last_recv  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+            return keep_alive._last_recv  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - no public API has it
 
         await pulse.wait_until_silent(ask, count_acked)
+        # discord.py sends the first heartbeat before it identifies itself, and Discord acknowledges it before READY.
+        if math.isinf(keep_alive.latency) and count_acked() != greeted:
+            log.warning(
+                "The gateway acknowledges no heartbeat, so a dead connection is noticed only after a minute. "
+                "Check ASKBACK_DISCORD_GATEWAY_URL.",
+                extra={"action": "no_heartbeat_ack"},
+            )
+            return
         self._up = False
         log.warning("Discord's gateway is silent; reconnecting.", extra={"action": "gateway_silent"})
         self._cut()
@@ -212,4 +222,4 @@ class Gateway:
 
 
 def _keep_alive(ws: DiscordWebSocket) -> _KeepAlive | None:
-    return cast("_KeepAlive | None", ws._keep_alive)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+    return cast("_KeepAlive | None", ws._keep_alive)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - no public API has it

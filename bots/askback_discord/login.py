@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["log_in", "use_addresses"]
+__all__ = ["ignore_voice", "log_in", "use_addresses"]
 
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,6 +14,7 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
 from askback.errors import OperatorError
+from askback.network.network_error import get_failure_reason
 from askback_discord.answer_check import ForeignAnswer
 from askback_discord.settings import DiscordSettings
 
@@ -55,6 +56,11 @@ def use_addresses(settings: DiscordSettings) -> AbstractContextManager[None]:
     return _ADDRESSES.use(settings)
 
 
+def ignore_voice() -> None:
+    """Let discord.py not warn about missing libraries for voice, which askback does not use."""
+    discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
+
+
 async def log_in(client: discord.Client, settings: DiscordSettings) -> None:
     """Log in with the bot's token. Raises `OperatorError` if Discord does not accept it, or cannot be reached."""
     try:
@@ -73,7 +79,7 @@ async def log_in(client: discord.Client, settings: DiscordSettings) -> None:
         if _is_foreign(error):
             raise OperatorError(NOT_DISCORD) from None
         raise OperatorError(
-            f"Could not reach Discord ({type(error).__name__}). "
+            f"Could not reach Discord ({get_failure_reason(error)}). "
             "Check the network, and ASKBACK_DISCORD_API_URL if it is set."
         ) from None
 

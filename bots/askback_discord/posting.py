@@ -90,13 +90,12 @@ class DiscordPlatform:
     async def _post_text(self, place: Place, message: OutgoingMessage) -> Messages:
         if message.markdown:
             return await self.write_text(place, message.text, message.messages, message.target)
+        if message.messages:
+            return message.messages  # an earlier try has posted it whole, and an edit would take its mentions away
         body = _build_text(to_markdown(message)) | {"allowed_mentions": build_allowed_mentions(message.mention)}
         if message.offer is not None:
             with use_language(message.language):
                 body["components"] = [answer_offers.build_row(message.offer)]
-        if message.messages:
-            await self.edit_message(message.messages[0], body)
-            return message.messages
         # Discord has ephemeral messages only as answers to clicks.
         return (
             await self.post_message(

@@ -34,7 +34,7 @@ def wait_only_where_spent(http: HTTPClient) -> None:
     def get_ratelimit(key: str) -> Ratelimit:
         window = known(key)
         if not isinstance(window, _Window):
-            window = http._buckets[key] = _Window(http.max_ratelimit_timeout)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+            window = http._buckets[key] = _Window(http.max_ratelimit_timeout)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - no public API has it
         return window
 
-    http.get_ratelimit = get_ratelimit  # pyright: ignore[reportAttributeAccessIssue]
+    http.get_ratelimit = get_ratelimit  # pyright: ignore[reportAttributeAccessIssue] - replaces a method

@@ -20,7 +20,7 @@ from askback.settings.loader import load
 from askback_discord import doctor, render
 from askback_discord.answer_check import build_answer_check
 from askback_discord.install import INTENTS, build_invite_link
-from askback_discord.login import log_in, use_addresses
+from askback_discord.login import ignore_voice, log_in, use_addresses
 from askback_discord.settings import DiscordSettings
 
 NOBODY = "1000000000000000000"
@@ -29,7 +29,7 @@ NOBODY = "1000000000000000000"
 
 PORTAL = "https://discord.com/developers/applications"
 """The page where one creates an application, and with it the bot."""
-_TOKEN = build_credential(DiscordSettings, "token", "bot token")
+_TOKEN = build_credential(DiscordSettings, "token", "Bot token")
 
 
 class DiscordSetup:
@@ -49,6 +49,7 @@ class DiscordSetup:
             ),
             credentials=(_TOKEN,),
             needs_invitation=True,
+            channel_access="In Discord, add the bot to each private channel in which it is to ask.",
             first_message="In Discord, mention the bot in a channel.",
         )
 
@@ -58,6 +59,7 @@ class DiscordSetup:
 
     async def get_invitation(self) -> Invitation:
         settings = load(DiscordSettings)
+        ignore_voice()
         with use_addresses(settings):
             async with discord.Client(intents=INTENTS, http_trace=build_answer_check()) as client:
                 await log_in(client, settings)

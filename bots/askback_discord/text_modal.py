@@ -5,18 +5,20 @@ from __future__ import annotations
 __all__ = ["OTHER", "PARAGRAPH", "build_modal", "build_prompt", "find_value", "parse_ref", "read_choice", "read_text"]
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypeAlias, cast
+from collections.abc import Sequence
+from typing import Final, cast
 
 from askback.domain.choice_words import SOMETHING_ELSE
 from askback.domain.text_field import TextField, list_option_labels
 from askback.text.literal import count_utf16_units, replace_controls
+from askback.text.unseen import has_visible_text
 from askback.translations.catalogue import _, use_language
 from askback_discord import control_ids, limits
 from askback_discord.absence import build_absence
 from askback_discord.card_parts import MAX_BOLD
 from askback_discord.components import Component, option
 from askback_discord.escaping import bold, fit_line, plain, truncate
+from askback_discord.modal_components import Json, iter_components
 
 ONE_LINE, PARAGRAPH = 1, 2
 """The styles of a text input. [ref components/reference#text-input]"""
@@ -26,8 +28,6 @@ OTHER: Final = "other"
 _CHOICE: Final = "askback:choice"
 """The custom_id of the options to which the text is a note."""
 _INDEX: Final = re.compile(r"\d{1,4}", re.ASCII)
-
-Json: TypeAlias = Mapping[str, object]
 
 
 def build_modal(field: TextField) -> Component:
@@ -93,7 +93,17 @@ def find_value(data: Json, custom_id: str) -> str:
 
     Never raises.
     """
-    return next(_iter_values(data.get("components"), custom_id, 0), "")
+    for component in iter_components(data):
+        if component.get("custom_id") == custom_id:
+            chosen = component.get("values")
+            found = [
+                component.get("value"),
+                *(cast("Sequence[object]", chosen) if isinstance(chosen, list | tuple) else ()),
+            ]
+            texts = [one for one in found if isinstance(one, str)]
+            if texts:
+                return texts[0]
+    return ""
 
 
 def read_choice(data: Json) -> int | None:
@@ -141,7 +151,7 @@ def _get_placeholder(field: TextField) -> str:
 
 def _get_title(header: str) -> str:
     title = fit_line(header, limits.MODAL_TITLE)
-    return title if any(map(str.isprintable, title)) and title.strip() else _("Your answer")
+    return title if has_visible_text(header) else _("Your answer")
 
 
 def build_prompt(prompt: str) -> Component:
@@ -160,20 +170,3 @@ def _get_hint(field: TextField, *, whole: bool) -> str:
         return fit_line(f"{asker} {field.hint}", limits.LABEL_DESCRIPTION)
     both = f"{field.hint} {_('It is sent together with the chosen options.')}"
     return fit_line(both if field.multi else field.hint, limits.LABEL_DESCRIPTION)
-
-
-def _iter_values(components: object, custom_id: str, depth: int) -> Iterator[str]:
-    """Yield the values of a component, in a label, in a row or at the top level."""
-    if not isinstance(components, Sequence) or isinstance(components, str) or depth > 3:
-        return
-    for entry in cast("Sequence[object]", components):
-        if not isinstance(entry, Mapping):
-            continue
-        component = cast("Json", entry)
-        value = component.get("value")
-        if component.get("custom_id") == custom_id:
-            chosen = component.get("values")
-            found = [value, *(cast("Sequence[object]", chosen) if isinstance(chosen, list | tuple) else ())]
-            yield from (one for one in found if isinstance(one, str))
-        yield from _iter_values([component.get("component")], custom_id, depth + 1)
-        yield from _iter_values(component.get("components"), custom_id, depth + 1)

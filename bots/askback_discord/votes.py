@@ -38,7 +38,7 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
         plain(vote_summary.describe_rule(card, tally, can_edit=can_edit)),
     ]
     if tally.requesters:
-        line += [Text("  "), *list_requesters(tally), Text(end_sentence(_(vote_summary.CANNOT_VOTE)))]
+        line += [Text(" "), *list_requesters(tally), Text(end_sentence(_(vote_summary.CANNOT_VOTE)))]
     yield line
 
 

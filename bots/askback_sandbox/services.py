@@ -17,11 +17,13 @@ from askback_sandbox.discord.parts import Discord
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.persona import persona
 from askback_sandbox.play.play import play
-from askback_sandbox.play.scenario import Scenario, ScenarioError, load
+from askback_sandbox.play.scenario import Scenario
+from askback_sandbox.play.scenario_reader import ScenarioError, load
 from askback_sandbox.slack.api import SlackApi
 from askback_sandbox.slack.clicks import Clicks
 from askback_sandbox.slack.files import SlackFiles
 from askback_sandbox.slack.modals import Modals
+from askback_sandbox.slack.page_api import SlackPageApi
 from askback_sandbox.slack.people import People
 from askback_sandbox.slack.posting import Posting
 from askback_sandbox.slack.response_urls import ResponseUrls
@@ -33,7 +35,6 @@ from .clock import Clock
 from .guard import Handler, is_loopback, same_origin_only
 from .ledger import Ledger
 from .model import api as model_api
-from .page_api import PageApi
 from .results import FindCalls, Results
 from .start_page import StartPage
 
@@ -87,7 +88,7 @@ class Services:
         self._api = SlackApi(self.workspace, self.socket, posting, views)
         self._responses = ResponseUrls(self.workspace, posting)
         self.discord = Discord(guild or Guild(clock=clock), openapi=discord_openapi)
-        self._page_api = PageApi(self.workspace, self.socket, self.people, self.clicks, self.modals)
+        self._page_api = SlackPageApi(self.workspace, self.socket, self.people, self.clicks, self.modals)
         self._start_page = StartPage(self.workspace, self.discord.guild, self.model, lambda: self.environment)
         self._results = Results(self.model)
         self.ledger = Ledger()
@@ -138,7 +139,7 @@ class Services:
         }
 
     def describe_run(self, environment: Mapping[str, str], model: str | None = None) -> None:
-        """Tell the page what runs beside these services.
+        """Tell the page what runs next to these services.
 
         `environment` has more variables for a program that asks, such as the database of the running bot. `model` is
         the name of a real model; None means that the scripted one answers.
@@ -215,6 +216,10 @@ class Services:
     def approvals(self, scenario: Path | None) -> dict[str, str]:
         """Return the bot's settings for tool approval: approvers, quorum and reasons."""
         return {name: value for played in _scenarios(scenario) for name, value in self._approvals(played).items()}
+
+    def lets_edit(self, scenario: Path | None) -> bool:
+        """Return True if approvers may change the arguments of calls."""
+        return any(played.approval is not None and played.approval.edit for played in _scenarios(scenario))
 
     async def play(self, scenario: Path | None, out: Callable[[str], None], platforms: Collection[str]) -> list[str]:
         """Play a scenario on those of the given platforms that it wants; return the problems found."""

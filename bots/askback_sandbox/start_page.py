@@ -42,7 +42,7 @@ _PLATFORMS = {"slack": "DISCORD", "discord": "SLACK"}
 
 
 class StartPage:
-    """What the page offers while a channel is empty."""
+    """The start of the page, which it shows while a channel is empty."""
 
     def __init__(
         self, workspace: Workspace, guild: Guild, model: Model, environment: Callable[[], Mapping[str, str]]

@@ -15,6 +15,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook import WebhookResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
+from askback.network.retry_after import read_retry_after
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.translations.catalogue import N_
 from askback_slack.blocks import Block
@@ -35,10 +36,10 @@ _WHY = {
     "channel_not_found": N_("the channel does not exist, or I cannot see it. Invite me: /invite @askback."),
     "not_in_channel": N_("I am not in that channel. Invite me: /invite @askback."),
     "is_archived": N_("the channel is archived."),
-    "invalid_auth": "Slack rejects SLACK_BOT_TOKEN. My operator has to copy it again.",
-    "token_revoked": "SLACK_BOT_TOKEN was revoked. My operator has to reinstall the app and copy the new token.",
-    "token_expired": "SLACK_BOT_TOKEN has expired. My operator has to reinstall the app and copy the new token.",
-    "account_inactive": "the app was removed from the workspace. My operator has to install it again.",
+    "invalid_auth": "Slack rejects SLACK_BOT_TOKEN: it has to be copied again.",
+    "token_revoked": "SLACK_BOT_TOKEN was revoked: the app has to be reinstalled, and its new token copied.",
+    "token_expired": "SLACK_BOT_TOKEN has expired: the app has to be reinstalled, and its new token copied.",
+    "account_inactive": "the app was removed from the workspace: it has to be installed again.",
     "not_authed": "SLACK_BOT_TOKEN is missing.",
     "missing_scope": "the Slack app lacks a permission{scope}. My operator has to reinstall it from "
     "manifests/slack.json.",
@@ -139,6 +140,7 @@ class SlackApi:
         if response.status_code != 200:
             raise RetryableError(
                 f"Slack did not take an answer to a click (HTTP {response.status_code}).",
+                read_retry_after(_get_retry_after(response.headers)),
                 in_doubt=get_text(_parse_object(response.body), "error") is None,
             )
         if response.body.strip() != "ok" and _parse_object(response.body).get("ok") is not True:
@@ -179,14 +181,17 @@ def _parse_object(text: str) -> Mapping[str, object]:
         return {}
 
 
+def _get_retry_after(headers: Mapping[str, str]) -> str | None:
+    """Return Retry-After as it came. slack_sdk keeps headers in a dict, which tells upper case from lower case."""
+    return headers.get("Retry-After") or headers.get("retry-after")
+
+
 def _translate_answer(answer: Answer | aiohttp.ClientResponse) -> Exception:
     if isinstance(answer, aiohttp.ClientResponse):
         return ForeignAnswer(answer.status)  # slack_sdk could not parse it
     code = get_text(answer.data, "error")
     if answer.status_code == 429 or code in _LATER:
-        waits = answer.headers.get("Retry-After") or answer.headers.get("retry-after")
-        seconds = float(waits) if waits and waits.isdigit() else None
-        return RetryableError(f"Slack: {code or 'ratelimited'}", seconds)
+        return RetryableError(f"Slack: {code or 'ratelimited'}", read_retry_after(_get_retry_after(answer.headers)))
     if code is None or get_value(answer.data, "ok") is not False:
         return ForeignAnswer(answer.status_code)
     if answer.status_code >= 500:

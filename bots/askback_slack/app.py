@@ -31,7 +31,6 @@ from askback.ports.membership import Membership
 from askback.ports.platform import DeliveryError, HistoryReader, MessageNotFound, Platform, RetryableError
 from askback.settings.address import Address
 from askback.settings.loader import load
-from askback_slack import text_modal
 from askback_slack.api_calls import SlackApi
 from askback_slack.catch_up import CatchUp
 from askback_slack.click_middleware import ClickMiddleware
@@ -86,7 +85,7 @@ class SlackBot:
     @asynccontextmanager
     async def connect(self, services: BotServices) -> AsyncGenerator[SlackConnection]:
         settings = load_settings(self._http)
-        async with open_session(settings.api_url, CALL_SECONDS) as session, Background() as behind:
+        async with open_session(settings.api_url, CALL_SECONDS) as session, Background() as background:
             client = _build_client(settings, session)
             api = SlackApi(client, session)
             me = await _read_identity(api, settings.bot_token.get_secret_value())
@@ -94,10 +93,10 @@ class SlackBot:
             newest = NewestMessages(await services.list_recent())
             token = settings.bot_token.get_secret_value()
             files = SlackFiles(api, session, settings.api_url, token)
-            connection = SlackConnection(settings, client, api, files, me, services, behind, newest)
+            connection = SlackConnection(settings, client, api, files, me, services, background, newest)
             try:
                 yield connection
-                await behind.settle(FINISH_SECONDS)
+                await background.settle(FINISH_SECONDS)
             finally:
                 await connection.close()
 
@@ -121,14 +120,11 @@ class SlackConnection:
         files: FileReader,
         me: AuthorizeResult,
         services: BotServices,
-        behind: Background,
+        background: Background,
         newest: NewestMessages,
     ) -> None:
-        async def authorize() -> AuthorizeResult:
-            return me  # read once at startup, so that no click waits for it
-
-        self._lines: SocketModeClient | None = None
-        self._door: SignedEndpoint | None = None
+        self._socket: SocketModeClient | None = None
+        self._endpoint: SignedEndpoint | None = None
         self._routes = services.routes
         self._find_deleted = services.missed
         self.address: Address | None = None
@@ -145,58 +141,27 @@ class SlackConnection:
         self.access = settings.to_access(home.tenant)
         self._settings = settings
         picked_names = PickedNames(api, names, services.manager)
-        languages = ReaderLanguages(names, behind)
+        languages = ReaderLanguages(names, background)
         clicks = Clicks(
             services.manager,
             slack,
             api,
-            behind,
+            background,
             services.choose,
             languages,
             picked_names,
             home,
             takes_messages=services.takes_typed_answers,
         )
-        submissions = Submissions(services.manager, behind, names, languages, picked_names, home)
-        self._app = AsyncApp(
-            # Without a name, slack-bolt searches the source of every loaded module. It also gives the logger of that
-            # name the root logger's level, so this must not be the name of askback's own logger.
-            name="slack-bolt-app",
-            client=client,
-            authorize=authorize,
-            before_authorize=ClickMiddleware(clicks.commit_click),
-            logger=_build_bolt_log(),
-            # Answer as soon as a listener returns. By default, slack-bolt polls for the answer every 10 ms. The
-            # listeners here only commit, so they return quickly.
-            process_before_response=True,
-            # Socket Mode carries no signatures, because the socket itself is authenticated. Over HTTP, `http` checks
-            # the signature before it reads anything.
-            request_verification_enabled=False,
-            raise_error_for_unhandled_request=False,
-            # If a person deletes a message of the bot, Slack attributes that event to the bot. `message_events` filters
-            # out the bot's own messages.
-            ignoring_self_events_enabled=False,
-        )
-        others = OtherProcesses(api, slack, behind, me.bot_user_id or "", home)
+        submissions = Submissions(services.manager, background, names, languages, picked_names, home)
+        self._app = _create_app(client, me, clicks, submissions)
+        others = OtherProcesses(api, slack, background, me.bot_user_id or "", home)
         listener = MessageListener(
-            services, slack, names, picked_names, behind, newest, others, me.bot_user_id or "", home
+            services, slack, names, picked_names, background, newest, others, me.bot_user_id or "", home
         )
         self._catch_up = CatchUp(api, listener, newest)
         self._catching_up: asyncio.Task[None] | None = None
-        listeners = cast("Listeners", self._app)
-        listeners.event("app_mention")(listener.handle_message)
-        listeners.event("message")(listener.handle_message)
-        listeners.event("agent_session_stopped")(listener.handle_stop)
-        listeners.event("channel_archive")(listener.handle_channel_closed)
-        listeners.event("channel_deleted")(listener.handle_channel_closed)
-        listeners.event("group_archive")(listener.handle_channel_closed)
-        listeners.event("group_deleted")(listener.handle_channel_closed)
-        # Ack every event, including those that the user's own manifest subscribes to.
-        listeners.event(ANY)(listener.ignore)
-        listeners.options(ANY)(submissions.suggest_options)
-        listeners.view(text_modal.CALLBACK)(submissions.handle_submission)
-        listeners.view(ANY)(submissions.handle_unknown_view)
-        listeners.view_closed(ANY)(submissions.ack_closed_view)
+        _register(self._app, listener, submissions)
 
     async def close(self) -> None:
         """Stop the tasks that show the agent's status."""
@@ -223,19 +188,19 @@ class SlackConnection:
         self._catch_up.schedule()
 
     def is_connected(self) -> bool:
-        return self.address is not None if self._lines is None else self._lines.is_connected
+        return self.address is not None if self._socket is None else self._socket.is_connected
 
     async def drain(self) -> None:
         if self._catching_up is not None:
             self._catching_up.cancel()
-        if self._door is not None:
-            self._door.is_closed = True
-        if self._lines is not None:
-            await self._lines.drain()
+        if self._endpoint is not None:
+            self._endpoint.is_closed = True
+        if self._socket is not None:
+            await self._socket.drain()
 
     async def _listen(self, address: Address, secret: str) -> None:
-        self._door = SignedEndpoint(self._app, secret, self._routes)
-        async with serve_http(self._door.build_application(), address) as self.address:
+        self._endpoint = SignedEndpoint(self._app, secret, self._routes)
+        async with serve_http(self._endpoint.build_application(), address) as self.address:
             log.info(
                 "Listening for Slack's requests at http://%s/slack/events.",
                 self.address,
@@ -245,10 +210,10 @@ class SlackConnection:
             await asyncio.Event().wait()
 
     async def _connect(self, token: str) -> None:
-        self._lines = SocketModeClient(
+        self._socket = SocketModeClient(
             lambda: self._api.open_socket_address(token), self._handle_envelope, self._on_gap
         )
-        await self._lines.run()
+        await self._socket.run()
 
     async def _handle_envelope(self, envelope: Json) -> Ack | None:
         began = time.monotonic()
@@ -275,6 +240,50 @@ class _Essential(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         message = record.getMessage()
         return "`token`" not in message and not message.startswith("Unhandled request")
+
+
+def _create_app(client: AsyncWebClient, me: AuthorizeResult, clicks: Clicks, submissions: Submissions) -> AsyncApp:
+    """Return the part of slack-bolt that calls listeners."""
+
+    async def authorize() -> AuthorizeResult:
+        return me  # read once at startup, so that no click waits for it
+
+    return AsyncApp(
+        # Without a name, slack-bolt searches the source of every loaded module. It also gives the logger of that
+        # name the root logger's level, so this must not be the name of askback's own logger.
+        name="slack-bolt-app",
+        client=client,
+        authorize=authorize,
+        before_authorize=ClickMiddleware(clicks.commit_click, submissions.handle_submission),
+        logger=_build_bolt_log(),
+        # Answer as soon as a listener returns. By default, slack-bolt polls for the answer every 10 ms. The
+        # listeners here only commit, so they return quickly.
+        process_before_response=True,
+        # Socket Mode carries no signatures, because the socket itself is authenticated. Over HTTP, `http` checks
+        # the signature before it reads anything.
+        request_verification_enabled=False,
+        raise_error_for_unhandled_request=False,
+        # If a person deletes a message of the bot, Slack attributes that event to the bot. `message_events` filters
+        # out the bot's own messages.
+        ignoring_self_events_enabled=False,
+    )
+
+
+def _register(app: AsyncApp, messages: MessageListener, submissions: Submissions) -> None:
+    """Name the listener for each kind of event, and one for all others."""
+    listeners = cast("Listeners", app)
+    listeners.event("app_mention")(messages.handle_message)
+    listeners.event("message")(messages.handle_message)
+    listeners.event("agent_session_stopped")(messages.handle_stop)
+    listeners.event("channel_archive")(messages.handle_channel_closed)
+    listeners.event("channel_deleted")(messages.handle_channel_closed)
+    listeners.event("group_archive")(messages.handle_channel_closed)
+    listeners.event("group_deleted")(messages.handle_channel_closed)
+    # Ack every event, including those that the user's own manifest subscribes to.
+    listeners.event(ANY)(messages.ignore)
+    listeners.options(ANY)(submissions.suggest_options)
+    listeners.view(ANY)(submissions.handle_unknown_view)
+    listeners.view_closed(ANY)(submissions.ack_closed_view)
 
 
 def _build_bolt_log() -> logging.Logger:

@@ -36,7 +36,7 @@ from pydantic import JsonValue
 
 from askback.translations.catalogue import _
 from askback_slack import control_ids, limits
-from askback_slack.escaping import fit_line, isolate_direction, replace_controls, split_text
+from askback_slack.escaping import fit_line, replace_controls, split_isolated
 
 Block: TypeAlias = dict[str, JsonValue]
 """A Slack block, element or object."""
@@ -65,7 +65,7 @@ def inline_code(words: str) -> Block:
 def split_runs(words: str, *, strong: bool = False) -> list[Block]:
     """Split a text of any length into runs that Slack accepts; return one run if it fits."""
     make = bold if strong else text
-    return [make(isolate_direction(piece)) for piece in split_text(replace_controls(words), limits.RICH_TEXT - 60)]
+    return [make(piece) for piece in split_isolated(replace_controls(words), limits.RICH_TEXT)]
 
 
 def user(user_id: str) -> Block:

@@ -15,8 +15,8 @@ from askback.domain.card import (
     Item,
     format_position,
 )
-from askback.domain.card_ending import Ending
-from askback.domain.change_line import CHANGED_BY, NOT_GIVEN, ChangeLine
+from askback.domain.card_ending import REVOKED, Ending
+from askback.domain.change_line import CHANGED_BY, NOT_GIVEN, REMOVED, ChangeLine
 from askback.domain.review_line import ReviewLine
 from askback.domain.settled_title import LONGEST_TITLE, get_form_title, get_line_title, list_others
 from askback.domain.timeout_words import CAPTION, UNUSED_DRAFTS
@@ -104,6 +104,8 @@ def _build_head(card: Card) -> Iterator[Part]:
         parts.append([text(format_position(card.position))])
     if card.tally is None or not vote_summary.are_all_named(card, card.tally):
         parts.append([text(_("Asked: ")), *list_addressees(card.who)])
+    if card.caller is not None:
+        parts.append(split_runs(card.caller if parts else capitalize_first(card.caller)))
     if card.deadline is not None:
         until = [text(_("until ") if parts else capitalize_first(_("until "))), date(card.deadline)]
         parts.append(until if card.timeout is None else [*until, text(", "), *split_runs(card.timeout.words)])
@@ -113,14 +115,16 @@ def _build_head(card: Card) -> Iterator[Part]:
 
 def _build_prompt(card: Card) -> Iterator[Part]:
     """The question if it is not a heading, followed by the quoted part of its details as preformatted text."""
-    asked, excerpt, rest = card.parts
-    if card.heading is None:
+    asked, above, excerpt, below = card.parts
+    if not card.asks_in_heading:
         yield from paragraph(split_runs(asked, strong=len(asked) <= MAX_BOLD), opens=True)
+    if above:
+        yield from paragraph(split_runs(above), opens=True)
     if card.arguments is not None:
         return
     for run in split_runs(excerpt):
         yield Part(code([run]))
-    yield from paragraph(split_runs(rest))
+    yield from paragraph(split_runs(below))
 
 
 def _build_arguments(arguments: Arguments) -> Iterator[Unit]:
@@ -160,7 +164,9 @@ def _build_change_runs(changes: tuple[ChangeLine, ...]) -> Iterator[Block]:
     for line in changes:
         yield from (text("\n"), text("✎ "), *split_runs(line.name), text("  "))
         yield italic(_(NOT_GIVEN)) if line.before is None else inline_code(line.before)
-        yield from (text(" → "), inline_code(line.after), text(f"  ·  {_(CHANGED_BY)}"), mention_person(line.by))
+        yield text(" → ")
+        yield italic(_(REMOVED)) if line.after is None else inline_code(line.after)
+        yield from (text(f"  ·  {_(CHANGED_BY)}"), mention_person(line.by))
 
 
 def _build_others(card: Card) -> Iterator[Part]:
@@ -264,6 +270,9 @@ def _build_decided(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Uni
         made += [] if vote.reason is None else quote_answer(vote.reason)
     if ending.status != "answered" and ending.reason is not None and ending.reason.strip():
         made += quote_answer(ending.reason)
+    if ending.revoked is not None:
+        made += paragraph([text(_(REVOKED)), text("  ·  "), date(ending.revoked.at)], opens=True)
+        made += [] if ending.revoked.reason is None else quote_answer(ending.revoked.reason)
     yield made
     if not named:
         yield from votes.build_votes(tally)
@@ -302,11 +311,13 @@ def _build_settled(card: Card, ending: Ending, *, mentions: bool) -> Iterator[Un
 
 
 def _build_facts(card: Card, ending: Ending, tally: VoteCount | None = None) -> Iterator[Block]:
-    """The question as one line, who ended it or requested it, and when."""
+    """The question as one line, the program that asked, who ended it or requested it, and when."""
     if card.header is not None:
         yield from split_runs(fit_line(card.header, LONGEST_TITLE))
         yield text("  ·  ")
     yield from split_runs(card.title or get_form_title(card))
+    if card.caller is not None:
+        yield from (text("  ·  "), *split_runs(card.caller))
     if tally is not None and tally.requesters:
         yield from (text("  ·  "), *votes.list_requesters(tally))
     if ending.by is None:

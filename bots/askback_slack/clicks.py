@@ -78,7 +78,7 @@ class Clicks:
         manager: QuestionManager,
         platform: SlackPlatform,
         api: SlackApi,
-        behind: Background,
+        background: Background,
         choose: OfferHandler,
         languages: ReaderLanguages,
         picked_names: PickedNames,
@@ -95,7 +95,7 @@ class Clicks:
         self._manager = manager
         self._platform = platform
         self._api = api
-        self._behind = behind
+        self._background = background
         self._notices: Throttle[tuple[str, str]] = Throttle(NOTICE_SECONDS)
 
     async def commit_click(self, body: Json) -> None:
@@ -117,10 +117,10 @@ class Clicks:
             log.error(
                 "Could not commit a click; the person got a notice: %s", error, extra={"action": "click_rejected"}
             )
-            self._behind.start_soon(self._explain(pressed, partial(describe_failure, error)), "click")
+            self._background.start_soon(self._explain(pressed, partial(describe_failure, error)), "click")
         except Exception:
             log.exception("A click failed because of a bug; the person got a notice.", extra={"action": "click_failed"})
-            self._behind.start_soon(self._explain(pressed, partial(_, UNCERTAIN)), "click")
+            self._background.start_soon(self._explain(pressed, partial(_, UNCERTAIN)), "click")
 
     async def _commit_click(self, pressed: Click) -> None:
         control = pressed.control
@@ -128,7 +128,7 @@ class Clicks:
             chosen = await self._choose(control.ask_id, pressed.actor, control.kind)
             if chosen.notice is not None and not self._notices.try_allow((pressed.actor.id, control.ask_id)):
                 return
-            self._behind.start_soon(self._show_choice(pressed, chosen), "click")
+            self._background.start_soon(self._show_choice(pressed, chosen), "click")
             return
         pick = await self._picked_names.read(pressed.pick)
         operation = None if control is None else pick or _build_operation(control, pressed)
@@ -136,7 +136,7 @@ class Clicks:
             log.warning("Ignored a click: the control does not belong to askback.", extra={"action": "unknown_control"})
             why = UNKNOWN if control is None else NOT_PICKED.get(control.kind, UNKNOWN)
             if self._notices.try_allow((pressed.actor.id, why)):
-                self._behind.start_soon(self._explain(pressed, partial(_, why)), "click")
+                self._background.start_soon(self._explain(pressed, partial(_, why)), "click")
             return
         action = Action(
             ask_id=control.ask_id,
@@ -149,9 +149,9 @@ class Clicks:
             delivery=pressed.trigger,
         )
         response = await self._manager.act(action)
-        self._behind.start_soon(self._show_result(pressed, control, action, response), "click")
+        self._background.start_soon(self._show_result(pressed, control, action, response), "click")
         if action.picked:
-            self._behind.start_soon(self._picked_names.name_later(control.ask_id, action.picked), "name")
+            self._background.start_soon(self._picked_names.name_later(control.ask_id, action.picked), "name")
 
     async def _show_choice(self, pressed: Click, chosen: OfferResult) -> None:
         """Run behind the ack: show the notice, if any, and delete the offer once it is settled.

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from pydantic import JsonValue
 
 from askback.domain import vote_summary
-from askback.domain.card import ANSWER_REST, EDIT, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW, Card, Item
+from askback.domain.card import Card, Item
+from askback.domain.card_labels import ANSWER_REST, EDIT, EVERYTHING, NOT_NOW, REMIND_ME, UNDO_VOTE, WITHDRAW
 from askback.domain.option_rows import OptionRow, build_rows
 from askback.domain.option_search import find_items
 from askback.translations.catalogue import _

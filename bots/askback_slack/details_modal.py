@@ -13,7 +13,7 @@ from askback.translations.catalogue import _, use_language
 from askback_slack import control_ids, limits
 from askback_slack.blocks import Block, actions, button, code, context, plain, rich_text
 from askback_slack.blocks import text as text_run
-from askback_slack.escaping import find_break, fit_line, isolate_direction, replace_controls, split_text
+from askback_slack.escaping import fit_line, replace_controls, split_isolated, split_text
 
 CALLBACK: Final = "askback:whole"
 _BLOCKS: Final = limits.VIEW_BLOCKS - 2
@@ -88,7 +88,7 @@ def _build_navigation(ask_id: str, number: int, count: int) -> Block:
 
 def _split_sections(text: str) -> Iterator[str]:
     for piece in _split_text(replace_controls(text)):
-        yield from _split_piece(piece)
+        yield from split_isolated(piece if piece.strip() else f"{BLANK}{piece}", limits.SECTION_TEXT)
 
 
 def _split_text(text: str) -> Iterator[str]:
@@ -103,17 +103,3 @@ def _split_text(text: str) -> Iterator[str]:
         held.append(line)
         used += size
     yield from split_text("".join(held), _ROOM)
-
-
-def _split_piece(piece: str) -> Iterator[str]:
-    """Yield the piece with its text directions closed, split further if that makes it too long.
-
-    Each direction that is still open adds the character that ends it.
-    """
-    shown = isolate_direction(piece if piece.strip() else f"{BLANK}{piece}")
-    if limits.count_utf16_units(shown) <= limits.SECTION_TEXT:
-        yield shown
-        return
-    at = find_break(piece, len(piece) // 2)
-    yield from _split_piece(piece[:at])
-    yield from _split_piece(piece[at:])

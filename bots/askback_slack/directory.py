@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Final
+from urllib.parse import parse_qs
 
 from askback.domain.identity import Actor, Place
 from askback.errors import OperatorError
@@ -34,10 +35,23 @@ PATIENCE = 3
 """Pauses after a rate limit before the error is raised. A large workspace has many pages."""
 LONGEST_WAIT = 60.0
 _CHANNEL: Final = re.compile(rf"(?:<#)?({id_patterns.CHANNEL})(?:\|[^>]*)?>?")
+_THREAD: Final = re.compile(rf"({id_patterns.CHANNEL}):(\d{{10}}\.\d{{6}})")
+"""A channel and the timestamp of a message, whose thread is meant."""
+_LINK: Final = re.compile(rf"<?https://[\w.-]+/archives/({id_patterns.CHANNEL})/p(\d{{10}})(\d{{6}})(?:\?([^>|]*))?>?")
+"""A message's link. In the link of a reply, the query has the timestamp of the thread."""
 _DIRECT: Final = re.compile(id_patterns.DIRECT)
+_TIMESTAMP: Final = re.compile(r"\d{10}\.\d{6}")
 _PERSON: Final = re.compile(rf"(?:<@)?({id_patterns.PERSON})(?:\|[^>]*)?>?")
 _GROUP: Final = re.compile(rf"(?:<!subteam\^)?({id_patterns.GROUP})(?:\|[^>]*)?>?")
 _INVITE = "The bot cannot see archived channels, or private ones that it is not in: invite it there."
+_CHECK_NAME = "The bot looks among the people of this workspace: check the name in Slack, or give the person's id."
+_CHECK_NAMES = (
+    "The bot looks among the people and the enabled user groups of this workspace: check the name in Slack, or give "
+    "the id."
+)
+_COPY_PERSON = "Nobody in this workspace has that id: copy it again from the person's profile (“Copy member ID”)."
+_COPY_GROUP = "No user group of this workspace has that id: give the group's name, such as @release."
+_NAME_PERSON = "The bot has no direct message with that id: give the person, such as @ada."
 _NO_PRIVATE = (
     "The bot cannot see private channels, because the Slack app lacks the scope groups:read: reinstall it from "
     "manifests/slack.json."
@@ -55,6 +69,11 @@ class SlackDirectory:
     async def find_place(self, name: str) -> Found:
         if by_id := _CHANNEL.fullmatch(name):
             return await self._find_channel(by_id[1])
+        if by_thread := _THREAD.fullmatch(name):
+            return await self._find_thread(by_thread[1], by_thread[2])
+        if link := _LINK.fullmatch(name):
+            of_reply = parse_qs(link[4] or "").get("thread_ts", [])
+            return await self._find_thread(link[1], next(iter(of_reply), f"{link[2]}.{link[3]}"))
         if _DIRECT.fullmatch(name):
             return await self._find_by_id(name)
         if name.startswith("@") or _PERSON.fullmatch(name):
@@ -104,6 +123,14 @@ class SlackDirectory:
         name = get_text(answer, "channel", "name")
         return Found(place=self._to_place(channel), name=channel if name is None else f"#{name}")
 
+    async def _find_thread(self, channel: str, thread: str) -> Found:
+        if _TIMESTAMP.fullmatch(thread) is None:
+            raise UnknownName(
+                f"{to_terminal_text(thread)!r} is no timestamp of a thread: copy the message's link again."
+            )
+        found = await self._find_channel(channel)
+        return found.evolve(place=found.place.evolve(thread=thread))
+
     async def _list_channels(self) -> tuple[list[object], str]:
         """Return the channels that have names, and a reason why others may be missing."""
         try:
@@ -121,12 +148,12 @@ class SlackDirectory:
     async def _find_direct_message(self, name: str) -> Found:
         person = (await self._find_person(name)).person
         if person is None:
-            raise build_unknown_name_error("person", name, ())
+            raise build_unknown_name_error("person", name, (), _CHECK_NAME)
         try:
             answer = await self._api.write("conversations.open", users=person.id)
         except SlackRejection as rejection:
             if rejection.code in _UNKNOWN:
-                raise build_unknown_name_error("person", name, ()) from None
+                raise build_unknown_name_error("person", name, (), _COPY_PERSON) from None
             raise
         channel = get_text(answer, "channel", "id")
         if channel is None:
@@ -139,7 +166,7 @@ class SlackDirectory:
             answer = await self._api.write("conversations.open", channel=channel, return_im=True)
         except SlackRejection as rejection:
             if rejection.code in _UNKNOWN:
-                raise build_unknown_name_error("direct message", channel, ()) from None
+                raise build_unknown_name_error("direct message", channel, (), _NAME_PERSON) from None
             raise
         user = get_text(answer, "channel", "user")
         if user is None:
@@ -158,7 +185,7 @@ class SlackDirectory:
                 user = get_value(await self._read("users.info", user=by_id[1]), "user")
             except SlackRejection as rejection:
                 if rejection.code in _UNKNOWN:
-                    raise build_unknown_name_error("person", name, ()) from None
+                    raise build_unknown_name_error("person", name, (), _COPY_PERSON) from None
                 raise
             return self._to_named(user)
         people = [one async for one in self._read_pages("users.list", "members") if _can_decide(one)]
@@ -170,9 +197,9 @@ class SlackDirectory:
                 "person called", name, (f"{get_text(one, 'id')} ({_get_label(one)})" for one in found)
             )
         if not found:
-            what = "person" if others is None else "person or user group"
+            what, advice = ("person", _CHECK_NAME) if others is None else ("person or user group", _CHECK_NAMES)
             raise build_unknown_name_error(
-                what, name, (*(f"@{other}" for other in others or ()), *map(_get_label, people))
+                what, name, (*(f"@{other}" for other in others or ()), *map(_get_label, people)), advice
             )
         return self._to_named(found[0])
 
@@ -184,9 +211,11 @@ class SlackDirectory:
         tenant = find_tenant(
             get_text(user, "team_id"), self._home.team, get_text(user, "enterprise_user", "enterprise_id"), self._home
         )
-        name = get_text(user, "name") or ""
+        identity, name = get_text(user, "id"), next(iter(_list_names(user)), "")
+        if identity is None:
+            raise OperatorError("Slack's response does not say which person that is. Try again.")
         return Named(
-            name=f"@{name}", person=Actor(platform=PLATFORM, id=get_text(user, "id") or "", tenant=tenant, name=name)
+            name=f"@{name or identity}", person=Actor(platform=PLATFORM, id=identity, tenant=tenant, name=name)
         )
 
     async def _list_groups(self) -> tuple[dict[str, str], frozenset[str]]:
@@ -202,7 +231,7 @@ class SlackDirectory:
             answer = await self._read("usergroups.users.list", usergroup=group)
         except SlackRejection as rejection:
             if rejection.code in _UNKNOWN:
-                raise build_unknown_name_error("user group", name, ()) from None
+                raise build_unknown_name_error("user group", name, (), _COPY_GROUP) from None
             raise
         members = tuple(one for one in get_list(answer, "users") if isinstance(one, str))
         return Named(name=name, group=group, members=members, count=len(members))
@@ -244,4 +273,4 @@ def _list_names(user: object) -> Sequence[str]:
 
 
 def _get_label(user: object) -> str:
-    return f"@{get_text(user, 'name') or get_text(user, 'id') or '?'}"
+    return f"@{next(iter(_list_names(user)), None) or get_text(user, 'id') or '?'}"

@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
+from askback.network.network_error import get_failure_reason
 from askback.ports.clock_check import check_clock
 from askback.ports.findings import Finding, Scene, report_broken, report_error, report_good, report_warning
 from askback.settings.address import Address
@@ -80,8 +81,7 @@ class _Slack:
         except TimeoutError:
             raise _Unreachable(f"Slack did not answer within {self._seconds:g} s.") from None
         except (aiohttp.ClientError, OSError) as error:
-            # Show only the error's type, since its text may contain private data.
-            raise _Unreachable(f"Could not reach Slack ({type(error).__name__}).") from None
+            raise _Unreachable(f"Could not reach Slack ({get_failure_reason(error)}).") from None
 
     async def fetch_hello(self, address: str) -> Mapping[str, object]:
         """Open a socket, wait for Slack's first message, close it and return the message. Raises `_Unreachable`."""
@@ -95,7 +95,7 @@ class _Slack:
         except aiohttp.WSServerHandshakeError as error:
             raise _Unreachable(f"Slack rejected the socket (HTTP {error.status}).") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _Unreachable(f"Could not open a socket to Slack ({type(error).__name__}).") from None
+            raise _Unreachable(f"Could not open a socket to Slack ({get_failure_reason(error)}).") from None
 
 
 async def examine(scene: Scene) -> Sequence[Finding]:

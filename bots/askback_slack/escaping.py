@@ -4,10 +4,10 @@ from __future__ import annotations
 
 __all__ = [
     "escape",
-    "find_break",
     "fit_line",
     "isolate_direction",
     "replace_controls",
+    "split_isolated",
     "split_text",
     "to_literal",
     "to_notification",
@@ -16,10 +16,10 @@ __all__ = [
 ]
 
 from askback.text.literal import (
-    find_break,
     fit_line,
     isolate_direction,
     replace_controls,
+    split_isolated,
     split_text,
     to_literal,
     to_single_line,

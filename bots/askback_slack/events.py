@@ -68,7 +68,7 @@ class MessageListener:
         platform: SlackPlatform,
         names: UserNames,
         picked_names: PickedNames,
-        behind: Background,
+        background: Background,
         newest: NewestMessages,
         others: OtherProcesses,
         me: str,
@@ -80,7 +80,7 @@ class MessageListener:
         self._platform = platform
         self._names = names
         self._picked_names = picked_names
-        self._behind = behind
+        self._background = background
         self._me = me
         self._home = home
         self._once = Deduplicator()
@@ -183,7 +183,7 @@ class MessageListener:
                 is_repeatable=is_repeatable,
             )
             if taken.notice is not None:
-                self._behind.start_soon(self._notify_author(user_message, taken.notice), "notice")
+                self._background.start_soon(self._notify_author(user_message, taken.notice), "notice")
 
     async def _is_to_come(self, user_message: UserMessage) -> bool:
         """Return True if the message itself may still be delivered and would then be kept."""
@@ -241,7 +241,7 @@ class MessageListener:
             self._newest.record(user_message.place, user_message.ref.id)
         # A message that is not kept is read again after each start. Its author must not be notified each time.
         if taken.notice is not None and not is_missed:
-            self._behind.start_soon(self._notify_author(user_message, taken.notice), "notice")
+            self._background.start_soon(self._notify_author(user_message, taken.notice), "notice")
         if taken.is_for_others and not is_missed:
             raise EventForOthers("message", self._add_language(user_message))
 
@@ -310,7 +310,9 @@ class MessageListener:
         if denial is not None:
             self._platform.refresh_status(place, nothing=denial.nothing)
             if self._notices.try_allow((place.key, person.id)):
-                self._behind.start_soon(self._notify_person(place, person.id, denial.notice, direct=False), "notice")
+                self._background.start_soon(
+                    self._notify_person(place, person.id, denial.notice, direct=False), "notice"
+                )
         return None
 
     async def ignore(self) -> None:

@@ -15,7 +15,6 @@ from askback.domain.file_rules import FileRules
 from askback.domain.form import DEFAULT_PLACEHOLDER, Option, Question
 from askback.domain.form_fields import FieldProblem, FieldQuestions, FormField, FormFields, describe_choice
 from askback.domain.outcome import Picked
-from askback.domain.text_kinds import is_checked
 from askback.domain.text_problem import describe_text
 from askback.domain.text_rules import TextRules
 from askback.translations.catalogue import N_, _, use_language
@@ -134,12 +133,14 @@ def _find_block(question: Question, problem: FieldProblem) -> str:
 
 def _build_field(field: FormField) -> list[Block]:
     question = field.question
-    label, blocks = build_label(question.prompt, field.header)
+    label, blocks = build_label(question.whole_prompt, field.header)
     if question.files is not None:
         return [*blocks, *_build_files(field, question.files, label)]
     if question.asks_for_text:
         return [*blocks, *_build_text(field, label)]
     hint = describe_choice(question)
+    if question.multi_select:  # a single choice has an option for it
+        hint = field.add_empty_hint(hint)
     if question.picks is None:
         made = [
             *blocks,
@@ -194,7 +195,7 @@ def _build_text(field: FormField, label: str) -> list[Block]:
     question = field.question
     value, kept_whole = get_initial_value(field.value)
     # If there are options, a written answer is short as a rule. An earlier text of several lines would lose them.
-    is_short = not (question.asks_for_text or question.allow_note) or is_checked(question.rules.kind)
+    is_short = not (question.asks_for_text or question.allow_note) or question.rules.is_one_line
     is_line = is_short and to_single_line(value) == value
     placeholder = fit_line(field.placeholder, limits.PLACEHOLDER) or _(DEFAULT_PLACEHOLDER)
     # Slack's own field for a time has no seconds and no zone.
@@ -202,7 +203,7 @@ def _build_text(field: FormField, label: str) -> list[Block]:
     native = None if question.allow_note or is_rounded else build_native_entry(question.rules, value)
     entry = native or build_text_entry(value, placeholder, is_line=is_line)
     is_hinted = question.rules != TextRules() or question.allow_note or question.asks_for_text
-    hint = fit_line(describe_text(question), _HINT) if is_hinted else None
+    hint = field.add_empty_hint(fit_line(describe_text(question), _HINT) if is_hinted else None)
     made = _build_input(
         "text", field, label, entry, hint=hint, optional=field.is_optional or not question.asks_for_text
     )

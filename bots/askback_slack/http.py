@@ -30,13 +30,13 @@ BODY_BYTES = 1_000_000
 BODY_SECONDS = 3.0
 """Seconds in which a body must arrive. By then Slack itself has given up."""
 RETRY_SECONDS = "1"
-"""When to send a large body again that found no room."""
+"""The seconds after which Slack sends a large body again that found no room."""
 SIGNED_SECONDS = 300
 """Maximum age or lead of a signature's timestamp, in seconds.
 
 See https://docs.slack.dev/authentication/verifying-requests-from-slack
 """
-SAY_AGAIN = 60.0
+REPEAT_LOG_SECONDS = 60.0
 """Seconds between two warnings about rejected requests. Anyone can send such requests and fill the log."""
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 PATHS = ("/slack/events", "/slack/interactions", "/slack/options")
@@ -77,7 +77,7 @@ class SignedEndpoint:
         """True if it rejects everything. Slack then sends an event again, and shows the person an error for a click."""
         self._secret = secret
         self._bodies = BodyLimiter()
-        self._warnings: Throttle[None] = Throttle(SAY_AGAIN)
+        self._warnings: Throttle[None] = Throttle(REPEAT_LOG_SECONDS)
 
     def build_application(self) -> web.Application:
         """Return the application to serve. aiohttp automatically answers 404 and 405 for other paths and methods."""

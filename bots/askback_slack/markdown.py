@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["count_unfinished", "neutralize_markdown", "split_markdown"]
+__all__ = ["count_unfinished", "neutralize_markdown", "restore_text", "split_markdown"]
 
 import re
 from typing import Final
@@ -24,6 +24,11 @@ _BEGUN: Final = re.compile(r"(?:<[^\s>]{0,12}|@\w{0,12}|&[#\w]{0,8};?\w{0,12})\Z
 def neutralize_markdown(text: str) -> str:
     """Return Markdown that cannot mention anyone; the rest of the text is unchanged."""
     return _MENTION.sub(lambda match: match[0] + _BREAK, text)
+
+
+def restore_text(neutralized: str) -> str:
+    """Return neutralized Markdown as it was written, to show it where no Markdown is read."""
+    return neutralized.replace(_BREAK, "")
 
 
 def count_unfinished(text: str) -> int:

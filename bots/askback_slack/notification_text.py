@@ -33,7 +33,8 @@ def summarize(card: Card) -> str:
 
     Leave out entries that do not fit as a whole, and say how many.
     """
-    head = escape(_format_head(card))
+    title = "" if card.form_title is None else f"{to_literal(card.form_title)}\n"
+    head = escape(f"{title}{_format_head(card)}")
     entries = (
         [*map(_format_item, card.items)]
         if card.items
@@ -83,10 +84,10 @@ def _count_parts(left: int) -> str:
 def _format_head(card: Card) -> str:
     if not card.prompt:
         return _("Review your answers:") if card.view == "review" else _("Questions:")
+    position = None if card.position is None else format_position(card.position)
     if card.header is None:
-        return to_literal(card.description)
-    position = f" ({format_position(card.position)})" if card.position is not None else ""
-    return f"{to_literal(card.header)}{position}: {to_literal(card.description)}"
+        return f"{'' if position is None else f'{position}: '}{to_literal(card.description)}"
+    return f"{to_literal(card.header)}{'' if position is None else f' ({position})'}: {to_literal(card.description)}"
 
 
 def _format_item(item: Item) -> str:
@@ -158,6 +159,8 @@ def _format_decision(card: Card, tally: VoteCount) -> Iterator[str]:
     yield end_sentence(vote_summary.describe_result(card, tally))
     if ending.status != "answered" and ending.reason and ending.reason.strip():
         yield _shorten(to_literal(ending.reason))
+    if ending.revoked is not None and ending.revoked.reason is not None:
+        yield _shorten(to_literal(ending.revoked.reason))
     yield from _list_fitting_votes(map(_format_vote, tally.votes))
 
 

@@ -75,13 +75,13 @@ class OtherProcesses:
         self,
         api: SlackApi,
         platform: SlackPlatform,
-        behind: Background,
+        background: Background,
         me: str,
         home: Installation = UNKNOWN_INSTALLATION,
     ) -> None:
         self._api = api
         self._platform = platform
-        self._behind = behind
+        self._background = background
         self._me = me
         self._home = home
         self._without_agent = TTLCache[str, None](MAX_THREADS, CACHE_SECONDS)
@@ -93,7 +93,7 @@ class OtherProcesses:
             return BoltResponse(status=503)
         message = event.message
         if message is not None and self._told.try_allow((event.kind, message.key)):
-            self._behind.start_soon(self._tell(event.kind, message), "notice")
+            self._background.start_soon(self._tell(event.kind, message), "notice")
         return None
 
     def may_come_again(self, request: AsyncBoltRequest) -> bool:

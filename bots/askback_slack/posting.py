@@ -14,14 +14,15 @@ from pydantic import JsonValue
 
 from askback.domain.ask import Ask
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.outgoing_message import REMINDER, TURN_TEXT, OutgoingMessage
+from askback.domain.outgoing_message import TURN_TEXT, OutgoingMessage
 from askback.inbound.message_parts import sync_messages
 from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, Messages, RetryableError, TextStream
 from askback_slack import answer_offers, bot_sentences, escaping, render
-from askback_slack.api_calls import SlackApi, StreamOpen
+from askback_slack.api_calls import SlackApi, SlackRejection, StreamOpen
 from askback_slack.history import iterate_messages
 from askback_slack.json_access import get_list, get_text, get_value
-from askback_slack.markdown import neutralize_markdown, split_markdown
+from askback_slack.limits import SECTION_TEXT
+from askback_slack.markdown import neutralize_markdown, restore_text, split_markdown
 from askback_slack.status import StatusIndicator
 from askback_slack.streaming import SlackTextStream
 
@@ -33,6 +34,8 @@ MAX_DELETIONS = 2000
 """Maximum number of the bot's own deletions to remember."""
 UNFINISHED = "unfinished"
 """The key in the metadata of a text that is still being written by edits."""
+NO_MARKDOWN = frozenset({"invalid_blocks", "invalid_blocks_format"})
+"""Rejections of a block for Markdown. Not every Slack has it, as one for governments or an old one behind a proxy."""
 EVENT = "askback"
 """The metadata type of askback's messages. `find_posted` uses it to recognize a message from an earlier try."""
 
@@ -86,12 +89,10 @@ class SlackPlatform:
             )
             return ()  # an ephemeral message, which nobody can edit or delete
         if not message.markdown:
-            words = bot_sentences.to_remark(message)
             if message.messages:
-                await self.edit_message(message.messages[0], words.text, words.blocks)
-                return message.messages
-            if place.thread is None and message.reply_to is not None:
-                place = place.evolve(thread=message.reply_to.id)
+                return message.messages  # an earlier try has posted it whole
+            words = bot_sentences.to_remark(message)
+            place = _find_thread(place, message)
             return (await self.post_message(place, words.text, words.blocks, message.target, 0),)
         return await self.write_text(place, message.text, message.messages, message.target)
 
@@ -131,20 +132,36 @@ class SlackPlatform:
         """
         written: list[MessageRef] = []
         for number, part in enumerate(split_markdown(neutralize_markdown(markdown))):
-            blocks: Blocks = [{"type": "markdown", "text": part}]
-            fallback = escaping.to_notification(part)
             metadata = self.to_metadata(nonce, number, unfinished=unfinished)
-            if number < len(messages):
-                try:
-                    await self.edit_message(messages[number], fallback, blocks, metadata)
-                except StreamOpen:
-                    await self._end_stream(messages[number], nonce)
-                    await self.edit_message(messages[number], fallback, blocks, metadata)
-                written.append(messages[number])
-            else:
-                written.append(await self._post_message(place, fallback, blocks, metadata))
+            known = messages[number] if number < len(messages) else None
+            try:
+                ref = await self._write_part(place, part, [{"type": "markdown", "text": part}], known, metadata)
+            except SlackRejection as rejection:
+                if rejection.code not in NO_MARKDOWN:
+                    raise
+                log.warning(
+                    "Slack rejected the Markdown of a text, so people see it without formatting: %s",
+                    rejection,
+                    extra={"action": "markdown_rejected"},
+                )
+                ref = await self._write_part(place, part, _build_literal_blocks(restore_text(part)), known, metadata)
+            written.append(ref)
         await self.remove(messages[len(written) :])
         return tuple(written)
+
+    async def _write_part(
+        self, place: Place, part: str, blocks: Blocks, known: MessageRef | None, metadata: Mapping[str, object]
+    ) -> MessageRef:
+        """Write a part of a text into a message that is known, or post it."""
+        fallback = escaping.to_notification(restore_text(part))
+        if known is None:
+            return await self._post_message(place, fallback, blocks, metadata)
+        try:
+            await self.edit_message(known, fallback, blocks, metadata)
+        except StreamOpen:
+            await self._end_stream(known, metadata)
+            await self.edit_message(known, fallback, blocks, metadata)
+        return known
 
     def open_stream(
         self, place: Place, name: str, reader: Actor, messages: Messages | None, *, resumed: bool
@@ -160,10 +177,11 @@ class SlackPlatform:
         since: datetime | None = None,
         after: MessageRef | None = None,
     ) -> Messages:
-        del message, since, after  # Slack keeps the name of every message
+        del since, after  # Slack keeps the name of every message
+        if message is not None:
+            place = _find_thread(place, message)
         found: dict[int, MessageRef] = {}
         begun: MessageRef | None = None
-        card: str | None = None
         async for one in iterate_messages(self._api, place):
             ts = get_text(one, "ts")
             if ts is None or self._me not in {None, get_text(one, "user")}:
@@ -175,10 +193,6 @@ class SlackPlatform:
                 found.setdefault(part, ref)
             elif _is_unfinished(one):
                 begun = ref
-            elif part == 0 and named is not None and name.startswith(f"{REMINDER}{named}:"):
-                card = ts
-        if card is not None and place.thread is None:
-            return await self.find_posted(place.evolve(thread=card), name)  # the reminder is in the card's own thread
         if begun is not None and name.startswith(TURN_TEXT):
             # Slack takes no name for a stream before its end, and the turn may have begun under another name, before
             # people wrote more. But each conversation has only one unfinished text.
@@ -305,12 +319,10 @@ class SlackPlatform:
             metadata=metadata,
         )
 
-    async def _end_stream(self, message: MessageRef, nonce: str) -> None:
+    async def _end_stream(self, message: MessageRef, metadata: Mapping[str, object]) -> None:
         """End and name a stream that a restart interrupted."""
         try:
-            await self._api.write(
-                "chat.stopStream", channel=message.channel, ts=message.id, metadata=self.to_metadata(nonce, 0)
-            )
+            await self._api.write("chat.stopStream", channel=message.channel, ts=message.id, metadata=metadata)
         except DeliveryError as error:
             log.debug("A stream had already ended: %s", error)
 
@@ -333,6 +345,23 @@ class SlackPlatform:
         """Return the metadata by which `find_posted` recognises a message, and a text that is still being written."""
         payload: dict[str, object] = {"nonce": nonce, "part": part}
         return {"event_type": EVENT, "event_payload": payload | ({UNFINISHED: True} if unfinished else {})}
+
+
+def _build_literal_blocks(text: str) -> Blocks:
+    """Return blocks that every Slack has, which show a text as it is, without formatting."""
+    pieces = escaping.split_isolated(escaping.replace_controls(text), SECTION_TEXT)
+    return [
+        {"type": "section", "text": {"type": "plain_text", "text": piece, "emoji": False}}
+        for piece in pieces
+        if piece.strip()
+    ]
+
+
+def _find_thread(place: Place, message: OutgoingMessage) -> Place:
+    """Return the place for the bot's own words: below the message that they are about, where nobody chose a thread."""
+    if place.thread is not None or message.markdown or message.reply_to is None:
+        return place
+    return place.evolve(thread=message.reply_to.id)
 
 
 def _is_open(message: object) -> bool:

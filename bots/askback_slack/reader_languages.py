@@ -20,9 +20,9 @@ SECONDS: Final = 0.8
 class ReaderLanguages:
     """Finds the languages of people. No payload tells it, and no ack waits for a look-up."""
 
-    def __init__(self, names: UserNames, behind: Background) -> None:
+    def __init__(self, names: UserNames, background: Background) -> None:
         self._names = names
-        self._behind = behind
+        self._background = background
         self._running: dict[str, asyncio.Event] = {}
         """The look-ups that run now, by person."""
 
@@ -30,7 +30,7 @@ class ReaderLanguages:
         """Return the person with their language, if it is known here. Otherwise a look-up begins."""
         if self._names.is_look_up_due(who.id):
             self._running[who.id] = asyncio.Event()
-            self._behind.start_soon(self._look_up(who.id), "person")
+            self._background.start_soon(self._look_up(who.id), "person")
         return self._names.add_language(who)
 
     async def find(self, who: Actor) -> Language | None:

@@ -56,6 +56,7 @@ class SlackSetup:
             ),
             credentials=(_BOT_TOKEN, second),
             needs_invitation=False,
+            channel_access="In Slack, write /invite @askback in each channel in which it is to ask.",
             first_message="In Slack, write /invite @askback in a channel, then: @askback hello",
         )
 

@@ -78,6 +78,8 @@ class _Socket:
     silent: bool = False
     acks: deque[tuple[float, str]] = field(default_factory=lambda: deque[tuple[float, str]](maxlen=256))
     """The acks sent since Slack last confirmed that frames arrive, with their times."""
+    early: aiohttp.WSMessage | None = None
+    """An envelope that arrived in place of the hello."""
 
     @property
     def is_open(self) -> bool:
@@ -174,7 +176,7 @@ class SocketModeClient:
             await asyncio.sleep(longest * random.uniform(0.5, 1.0))
 
     async def _open(self, session: aiohttp.ClientSession) -> _Socket | None:
-        """Return a socket that has received its hello, or None if the caller must try again."""
+        """Return a socket that Slack has begun to use, or None if the caller must try again."""
         try:
             line = await self._connect(session)
         except SlackRejection as error:
@@ -223,7 +225,9 @@ class SocketModeClient:
                         await socket.pong(frame.data)
                         continue
                     message = _parse_frame(frame)
-                    if get_text(message, "type") != "hello":
+                    if get_text(message, "envelope_id") is not None:
+                        line.early = frame  # no hello is needed to know that this socket works
+                    elif get_text(message, "type") != "hello":
                         raise _Lost(f"Slack said {get_text(message, 'reason') or 'nothing'} instead of hello.")
                     return line
             except BaseException:
@@ -235,6 +239,8 @@ class SocketModeClient:
     async def _serve(self, line: _Socket, tasks: asyncio.TaskGroup) -> None:
         watch = tasks.create_task(self._watch(line), name="askback slack pulse")
         try:
+            if line.early is not None:
+                self._read(line, line.early, tasks)
             while True:
                 frame = await line.socket.receive()
                 line.frame_count += 1
@@ -257,7 +263,9 @@ class SocketModeClient:
             self._lines.remove(line)
             steady = line.leaving or time.monotonic() - line.opened >= STEADY_SECONDS
             self._failures = 0 if steady else self._failures + 1
-            if not self._draining and not self.is_connected:
+            own = asyncio.current_task()
+            is_closed = own is not None and own.cancelling() > 0
+            if not self._draining and not is_closed and not self.is_connected:
                 log.info("Lost the socket to Slack; opening another one.", extra={"action": "slack_disconnected"})
             self._swallowed += tuple(line.acks)
             self._changed.set()

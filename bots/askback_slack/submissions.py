@@ -58,14 +58,14 @@ class Submissions:
     def __init__(
         self,
         manager: QuestionManager,
-        behind: Background,
+        background: Background,
         names: UserNames,
         languages: ReaderLanguages,
         picked_names: PickedNames,
         home: Installation = UNKNOWN_INSTALLATION,
     ) -> None:
         self._manager = manager
-        self._behind = behind
+        self._background = background
         self._names = names
         self._languages = languages
         self._picked_names = picked_names
@@ -128,7 +128,7 @@ class Submissions:
         )
         response = await self._manager.act(action)
         if action.picked:
-            self._behind.start_soon(self._picked_names.name_later(ref.ask_id, action.picked), "name")
+            self._background.start_soon(self._picked_names.name_later(ref.ask_id, action.picked), "name")
         if isinstance(response, Notice):
             if not text or response.kept:
                 return _Problem({block: response.text})
@@ -136,7 +136,7 @@ class Submissions:
                 kept = _("Your text is still here: copy it if you need it.")
             return _Problem({block: f"{response.text} {kept}"})
         # A modal's submission has no response URL for the card, so the outbox draws it at once.
-        self._behind.start_soon(self._manager.cards.leave_to_outbox(ref.ask_id), "click")
+        self._background.start_soon(self._manager.cards.leave_to_outbox(ref.ask_id), "click")
         match response:
             case FieldErrors(message=message) | FileErrors(message=message):
                 return _Problem({block: message})

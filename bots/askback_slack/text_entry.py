@@ -16,6 +16,7 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
+from askback.domain.schema_choices import format_number
 from askback.domain.text_rules import TextRules
 from askback_slack import limits
 from askback_slack.blocks import Block, plain, rich_text, section, split_runs
@@ -25,7 +26,7 @@ from askback_slack.json_access import get_text, get_value
 _LABEL: Final = 200
 """Maximum length of a prompt that becomes the field's label, in UTF-16 units. A longer one is shown above the field."""
 _DECIMAL: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-"""The numbers with which Slack's field can begin."""
+"""The numbers that Slack's field can have as its value or its limit."""
 
 
 def build_label(prompt: str, otherwise: str) -> tuple[str, list[Block]]:
@@ -65,10 +66,7 @@ def build_native_entry(rules: TextRules, value: str) -> Block | None:
     match rules.kind:
         case "integer" | "number" if not value or _DECIMAL.fullmatch(value):
             made: Block = {"type": "number_input", "is_decimal_allowed": rules.kind == "number"}
-            if rules.minimum is not None:
-                made["min_value"] = f"{rules.minimum:.15g}"
-            if rules.maximum is not None:
-                made["max_value"] = f"{rules.maximum:.15g}"
+            made |= _list_limits(rules)
             return {**made, "initial_value": value} if value else made
         case "email":
             return {"type": "email_text_input", "initial_value": value} if value else {"type": "email_text_input"}
@@ -83,6 +81,13 @@ def build_native_entry(rules: TextRules, value: str) -> Block | None:
             return {**made, "initial_date_time": seconds} if first <= seconds <= last else made
         case _:
             return None
+
+
+def _list_limits(rules: TextRules) -> Block:
+    """Return the limits of a number that Slack's field can keep. The answer is checked for all of them later."""
+    ends = {"min_value": rules.minimum, "max_value": rules.maximum}
+    written = {name: format_number(limit) for name, limit in ends.items() if limit is not None}
+    return {name: text for name, text in written.items() if _DECIMAL.fullmatch(text)}
 
 
 def read_entry(element: object) -> str:

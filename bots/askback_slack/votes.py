@@ -38,7 +38,7 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
         line.append(text("\n"))
     line.append(text(vote_summary.describe_rule(card, tally, can_edit=can_edit)))
     if tally.requesters:
-        line += [text("  "), *list_requesters(tally), text(end_sentence(_(vote_summary.CANNOT_VOTE)))]
+        line += [text(" "), *list_requesters(tally), text(end_sentence(_(vote_summary.CANNOT_VOTE)))]
     yield [*paragraph(line, opens=True)]
 
 

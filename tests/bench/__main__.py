@@ -26,7 +26,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a few times each: to see that it works, not how fast")
     parser.add_argument("--list", action="store_true", help="say what there is, and end")
     parser.add_argument("--table", type=Path, metavar="FILE", help="make a table of such lines, and end")
-    parser.add_argument("--into", type=Path, metavar="PAGE", help="with --table: put it between the page's marks")
+    parser.add_argument("--into", type=Path, metavar="PAGE", help="with --table: put it into this page; others stay")
     parser.add_argument(
         "--curves", nargs=2, type=Path, metavar=("FILE", "FOLDER"), help="draw such lines as curves, and end"
     )
@@ -94,11 +94,16 @@ def main() -> int:
             print(f"{name:<14}{what}")
         return 0
     if options.table is not None:
-        made = table(options.table.read_text(encoding="utf-8"))
+        lines = options.table.read_text(encoding="utf-8")
         if options.into is None:
-            print(made)
-        else:
-            options.into.write_text(placed(made, options.into.read_text(encoding="utf-8")), encoding="utf-8")
+            print(table(lines))
+            return 0
+        try:
+            page = placed(lines, options.into.read_text(encoding="utf-8"))
+        except ValueError as error:
+            say(str(error))
+            return 1
+        options.into.write_text(page, encoding="utf-8")
         return 0
     if options.curves is not None:
         from .curves import draw

@@ -81,7 +81,9 @@ async def _running(
     folder.mkdir(exist_ok=True)  # noqa: ASYNC240 - nothing is measured yet
     output = folder / "bot.log"
     with output.open("wb") as log:
-        process = await asyncio.create_subprocess_exec(*program, env=environment, cwd=folder, stdout=log, stderr=log)
+        process = await asyncio.create_subprocess_exec(
+            *program, env=environment, cwd=folder, stdout=log, stderr=log, start_new_session=True
+        )
     try:
         listening = asyncio.create_task(_listening(stage, port))
         ended = asyncio.create_task(process.wait())
@@ -93,7 +95,7 @@ async def _running(
         await listening
         yield process
     finally:
-        await _end(process)
+        await end(process)
 
 
 def build_environment(stage: Stage, folder: Path) -> dict[str, str]:
@@ -101,46 +103,57 @@ def build_environment(stage: Stage, folder: Path) -> dict[str, str]:
     environment = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
     environment |= stage.environment
     environment["ASKBACK_DATABASE_URL"] = str(folder / "askback.db")
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), environment.get("PYTHONPATH", "")])
+    paths = (str(ROOT), str(ROOT / "tests"), environment.get("PYTHONPATH", ""))
+    environment["PYTHONPATH"] = os.pathsep.join(paths)
     return environment
 
 
 class Child:
     """A child program that answers each line with a line."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, log: Path | None) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self.pid = process.pid
+        self._log = log
         self._in, self._out = process.stdin, process.stdout
 
-    async def tell(self, line: str) -> str:
+    def say(self, line: str) -> None:
         self._in.write(f"{line}\n".encode())
+
+    async def tell(self, line: str) -> str:
+        self.say(line)
         return await self.answer()
 
     async def answer(self) -> str:
         said = await self._out.readline()
-        assert said, "the program has ended"
+        if not said:
+            why = "" if self._log is None else f": {self._log.read_text(errors='replace')[-2000:]}"
+            raise RuntimeError(f"the program has ended{why}")
         return said.decode().strip()
 
 
 @asynccontextmanager
-async def child(module: str, *words: str, environment: dict[str, str] | None = None) -> AsyncGenerator[Child]:
-    """Run `python -m tests.bench.MODULE WORD…` until the block ends."""
+async def child(
+    module: str, *words: str, environment: dict[str, str] | None = None, log: Path | None = None
+) -> AsyncGenerator[Child]:
+    """Run `python -m tests.bench.MODULE WORD…` until the block ends. `log` gets its standard error."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", f"tests.bench.{module}", *words),
         cwd=ROOT,
         env=os.environ | (environment or {}),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
+        stderr=None if log is None else log.open("wb"),
+        start_new_session=True,  # Ctrl-C reaches only this process, which ends the others
     )
-    one = Child(process)
+    one = Child(process, log)
     try:
         async with asyncio.timeout(WITHIN):
             assert await one.answer() == "ready"
         yield one
     finally:
-        await _end(process)
+        await end(process)
 
 
 @asynccontextmanager
@@ -150,7 +163,8 @@ async def passing_on(name: str, stage: Stage) -> AsyncGenerator[Callable[[], Awa
         yield lambda: one.tell("say")
 
 
-async def _end(process: Process) -> None:
+async def end(process: Process) -> None:
+    """End a program, at the latest after some seconds."""
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGTERM)
     try:

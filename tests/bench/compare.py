@@ -101,7 +101,7 @@ def _format_range(values: tuple[float, ...], unit: str) -> str:
 
 @contextmanager
 def _checked_out(commit: str, folder: Path) -> Iterator[Path]:
-    """Check a commit out beside its entry points, until the block ends."""
+    """Check a commit out next to its entry points, until the block ends."""
     with TemporaryDirectory(prefix="askback-compare-", dir=folder) as name:
         tree, site = Path(name) / "tree", Path(name) / "site"
         _git("worktree", "add", "--detach", str(tree), commit)

@@ -1,7 +1,7 @@
 """With 1 to 1,000,000 open questions: the time of a click, the bot's memory, and its start.
 
 Each runs the real `askback slack` in its own process, all at once. The clicks answer new questions, in addition to the
-open ones. Beside them runs a program that imports the same SDKs, connects, and does nothing.
+open ones. Next to them runs a program that imports the same SDKs, connects, and does nothing.
 """
 
 from __future__ import annotations

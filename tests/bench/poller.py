@@ -1,13 +1,15 @@
-"""Programs that wait for `askback serve`: `python -m tests.bench.poller ADDRESS FILE`.
+"""Programs that wait for `askback serve`, all in this process: `python -m tests.bench.poller ADDRESS`.
 
-The file has a token and the id of a question on each line. It sends a long poll for each, and repeats what is refused.
-It prints how many wait and the seconds until all did, and when all are answered, how many are and the seconds since the
-line `answering` on standard input.
+Each line from standard input names a file with a token and the id of a question on each line. A long poll is sent for
+each question, and one that is refused is repeated. It prints `waiting`, their number, the seconds until all of them
+wait, and the number of refusals. For each answer, it prints `returned`, the id of the question and the time in seconds
+since the epoch.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import time
 from pathlib import Path
@@ -24,16 +26,26 @@ SENT_SECONDS = 0.05
 class Poller:
     """All requests of this process."""
 
-    def __init__(self, session: aiohttp.ClientSession) -> None:
+    def __init__(self, session: aiohttp.ClientSession, polls: asyncio.TaskGroup) -> None:
         self._session = session
+        self._polls = polls
         self._sending = asyncio.Semaphore(AT_ONCE)
-        self.answered = 0
-        self.refused = 0
+        self._refused = 0
 
-    async def poll(self, token: str, ask_id: str, begun: asyncio.Future[None]) -> None:
-        """Wait for the outcome of a question. `begun` is set once the request waits."""
+    async def wait_for(self, lines: list[str]) -> None:
+        """Begin to wait for these questions, and say when all of them wait."""
+        loop, began = asyncio.get_running_loop(), time.monotonic()
+        begun = [loop.create_future() for _ in lines]
+        for line, future in zip(lines, begun, strict=True):
+            self._polls.create_task(self._poll(*line.split(), future))
+        await asyncio.gather(*begun)
+        print("waiting", len(lines), time.monotonic() - began, self._refused, flush=True)
+
+    async def _poll(self, token: str, ask_id: str, begun: asyncio.Future[None]) -> None:
+        """Wait for the outcome of a question. `begun` is set once the request waits, or has its answer."""
         headers = {"Authorization": f"Bearer {token}"}
-        while True:
+        status = "open"
+        while status in ("open", "refused"):
             async with self._sending:
                 request = asyncio.create_task(self._get(ask_id, headers))
                 await asyncio.wait({request}, timeout=SENT_SECONDS)
@@ -41,39 +53,34 @@ class Poller:
                 begun.set_result(None)
             status, pause = await request
             if status == "refused":
-                self.refused += 1
+                self._refused += 1
                 await asyncio.sleep(pause)
-            elif status != "open":
-                self.answered += 1
-                return
+        print("returned", ask_id, time.time(), flush=True)
+        if not begun.done():
+            begun.set_result(None)
 
     async def _get(self, ask_id: str, headers: dict[str, str]) -> tuple[str, float]:
         async with self._session.get(f"/v1/asks/{ask_id}?wait={WAIT_SECONDS}", headers=headers) as response:
             if response.status in (429, 503):
-                return "refused", float(response.headers["Retry-After"])
+                return "refused", float(response.headers.get("Retry-After", "1"))
             response.raise_for_status()
             return (await response.json())["status"], 0.0
 
 
-async def main(address: str, lines: list[str]) -> None:
+async def main(address: str) -> None:
     timeout = aiohttp.ClientTimeout(total=None)
     connector = aiohttp.TCPConnector(limit=0)
-    async with aiohttp.ClientSession(address, connector=connector, timeout=timeout) as session:
+    async with (
+        aiohttp.ClientSession(address, connector=connector, timeout=timeout) as session,
+        asyncio.TaskGroup() as polls,
+    ):
+        poller = Poller(session, polls)
+        gc.disable()  # its pauses would count as those of the server
         print("ready", flush=True)
-        poller, began, loop = Poller(session), time.monotonic(), asyncio.get_running_loop()
-        begun = [loop.create_future() for _ in lines]
-        polls = [
-            asyncio.create_task(poller.poll(*line.split(), future)) for line, future in zip(lines, begun, strict=True)
-        ]
-        await asyncio.wait(
-            [asyncio.ensure_future(asyncio.gather(*begun)), asyncio.gather(*polls)], return_when="FIRST_COMPLETED"
-        )
-        print(len(lines), time.monotonic() - began, poller.refused, flush=True)
-        await asyncio.to_thread(sys.stdin.readline)
-        began = time.monotonic()
-        await asyncio.gather(*polls)
-        print(poller.answered, time.monotonic() - began, flush=True)
+        while line := (await asyncio.to_thread(sys.stdin.readline)).strip():
+            lines = await asyncio.to_thread(Path(line).read_text, encoding="utf-8")
+            await poller.wait_for(lines.splitlines())
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], Path(sys.argv[2]).read_text(encoding="utf-8").splitlines()))
+    asyncio.run(main(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""The time from a connection's silent death to the next connection, beside the clients of the SDKs.
+"""The time from a connection's silent death to the next connection, next to the clients of the SDKs.
 
 Everything runs with the local platform in one process, with the default settings. The moments of death are spread
 over the heartbeat's period.

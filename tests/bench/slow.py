@@ -1,4 +1,4 @@
-"""What a slow disk, a slow database and a slow platform slow down, and what they do not.
+"""Effects of a slow disk, a slow database and a slow platform on everything else.
 
 Four bots in turn: one as usual, one whose disk takes 50 ms for each flush, one whose platform takes 500 ms for each
 call, and one whose PostgreSQL server is 10 ms away in each direction.

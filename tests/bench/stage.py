@@ -113,6 +113,8 @@ class Stage(ABC):
         self.services = services
         self.model = model
         self.environment = services.environment
+        self.button = BUTTON
+        """The label of the button that is pressed."""
 
     @staticmethod
     @asynccontextmanager
@@ -194,7 +196,7 @@ class SlackStage(Stage):
 
     def newest(self) -> Message | None:
         for message in reversed(self.workspace.messages.values()):
-            if message.bot and _button(slack_controls([*message.blocks])) is not None:
+            if message.bot and _button(slack_controls([*message.blocks]), self.button) is not None:
                 return message
         return None
 
@@ -206,7 +208,7 @@ class SlackStage(Stage):
         return found
 
     async def press(self, card: Message) -> Pressed:
-        button = find(slack_controls([*card.blocks]), BUTTON, kinds=("button",), what="button")
+        button = find(slack_controls([*card.blocks]), self.button, kinds=("button",), what="button")
         target = SlackTarget(
             person="ada",
             channel=card.channel,
@@ -224,7 +226,7 @@ class SlackStage(Stage):
         settled = self.workspace.messages[card.channel, card.ts]
         last = next(reversed(self.workspace.messages.values()))
         said = last.bot and last.root == card.root and not last.streaming and last.ts != card.ts
-        return said and _button(slack_controls([*settled.blocks])) is None
+        return said and _button(slack_controls([*settled.blocks]), self.button) is None
 
     def said_at(self) -> float:
         for done in reversed(self.workspace.log):
@@ -255,7 +257,7 @@ class DiscordStage(Stage):
 
     def newest(self) -> Any:
         for post in reversed(self.guild.posts.values()):
-            if post.author == self.guild.bot.id and _button(discord_controls(post.components)) is not None:
+            if post.author == self.guild.bot.id and _button(discord_controls(post.components), self.button) is not None:
                 return post
         return None
 
@@ -265,7 +267,7 @@ class DiscordStage(Stage):
         return self.newest()
 
     async def press(self, card: Any) -> Pressed:
-        button = find(discord_controls(card.components), BUTTON, kinds=("button",), what="button")
+        button = find(discord_controls(card.components), self.button, kinds=("button",), what="button")
         target = DiscordTarget(
             person="ada",
             channel=card.channel,
@@ -282,7 +284,7 @@ class DiscordStage(Stage):
         settled = self.guild.posts[card.id]
         last = next(reversed(self.guild.posts.values()))
         said = last.author == self.guild.bot.id and last.channel == card.channel and last.content == self.model.thanks
-        return said and _button(discord_controls(settled.components)) is None
+        return said and _button(discord_controls(settled.components), self.button) is None
 
     def said_at(self) -> float:
         for done in reversed(self.guild.log):
@@ -291,8 +293,8 @@ class DiscordStage(Stage):
         raise AssertionError("nothing was said")
 
 
-def _button(controls: tuple[Control, ...]) -> Control | None:
-    return next((one for one in controls if one.kind == "button" and BUTTON in one.label), None)
+def _button(controls: tuple[Control, ...], label: str) -> Control | None:
+    return next((one for one in controls if one.kind == "button" and label in one.label), None)
 
 
 def _body(platform: str) -> dict[str, Any]:

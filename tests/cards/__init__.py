@@ -1,1 +1,1 @@
-"""Ten typical cards: their pictures, and the words, controls and height of each (`python -m tests.cards FOLDER`)."""
+"""Typical cards: their pictures, and the words, controls and height of each (`python -m tests.cards FOLDER`)."""

@@ -1,4 +1,4 @@
-"""Take pictures of ten typical cards, and print their sizes: `python -m tests.cards FOLDER`."""
+"""Take pictures of typical cards, and print their sizes: `python -m tests.cards FOLDER`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .pictures import Measured, measure
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m tests.cards",
-        description="Posts ten typical cards on the local platforms, before and after the end of their asks. Takes a "
+        description="Posts typical cards on the local platforms, before and after the end of their asks. Takes a "
         "picture of each in Chromium, light and dark, 1280 and 390 pixels wide, and prints a table of their sizes.",
     )
     parser.add_argument(

@@ -17,12 +17,15 @@ from askback.ports.installed_bots import get_bot
 from askback_sandbox.services import Services
 from support.browser import browsing
 
-from .typical import STORIES
+from .agents import OF_AGENTS
+from .typical import TYPICAL
 
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 WIDTHS = (1280, 390)
 TALL = 1_400
+PEOPLE = ("ada", "ben", "cy")
+STORIES = (*TYPICAL, *OF_AGENTS)
 _MEASURE = """message => {
   const shown = [...message.querySelectorAll('.said > .blocks')];
   const controls = 'button, select, textarea, input:not([type=hidden]), [role=combobox]';
@@ -75,7 +78,9 @@ class _Slack:
         workspace = services.workspace
         channel = next(one.id for one in workspace.channels.values() if one.name == "general")
         named = {one.name: one.id for one in workspace.people.values()}
-        self.people = tuple(Actor(platform="slack", tenant="T", id=named[name], name=name) for name in ("ada", "ben"))
+        self.people = tuple(
+            Actor(platform="slack", tenant="T", id=named[name], name=name) for name in ("ada", "ben", "cy")
+        )
         self.headers = {"Authorization": f"Bearer {workspace.bot.token}"}
         self.url = f"{services.slack_api_url}chat.postMessage"
         self.target = {"channel": channel}
@@ -87,7 +92,9 @@ class _Discord:
         guild = services.discord.guild
         channel = next(one.id for one in guild.places.values() if one.name == "general")
         named = {one.name: one.id for one in guild.people.values()}
-        self.people = tuple(Actor(platform="discord", tenant="1", id=named[name], name=name) for name in ("ada", "ben"))
+        self.people = tuple(
+            Actor(platform="discord", tenant="1", id=named[name], name=name) for name in ("ada", "ben", "cy")
+        )
         self.headers = {"Authorization": f"Bot {guild.app.token}"}
         self.url = f"{services.discord_api_url}/channels/{channel}/messages"
         self.target: dict[str, Any] = {}

@@ -1,26 +1,14 @@
-"""Ten typical cards, each before and after its ask has ended."""
+"""Ten typical cards: the stories of each kind of question."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
-
-from askback.domain.actions import Action, Choose, Next, Operation, Select, Submit, SubmitText
-from askback.domain.apply_action import apply_action
+from askback.domain.actions import Choose, Next, Select, Submit, SubmitText
 from askback.domain.approval import build_form
-from askback.domain.ask_policy import Approval, Policy
-from askback.domain.card import Card, build_card
+from askback.domain.ask_policy import Approval
 from askback.domain.form import Form, Option, Question
-from askback.domain.identity import Actor
-from askback.domain.interview import start_interview
 from askback.domain.text_rules import TextRules
-from askback.domain.voting import apply_vote
-from askback.domain.who import Who
-from askback.translations.catalogue import get_language
 
-AT = datetime(2026, 11, 20, 14, 24, tzinfo=UTC)
-ASK_ID = "A" * 22
-UNTIL = datetime(2026, 11, 20, 16, 50, tzinfo=UTC)
+from .story import Story
 
 LIBRARIES = (
     ("Day.js (Recommended)", "Small, has the interface of Moment, loads plugins for time zones."),
@@ -45,32 +33,6 @@ PLANS = (
     "Leave the table alone, and keep the new values in a table of their own that is joined on each read",
 )
 ARGUMENTS = {"version": "1.4.2", "where": "staging", "restart": True, "note": "Contains the new login page."}
-
-
-@dataclass(frozen=True, slots=True)
-class Story:
-    """A form, and what people do with it."""
-
-    name: str
-    form: Form
-    before: tuple[Operation, ...]
-    """What Ada has done already."""
-    after: tuple[Operation, ...]
-    """What ends the ask. If several people decide, Ben does it."""
-    approval: Approval | None = None
-
-    def tell(self, ada: Actor, ben: Actor) -> tuple[Card, Card]:
-        """Return the card before and after the end of the ask, in the current language."""
-        people = (ada,) if self.approval is None else (ada, ben)
-        policy = Policy(who=Who.from_people(*people), deadline=UNTIL, approval=self.approval, language=get_language())
-        now = start_interview(self.form)
-        cards: list[Card] = []
-        for operations, person in ((self.before, ada), (self.after, people[-1])):
-            for operation in operations:
-                action = Action(ask_id=ASK_ID, actor=person, at=AT, step=now.step, operation=operation)
-                now = apply_action(now, action) if self.approval is None else apply_vote(now, self.approval, action)
-            cards.append(build_card(ASK_ID, now, policy))
-        return cards[0], cards[1]
 
 
 def _list_options(*texts: str | tuple[str, str]) -> tuple[Option, ...]:
@@ -104,7 +66,7 @@ _FORM = Form(
 )
 _FILLED = (Choose(index=0), Select(chosen=(0, 2)), Next(), Choose(index=0), SubmitText(text="A new login page."))
 
-STORIES = (
+TYPICAL = (
     Story("short options", _single(_ask("Where should I deploy?", "Staging", "Production", "Nowhere")),
           (), (Choose(index=1),)),
     Story("described options", _single(_ask("Which library should we use for dates?", *LIBRARIES, header="Library")),
@@ -122,4 +84,10 @@ STORIES = (
     Story("its review", _FORM, _FILLED, (Submit(),)),
     Story("an approval", build_form("deploy", ARGUMENTS, template="Deploy {version} to {where}?"),
           (Choose(index=0),), (Choose(index=0),), Approval(quorum=2, refusing=("deny",), subject="deploy")),
+    Story("a question of a program", _single(_ask("Where should I deploy?", "Staging", "Production", "Nowhere")),
+          (), (Choose(index=1),), caller="nightly-deploys-of-the-shop"),
+    Story("a vote of a program",
+          _single(_ask("Deploy the shop with the new prices to production?", "Yes", "No").evolve(allow_custom=False)),
+          (), (Choose(index=0),), Approval(refusing=("No",), approving=("Yes",)), is_requested=True,
+          caller="nightly-deploys-of-the-shop"),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
-from e2e.ask.office import opened
+from e2e.ask.offices import opened
 from support.processes import Launcher
 
 from .cases import CHECKS, SCENARIOS

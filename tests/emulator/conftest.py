@@ -16,7 +16,9 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from askback_sandbox.clock import ManualClock
+from askback_sandbox.model.model import Model
 from askback_sandbox.services import Services
+from emulator.model_service import Service, serving
 
 if TYPE_CHECKING:
     from support.discord_client import DiscordBot
@@ -152,3 +154,62 @@ async def rounds(count: int = 20) -> None:
     """Let everything run that needs no time to pass."""
     for _ in range(count):
         await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[Service]:
+    """The local Messages API alone."""
+    async with serving(Model()) as service:
+        yield service
+
+
+@pytest.fixture
+async def discord_card(discord_bot) -> dict[str, str]:
+    """Post a message with one component of each kind; return the fields that identify it to the people's endpoints."""
+    from emulator.interactions import MESSAGES
+    from support.discord_client import GENERAL, button, row, select
+
+    components = [
+        row(
+            button("go"),
+            button("off", disabled=True),
+            {"type": 2, "style": 5, "label": "x", "url": "https://example.com"},
+        ),
+        row(select("one", "a", "b")),
+        row(select("some", "a", "b", "c", min_values=0, max_values=2)),
+        row({"type": 5, "custom_id": "who", "max_values": 2}),
+        row({"type": 7, "custom_id": "whom"}),
+    ]
+    sent = await discord_bot.request("POST", MESSAGES, content="card", components=components)
+    return {"channel": GENERAL, "message": sent["id"]}
+
+
+@pytest.fixture
+def click(hands, discord_card) -> Any:
+    """Presses a button of the card, as a person."""
+
+    async def press(custom_id: str = "go", person: str = "ada", **more: Any) -> dict[str, Any]:
+        return await hands.post("/people/discord/click", person=person, custom_id=custom_id, **{**discord_card, **more})
+
+    return press
+
+
+@pytest.fixture
+def choose(hands, discord_card) -> Any:
+    """Chooses values in a menu of the card, as a person."""
+
+    async def pick(custom_id: str, *values: str, **more: Any) -> dict[str, Any]:
+        body = {"person": "ada", "custom_id": custom_id, "values": list(values), **discord_card, **more}
+        return await hands.post("/people/discord/select", **body)
+
+    return pick
+
+
+@pytest.fixture
+def submit(hands) -> Any:
+    """Submits the modal that a person has open."""
+
+    async def send(person: str = "ada", custom_id: str = "form", **values: Any) -> dict[str, Any]:
+        return await hands.post("/people/discord/submit", person=person, custom_id=custom_id, values=values)
+
+    return send

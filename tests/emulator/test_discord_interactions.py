@@ -1,4 +1,4 @@
-"""The rules of interactions: three seconds, one response, fifteen minutes, modals, ephemeral messages."""
+"""Interactions as they arrive, and the responses to them: updates, modals, ephemeral messages."""
 
 from __future__ import annotations
 
@@ -8,88 +8,13 @@ from typing import Any
 import discord
 import pytest
 
-from askback_sandbox.discord.faults import DiscordFault
-from support.discord_client import (
-    ADA,
-    APP,
-    BEN,
-    FAILED,
-    GENERAL,
-    button,
-    callback,
-    label,
-    modal,
-    row,
-    select,
-    text_input,
-)
+from emulator.interactions import MESSAGES, UPDATE, answering, code_of
+from support.discord_client import ADA, APP, BEN, GENERAL, button, callback, label, modal, row, select, text_input
 
-MESSAGES = f"/channels/{GENERAL}/messages"
 RELEASE = "1100000000000000010"
 
 
-def code_of(error: BaseException) -> tuple[int, int]:
-    assert isinstance(error, discord.HTTPException)
-    return error.status, error.code
-
-
-@pytest.fixture
-async def card(discord_bot) -> dict[str, str]:
-    """Post a message with one component of each kind; return the fields that identify it to the people's endpoints."""
-    components = [
-        row(
-            button("go"),
-            button("off", disabled=True),
-            {"type": 2, "style": 5, "label": "x", "url": "https://example.com"},
-        ),
-        row(select("one", "a", "b")),
-        row(select("some", "a", "b", "c", min_values=0, max_values=2)),
-        row({"type": 5, "custom_id": "who", "max_values": 2}),
-        row({"type": 7, "custom_id": "whom"}),
-    ]
-    sent = await discord_bot.request("POST", MESSAGES, content="card", components=components)
-    return {"channel": GENERAL, "message": sent["id"]}
-
-
-@pytest.fixture
-def click(hands, card) -> Any:
-    async def press(custom_id: str = "go", person: str = "ada", **more: Any) -> dict[str, Any]:
-        return await hands.post("/people/discord/click", person=person, custom_id=custom_id, **{**card, **more})
-
-    return press
-
-
-@pytest.fixture
-def choose(hands, card) -> Any:
-    async def pick(custom_id: str, *values: str, **more: Any) -> dict[str, Any]:
-        body = {"person": "ada", "custom_id": custom_id, "values": list(values), **card, **more}
-        return await hands.post("/people/discord/select", **body)
-
-    return pick
-
-
-@pytest.fixture
-def submit(hands) -> Any:
-    async def send(person: str = "ada", custom_id: str = "form", **values: Any) -> dict[str, Any]:
-        return await hands.post("/people/discord/submit", person=person, custom_id=custom_id, values=values)
-
-    return send
-
-
-async def answering(bot, body: dict[str, Any]) -> None:
-    async def answer(interaction: discord.Interaction) -> None:
-        await callback(interaction, body)
-
-    bot.answer = answer
-
-
-UPDATE = {"type": 7, "data": {"content": "done", "components": []}}
-
-
-# payloads
-
-
-async def test_a_click_arrives_with_the_member_and_the_message(discord_bot, click, card) -> None:
+async def test_a_click_arrives_with_the_member_and_the_message(discord_bot, click, discord_card) -> None:
     await answering(discord_bot, UPDATE)
     assert (await click())["ok"]
     (interaction,) = discord_bot.interactions
@@ -97,7 +22,7 @@ async def test_a_click_arrives_with_the_member_and_the_message(discord_bot, clic
     assert (str(interaction.user.id), interaction.user.display_name) == (ADA, "Ada Lovelace")
     assert [role.name for role in interaction.user.roles] == ["@everyone", "release"]
     assert interaction.permissions.send_messages
-    assert str(interaction.message.id) == card["message"]
+    assert str(interaction.message.id) == discord_card["message"]
     (payload,) = discord_bot.payloads("INTERACTION_CREATE")
     assert payload["member"]["roles"] == [RELEASE]
     assert (payload["context"], payload["authorizing_integration_owners"]) == (0, {"0": "1100000000000000001"})
@@ -176,93 +101,10 @@ async def test_a_client_lets_nobody_press_what_is_not_there(click) -> None:
     assert (await click(person="eve"))["code"] == "person_not_found"
 
 
-# the three seconds
-
-
-async def test_nothing_within_three_seconds_shows_a_failure(discord_bot, click, clock, hands) -> None:
-    pressing = asyncio.create_task(click())
-    await discord_bot.until(lambda: discord_bot.interactions)
-    await clock.until_sleeping()
-    clock.advance(2.9)
-    assert not pressing.done()
-    clock.advance(0.2)
-    answer = await pressing
-    assert (answer["ok"], answer["error"]) == (False, FAILED)
-    (entry,) = (await hands.get("/people/discord/state"))["interactions"]
-    assert (entry["acked"], entry["ack_ms"], entry["error"]) == (False, None, FAILED)
-    with pytest.raises(discord.NotFound) as late:
-        await callback(discord_bot.interactions[0], UPDATE)
-    assert code_of(late.value) == (404, 10062)
-
-
-async def test_an_interaction_that_is_old_when_it_is_read_is_unknown(discord_bot, click, clock) -> None:
-    await answering(discord_bot, UPDATE)
-    pressing = asyncio.create_task(click(late=3.5))
-    await clock.until_sleeping(2)
-    clock.advance(3.2)
-    assert (await pressing)["error"] == FAILED
-    assert discord_bot.interactions == []
-    clock.advance(0.5)
-    await discord_bot.until(lambda: discord_bot.errors)
-    assert [code_of(error) for error in discord_bot.errors] == [(404, 10062)]
-
-
-async def test_a_foreign_token_is_unknown(discord_bot, click, session, services) -> None:
-    await answering(discord_bot, UPDATE)
-    await click()
-    url = f"{services.discord_api_url}/interactions/{discord_bot.interactions[0].id}/wrong/callback"
-    async with session.post(url, json=UPDATE) as reply:
-        assert (reply.status, (await reply.json())["code"]) == (404, 10062)
-
-
-async def test_one_interaction_has_one_response(discord_bot, click) -> None:
-    async def answer(interaction: discord.Interaction) -> None:
-        await callback(interaction, UPDATE)
-        await callback(interaction, {"type": 6})
-
-    discord_bot.answer = answer
-    assert (await click())["ok"]
-    await discord_bot.until(lambda: discord_bot.errors)
-    assert [code_of(error) for error in discord_bot.errors] == [(400, 40060)]
-
-
-async def test_the_same_interaction_can_arrive_twice(discord_bot, click, hands) -> None:
-    await answering(discord_bot, {"type": 6})
-    assert (await click(twice=True))["ok"]
-    await discord_bot.until(lambda: len(discord_bot.interactions) == 2 and discord_bot.errors)
-    first, second = discord_bot.interactions
-    assert (first.id, first.token) == (second.id, second.token)
-    assert [code_of(error) for error in discord_bot.errors] == [(400, 40060)]
-    await hands.post("/faults/discord", kind="twice", operation="INTERACTION_CREATE")
-    assert (await click())["ok"]
-    await discord_bot.until(lambda: len(discord_bot.interactions) == 4)
-
-
-async def test_a_refused_response_leaves_time_for_a_good_one(discord_bot, click) -> None:
-    async def answer(interaction: discord.Interaction) -> None:
-        with pytest.raises(discord.HTTPException) as refused:
-            await callback(interaction, {"type": 7, "data": {"content": "x" * 2001}})
-        assert code_of(refused.value) == (400, 50035)
-        await callback(interaction, UPDATE)
-
-    discord_bot.answer = answer
-    assert (await click())["ok"]
-
-
-async def test_a_swallowed_response_reaches_nobody(discord_bot, click, clock, services, card) -> None:
-    await answering(discord_bot, UPDATE)
-    services.discord.guild.faults.add(DiscordFault(kind="swallow", operation="create_interaction_response"))
-    pressing = asyncio.create_task(click())
-    await discord_bot.until(lambda: services.discord.guild.log[-1].operation == "create_interaction_response")
-    clock.advance(3.1)
-    assert (await pressing)["error"] == FAILED
-    assert services.discord.guild.posts[card["message"]].content == "card"
-
-
 # the responses
 
 
-async def test_the_answer_tells_what_came_of_it(discord_bot, click, card) -> None:
+async def test_the_answer_tells_what_came_of_it(discord_bot, click, discord_card) -> None:
     replies: list[dict[str, Any]] = []
 
     async def answer(interaction: discord.Interaction) -> None:
@@ -272,13 +114,13 @@ async def test_the_answer_tells_what_came_of_it(discord_bot, click, card) -> Non
     discord_bot.answer = answer
     for _ in range(4):
         assert (await click())["ok"]
-        await discord_bot.request("PATCH", f"{MESSAGES}/{card['message']}", components=[row(button("go"))])
+        await discord_bot.request("PATCH", f"{MESSAGES}/{discord_card['message']}", components=[row(button("go"))])
     assert [reply.get("resource", {}).get("type") for reply in replies] == [7, None, None, 4]
     assert replies[0]["resource"]["message"]["content"] == "done"
-    assert replies[0]["interaction"]["response_message_id"] == card["message"]
+    assert replies[0]["interaction"]["response_message_id"] == discord_card["message"]
     deferred = replies[2]["interaction"]
     assert (deferred["response_message_loading"], deferred["response_message_ephemeral"]) == (True, True)
-    assert replies[3]["resource"]["message"]["message_reference"]["message_id"] == card["message"]
+    assert replies[3]["resource"]["message"]["message_reference"]["message_id"] == discord_card["message"]
 
 
 async def test_a_modal_answers_a_click_and_no_submission(discord_bot, click, submit, hands) -> None:
@@ -323,7 +165,7 @@ async def test_two_people_can_have_the_same_modal_open(discord_bot, click, submi
     assert (await submit("ada", text="again"))["code"] == "modal_not_found"
 
 
-async def test_a_submission_holds_every_field_as_it_was_left(discord_bot, click, submit, card) -> None:
+async def test_a_submission_holds_every_field_as_it_was_left(discord_bot, click, submit, discord_card) -> None:
     fields = modal(
         {"type": 10, "content": "Read this"},
         label(text_input(value="as it was")),
@@ -336,7 +178,7 @@ async def test_a_submission_holds_every_field_as_it_was_left(discord_bot, click,
     await answering(discord_bot, UPDATE)
     assert (await submit(boxes=["a", "c"], who=[BEN]))["ok"]
     (payload,) = discord_bot.payloads("INTERACTION_CREATE")[1:]
-    assert (payload["type"], payload["message"]["id"]) == (5, card["message"])
+    assert (payload["type"], payload["message"]["id"]) == (5, discord_card["message"])
     assert payload["data"] == {
         "custom_id": "form",
         "components": [
@@ -420,54 +262,6 @@ async def test_an_ephemeral_message_is_one_persons(discord_bot, click, services,
     assert dismissed["ok"]
 
 
-# the fifteen minutes
-
-
-async def test_the_token_words_messages_for_fifteen_minutes(discord_bot, click, services, clock) -> None:
-    await answering(discord_bot, {"type": 5, "data": {"flags": 64}})
-    assert (await click())["ok"]
-    (interaction,) = discord_bot.interactions
-    token = interaction.token
-    hook = f"/webhooks/{APP}/{token}"
-    waiting = await discord_bot.request("GET", f"{hook}/messages/@original")
-    assert waiting["flags"] == 64 | 128
-    first = await discord_bot.request("POST", hook, content="what was deferred", flags=0)
-    assert (first["id"], first["flags"], first["edited_timestamp"]) == (waiting["id"], 64, None)
-    second = await discord_bot.request("POST", hook, content="another", flags=0)
-    assert second["id"] != first["id"]
-    edited = await discord_bot.request("PATCH", f"{hook}/messages/@original", content="newer")
-    assert edited["content"] == "newer"
-    await discord_bot.request("PATCH", f"{hook}/messages/{second['id']}", content="newer too")
-    clock.advance(899)
-    await discord_bot.request("DELETE", f"{hook}/messages/{second['id']}")
-    with pytest.raises(discord.NotFound) as gone:
-        await discord_bot.request("GET", f"{hook}/messages/{second['id']}")
-    assert code_of(gone.value) == (404, 10008)
-    clock.advance(2)
-    with pytest.raises(discord.HTTPException) as over:
-        await discord_bot.request("POST", hook, content="late")
-    assert code_of(over.value) == (401, 50027)
-
-
-async def test_before_the_response_there_is_no_webhook(discord_bot, click, services) -> None:
-    async def answer(interaction: discord.Interaction) -> None:
-        with pytest.raises(discord.NotFound) as early:
-            await discord_bot.request("POST", f"/webhooks/{APP}/{interaction.token}", content="x")
-        assert code_of(early.value) == (404, 10015)
-        await interaction.response.defer()
-        original = await interaction.original_response()
-        assert original.id == interaction.message.id
-        await interaction.edit_original_response(content="by the token", view=None)
-
-    discord_bot.answer = answer
-    assert (await click())["ok"]
-    await discord_bot.until(lambda: services.discord.guild.log[-1].operation == "update_original_webhook_message")
-    assert discord_bot.errors == []
-
-
-# archived threads
-
-
 async def test_in_an_archived_thread_a_card_is_updated_once_it_is_open_again(discord_bot, hands, services) -> None:
     channel = await discord_bot.fetch_channel(int(GENERAL))
     thread = await channel.create_thread(name="Old", type=discord.ChannelType.public_thread)
@@ -488,9 +282,9 @@ async def test_in_an_archived_thread_a_card_is_updated_once_it_is_open_again(dis
     assert not services.discord.guild.places[str(thread.id)].archived
 
 
-async def test_a_removed_message_or_channel_says_so(discord_bot, hands, click, services, card) -> None:
+async def test_a_removed_message_or_channel_says_so(discord_bot, hands, click, services, discord_card) -> None:
     async def answer(interaction: discord.Interaction) -> None:
-        await discord_bot.request("DELETE", f"{MESSAGES}/{card['message']}")
+        await discord_bot.request("DELETE", f"{MESSAGES}/{discord_card['message']}")
         await callback(interaction, UPDATE)
 
     discord_bot.answer = answer

@@ -2,66 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import anthropic
 import pytest
-from aiohttp import web
 from anthropic import AsyncAnthropic
 
-from askback_sandbox.model.api import routes
-from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import Usage, call, turn
+from emulator.model_service import ASK, Service, assistant, result, text, use, user
 
 BETA = "compact-2026-01-12"
 TOOLS_TRIGGER = {"edits": [{"type": "compact_20260112", "trigger": {"type": "tool_uses", "value": 3}}]}
 LARGE = "word " * 45_000  # more than 50,000 tokens, counted as four characters each
-
-
-ASK = {"name": "question", "description": "Ask.", "input_schema": {"type": "object", "properties": {}}}
-
-
-class Service:
-    def __init__(self, model: Model, url: str) -> None:
-        self.model = model
-        self.url = url
-
-    def client(self, key: str = "sk-good") -> AsyncAnthropic:
-        return AsyncAnthropic(api_key=key, base_url=self.url, max_retries=0, timeout=5)
-
-
-@pytest.fixture
-async def service() -> AsyncIterator[Service]:
-    model, app = Model(), web.Application()
-    app.add_routes(routes(model))
-    runner = web.AppRunner(app, shutdown_timeout=1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield Service(model, f"http://127.0.0.1:{runner.addresses[0][1]}")
-    finally:
-        await runner.cleanup()
-
-
-def user(*content: Any) -> dict[str, Any]:
-    return {"role": "user", "content": content[0] if isinstance(content[0], str) else list(content)}
-
-
-def assistant(*content: Any) -> dict[str, Any]:
-    return {"role": "assistant", "content": list(content)}
-
-
-def text(value: str) -> dict[str, Any]:
-    return {"type": "text", "text": value}
-
-
-def use(identifier: str) -> dict[str, Any]:
-    return {"type": "tool_use", "id": identifier, "name": "question", "input": {}}
-
-
-def result(identifier: str) -> dict[str, Any]:
-    return {"type": "tool_result", "tool_use_id": identifier, "content": "done"}
 
 
 def edit(trigger: int | None = 50_000, **more: Any) -> dict[str, Any]:

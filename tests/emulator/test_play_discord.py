@@ -10,9 +10,9 @@ from anthropic import AsyncAnthropic
 
 from askback_sandbox.discord.faults import DiscordFault
 from askback_sandbox.play.play import play
-from askback_sandbox.play.scenario import parse
+from askback_sandbox.play.scenario_reader import parse
 from askback_sandbox.services import Services
-from emulator.test_play import GOOD, IN_VAIN, SINGLE, TOOL, WRITTEN
+from emulator.play_scenarios import GOOD, IN_VAIN, SINGLE, TOOL, WRITTEN
 from support.clocks import SharedClock
 
 discord = pytest.importorskip("discord", reason="discord.py is not installed")

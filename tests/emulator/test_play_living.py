@@ -11,7 +11,7 @@ import pytest
 from askback_sandbox.discord.scene import scene as discord_scene
 from askback_sandbox.play.controls import Control
 from askback_sandbox.play.play import play
-from askback_sandbox.play.scenario import ScenarioError, parse
+from askback_sandbox.play.scenario_reader import ScenarioError, parse
 from askback_sandbox.play.scene import Place, Work
 from askback_sandbox.services import Services
 from askback_sandbox.slack.scene import scene as slack_scene

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import askback_sandbox
-from askback_sandbox.play.scenario import FORMAT_HELP, Expect, Press, ScenarioError, Write, load, parse
+from askback_sandbox.play.scenario import Expect, Press, Write
+from askback_sandbox.play.scenario_reader import FORMAT_HELP, ScenarioError, load, parse
 
 BUILT_IN = sorted((Path(askback_sandbox.__file__).parent / "scenarios").glob("*.toml"))
 

@@ -20,7 +20,8 @@ from askback_slack import text_modal
 
 from .network_faults import Weather
 from .on_discord import DiscordRig
-from .rig import Rig, SlackRig
+from .on_slack import SlackRig
+from .rig import Rig
 
 NOTICE = 4
 """Discord's callback type that answers a click with a new message instead of an updated card."""

@@ -1,7 +1,7 @@
 """Run an agent of a framework through its door, and end it with SIGKILL at a window of its hand-over.
 
-The argument is a line of JSON: door, window (or null), call (`run`, `resume` or `again`), to, run and site. The last
-line of its output is a line of JSON: how the call ended, and its result. `doors/windows.py` lists the windows.
+The argument is a line of JSON: door, window (or null), call (`run`, `resume` or `again`), to, run, site and model. The
+last line of its output is a line of JSON: how the call ended, and its result. `doors/windows.py` lists the windows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import kill_points
 from askback.doors import hand_over
 from askback.doors.hand_over import NotClaimed, OutcomeUnknown
 from askback.store.queries import hand_overs
-from faults.doors.frameworks import FRAMEWORKS, Job
+from faults.doors.frameworks import FRAMEWORKS, CallGone, Job
+from faults.doors.record import GONE
 from faults.doors.windows import TOOL_BEGAN, TOOL_ENDED
 
 CLAIM_SECONDS = 3.0
@@ -51,13 +52,15 @@ async def main(order: dict[str, str]) -> None:
     for module in (hand_overs, hand_over):
         module.CLAIM_SECONDS = CLAIM_SECONDS  # type: ignore[attr-defined]
     window = order["window"]
-    job = Job(Path.cwd(), order["to"], order["run"], order["site"], build_tool(window, order["run"]))
+    job = Job(Path.cwd(), order["to"], order["run"], order["site"], order["model"], build_tool(window, order["run"]))
     arm(window)
     async with FRAMEWORKS[order["door"]](job) as agent:
         try:
             found = await (agent.run() if order["call"] == "run" else agent.resume(again=order["call"] == "again"))
         except OutcomeUnknown:
             print(json.dumps({"end": "unknown"}), flush=True)
+        except CallGone:
+            print(json.dumps({"end": GONE}), flush=True)
         except NotClaimed as error:
             print(json.dumps({"end": error.result}), flush=True)
         else:

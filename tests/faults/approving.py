@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from askback_sandbox.person_error import PersonError
 from askback_sandbox.play.controls import NotFound
-from askback_sandbox.slack.people import PersonError
 
 from .actors import Seat
 from .reminding import REMIND

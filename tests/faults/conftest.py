@@ -5,24 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from support.platforms import parametrize_platforms
 from support.processes import Launcher
 
-from . import on_discord
-from . import rig as on_slack
+from . import on_discord, on_slack
 from .rig import Rig
 
 PLATFORMS = {"discord": on_discord.rigged, "slack": on_slack.rigged}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrize over every platform, except for tests marked `only`, which must give a reason."""
-    if "platform" not in metafunc.fixturenames:
-        return
-    platforms = sorted(PLATFORMS)
-    for only in metafunc.definition.iter_markers("only"):
-        assert only.kwargs["reason"]
-        platforms = [only.args[0]]
-    metafunc.parametrize("platform", platforms)
+    parametrize_platforms(metafunc, PLATFORMS)
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def spoil(what: str) -> None:
             commit = Clicks.commit_click
 
             async def committing(self: Clicks, body: Any) -> None:
-                self._behind.start_soon(commit(self, body), "click")
+                self._background.start_soon(commit(self, body), "click")
 
             Clicks.commit_click = committing  # type: ignore[method-assign]
             take = DiscordClicks._handle_click

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from askback.domain.card import EXPANDING, NOT_NOW
+from askback.domain.card_labels import EXPANDING, NOT_NOW
+from askback_sandbox.person_error import PersonError
 from askback_sandbox.play.controls import NotFound
-from askback_sandbox.slack.people import PersonError
 
 from .actors import Click, Seat
 from .approving import Approvers, Panel
@@ -188,19 +188,6 @@ class Person:
             await self.until(self._busy)
             return self.with_button(token, button) is None
         return await self.within(lambda: self.with_button(token, button) is None)
-
-    async def press_until(self, letter: str, button: str, label: str | None = None) -> None:
-        """Press until the button is gone from the card."""
-        token = self.story.tag + letter
-        gone = False
-        while not gone:
-            await self.until(lambda: self.with_button(token, button) is not None or self.is_past(token))
-            card = self.with_button(token, button)
-            if card is None:
-                return
-            await self.think()
-            acked = await self.click(token, label or button, self.button, card, button)
-            gone = await self.is_gone(token, button, acked)
 
     def is_past(self, token: str) -> bool:
         """Return True if the question cannot be answered any more: it is settled, or its card shows another one."""

@@ -24,9 +24,10 @@ from .approving import APPROVERS, QUORUM
 from .failovers import Failovers, failing_over
 from .network_faults import StormySocket, Weather, outages, replays
 from .on_discord import DiscordRig
+from .on_slack import SlackRig
 from .record import Order, Record, lead_of
 from .reminding import ESCALATE, REMIND
-from .rig import ACK_SECONDS, Rig, SlackRig
+from .rig import ACK_SECONDS, Rig
 from .round import Round, Watched
 
 SETTINGS = """\

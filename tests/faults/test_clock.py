@@ -26,10 +26,11 @@ from askback.internal import clock
 from askback.ports.platform import RetryableError
 from askback.runtime import maintenance
 from askback.runtime.maintenance import Maintenance
-from support.engine import ANN, HERE, WITHIN, Board, Engine, engine, eventually
+from support.board import ANN, HERE, WITHIN, Board
+from support.engine import Engine, engine, eventually
 
 from .rig import Rig
-from .test_kill import ASKING, COLOUR, GOING_ON, ONE, all_well, script
+from .ship import ASKING, COLOUR, GOING_ON, ONE, all_well, script
 
 HOUR = timedelta(hours=1)
 HOURS = (-3, -50, 3, 50)

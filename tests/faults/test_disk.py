@@ -18,8 +18,7 @@ import aiohttp
 import pytest
 
 from .rig import WITHIN, Rig
-from .test_kill import ASKING, COLOUR, GOING_ON, ONE, TWO, all_well, answer_all, script
-from .test_restore import told
+from .ship import ASKING, COLOUR, GOING_ON, ONE, TWO, all_well, answer_all, list_private_texts, script
 
 NOT_SAVED = "could not save that just now"
 IN_DOUBT = "not certain that this was saved"
@@ -137,10 +136,10 @@ async def ready_again(rig: Rig) -> None:
 
 async def refused(rig: Rig, label: str, words: str) -> None:
     """Check that a click does not count: the person is notified, and the card stays as it is."""
-    before = len(told(rig))
+    before = len(list_private_texts(rig))
     await rig.press(await rig.card(COLOUR), label)
-    await rig.until(lambda: len(told(rig)) > before)
-    assert words in told(rig)[-1]
+    await rig.until(lambda: len(list_private_texts(rig)) > before)
+    assert words in list_private_texts(rig)[-1]
     assert rig.usable(COLOUR)
 
 
@@ -193,7 +192,7 @@ async def test_an_answer_that_was_given_before_the_disk_was_full_is_settled_and_
 
 async def refused_size(rig: Rig) -> None:
     await rig.press(await rig.card("Which size?"), "Large")
-    await rig.until(lambda: any(NOT_SAVED in text for text in told(rig)))
+    await rig.until(lambda: any(NOT_SAVED in text for text in list_private_texts(rig)))
 
 
 async def test_a_turn_whose_end_finds_the_disk_full_is_taken_again_by_itself(rig: Rig, any_disk: Disk) -> None:
@@ -271,10 +270,10 @@ async def test_a_disk_that_writes_nothing_loses_nothing_that_was_acked(rig: Rig,
     await rig.answer("Which size?", "Small")
     await rig.until(lambda: rig.settled("Which size?", "Small"))
     disk.refuse_writes()
-    before = len(told(rig))
+    before = len(list_private_texts(rig))
     await rig.press(await rig.card(COLOUR), "Blue")
-    await rig.until(lambda: len(told(rig)) > before)
-    assert NOT_SAVED in told(rig)[-1] or IN_DOUBT in told(rig)[-1]
+    await rig.until(lambda: len(list_private_texts(rig)) > before)
+    assert NOT_SAVED in list_private_texts(rig)[-1] or IN_DOUBT in list_private_texts(rig)[-1]
     await rig.kill()
     disk.free()
     await rig.start()

@@ -18,7 +18,8 @@ from askback_sandbox.slack.faults import Fault
 from support.clocks import SharedClock
 
 from .on_discord import DiscordRig
-from .rig import Rig, SlackRig, question
+from .on_slack import SlackRig
+from .rig import Rig, question
 
 COLOUR = "Which colour?"
 GOING_ON = "Thank you, it is on its way now."

@@ -14,28 +14,11 @@ from askback_sandbox.model.script import turn
 from askback_sandbox.slack.faults import Fault
 
 from .on_discord import DiscordRig
-from .rig import USE, Rig, SlackRig, question
+from .on_slack import SlackRig
+from .rig import USE, Rig
+from .ship import ASKING, COLOUR, GOING_ON, ONE, SIZE, TWO, all_well, answer_all, script
 
-COLOUR, SIZE = "Which colour?", "Which size?"
-ASKING, GOING_ON = "Before I ship I have to know something.", "Thank you, it is on its way now."
-
-ONE = {COLOUR: "Green"}
-TWO = {COLOUR: "Green", SIZE: "Small"}
 BOTH = pytest.mark.parametrize("cards", [ONE, TWO], ids=["one ask", "two asks"])
-
-
-def script(rig: Rig, cards: dict[str, str]) -> None:
-    asked = {COLOUR: question(COLOUR, "Green", "Blue"), SIZE: question(SIZE, "Small", "Large")}
-    rig.model.script(turn(ASKING, *(asked[prompt] for prompt in cards)), turn(GOING_ON), name="ship")
-
-
-async def answer_all(rig: Rig, cards: dict[str, str]) -> None:
-    for prompt, label in cards.items():
-        await rig.answer(prompt, label)
-
-
-async def all_well(rig: Rig, cards: dict[str, str]) -> None:
-    await rig.ended(GOING_ON, cards=cards, texts=(ASKING,), turns=2)
 
 
 @BOTH

@@ -6,7 +6,6 @@ import asyncio
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,7 @@ from askback_sandbox.discord import limits as discord_limits
 from askback_sandbox.model.script import Fault, turn
 
 from .rig import Rig, question
-from .test_kill import ASKING, COLOUR, GOING_ON, ONE, SIZE, all_well, script
+from .ship import ASKING, COLOUR, GOING_ON, ONE, SIZE, all_well, list_private_texts, script
 
 UNKNOWN = "know this question"
 
@@ -32,13 +31,6 @@ def restore(folder: Path) -> None:
     for end in ("", "-wal", "-shm"):
         (folder / f"askback.db{end}").unlink(missing_ok=True)
     (folder / "backup.db").rename(folder / "askback.db")
-
-
-def told(rig: Rig) -> list[str]:
-    """Return the texts that only Ada saw."""
-    posts: Any = rig.state.posts if rig.platform == "discord" else rig.state.messages  # type: ignore[attr-defined]
-    private = [post for post in posts.values() if post.ephemeral_to is not None]
-    return [str(getattr(post, "content", "") or getattr(post, "text", "")) for post in private]
 
 
 async def test_an_open_question_is_answered_on_its_old_card(rig: Rig, tmp_path: Path) -> None:
@@ -85,7 +77,7 @@ async def test_a_card_of_after_the_back_up_belongs_to_nothing_and_says_so(
     await rig.start()
     clicked = await rig.press(card, "Green")
     assert clicked.acked
-    await rig.until(lambda: any(UNKNOWN in text for text in told(rig)))
+    await rig.until(lambda: any(UNKNOWN in text for text in list_private_texts(rig)))
     assert rig.usable(COLOUR), "nobody settles it: to the bot it is a stranger's"
     await rig.stop()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .rig import Rig
-from .test_kill import COLOUR, ONE, TWO, all_well, answer_all, script
+from .ship import COLOUR, ONE, TWO, all_well, answer_all, script
 
 pytestmark = pytest.mark.only("slack", reason="what it counts is counted alike everywhere")
 

@@ -14,7 +14,7 @@ import pytest
 from askback_sandbox.model.script import call, turn
 
 from .rig import Rig, question
-from .test_tools import DONE, INTERRUPTED, QUESTION, TOOLS, ran, run_to, told
+from .tools import DONE, INTERRUPTED, QUESTION, TOOLS, ran, run_to, told
 
 SETTINGS = 'tools = ["AskUserQuestion", "rig_tools:tools"]\napproval_tools = ["deploy", "look"]\n'
 PROMPT = "Run deploy"

@@ -26,7 +26,7 @@ LOADED = (
     "psycopg", "pydantic_settings", "pytest_asyncio", "pytest_timeout", "rich", "slack_bolt", "sqlalchemy", "typer",
 )  # fmt: skip
 OPTIONS = (
-    "-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header",
+    "-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-n", "0", "--no-header",
     "--hypothesis-profile", "unshrunk",
 )  # fmt: skip
 FACTOR, AT_LEAST = 4, 20.0

@@ -13,7 +13,8 @@ from askback.domain.identity import Actor
 from askback.domain.who import Who
 from askback_sandbox.model.script import call
 from askback_sandbox.services import Services
-from support.engine import ANN, BEN, Board, Engine, last_request, results
+from support.board import ANN, BEN, Board
+from support.engine import Engine, last_request, results
 
 APPROVE, DENY, ALWAYS = Choose(index=0), Choose(index=1), Choose(index=2)
 CID = Actor(platform="board", tenant="T1", id="U3", name="Cid")

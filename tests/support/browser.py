@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import product
 from typing import Any
 
 import pytest
@@ -22,7 +23,24 @@ FLAGS = [
 PATIENCE = 30_000
 """Milliseconds that any step on a page may take: browsers are slow on a busy machine."""
 
+SCREENSHOTS = os.environ.get("ASKBACK_TEST_SCREENSHOTS")
+"""The folder for pictures."""
+WIDTHS = (1280, 390)
+SCHEMES = ("light", "dark")
+
 Opener = Callable[..., Awaitable[Any]]
+
+
+async def shoot_all(page: Any, name: str) -> None:
+    """Take a picture in each width and colour scheme, if ASKBACK_TEST_SCREENSHOTS names a folder."""
+    if SCREENSHOTS is None:
+        return
+    before = page.viewport_size
+    for width, scheme in product(WIDTHS, SCHEMES):
+        await page.set_viewport_size({"width": width, "height": before["height"]})
+        await page.emulate_media(color_scheme=scheme)
+        await page.screenshot(path=f"{SCREENSHOTS}/{name}-{scheme}-{width}.png", animations="disabled")
+    await page.set_viewport_size(before)
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ import signal
 import socket
 import sys
 import termios
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -142,6 +143,7 @@ def become(order: dict[str, Any], streams: list[int]) -> None:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.environ.clear()
     os.environ.update(order["environment"])
+    time.tzset()
     os.chdir(order["folder"])
     code = 0
     try:

@@ -27,7 +27,7 @@ FOREIGN: dict[str, dict[str, Any]] = {
     "empty": {"status": 200, "body": "", "content_type": "application/json"},
     "half": {"status": 200, "body": '{"ok": tru', "content_type": "application/json", "done": True},
 }
-"""What answers in place of the platform, by kind."""
+"""Answers in place of the platform's, by kind."""
 
 
 def of_slack(faults: Faults, kind: str, *, methods: Sequence[str] = ("*",), retry_after: int = RETRY_AFTER) -> End:

@@ -1,4 +1,4 @@
-"""A person at a terminal, in front of a real process of `askback`."""
+"""A person at a terminal, in front of a real process."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from signal import SIGKILL
-from typing import Self
+from typing import Protocol, Self
 
-from support.processes import Launched, Launcher
+from support.processes import Launcher
 
 SECONDS = 60.0
 CONTROL_C = "\x03"
@@ -24,10 +24,21 @@ def read_process_file(pid: int, name: str) -> str:
     return Path(f"/proc/{pid}/{name}").read_bytes().decode(errors="replace")
 
 
+class Running(Protocol):
+    """A process on a terminal."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def send_signal(self, number: int, /) -> None: ...
+
+    async def wait(self) -> int: ...
+
+
 class Terminal:
     """A terminal of 80 columns, and the process on it."""
 
-    def __init__(self, process: Launched, master: int) -> None:
+    def __init__(self, process: Running, master: int) -> None:
         self.process = process
         self.seen = ""
         """Everything that the terminal has shown, without colours."""
@@ -54,8 +65,12 @@ class Terminal:
         finally:
             process.send_signal(SIGKILL)
             await process.wait()
-            asyncio.get_running_loop().remove_reader(master)
-            os.close(master)
+            terminal.close()
+
+    def close(self) -> None:
+        """Stop reading, once the process has ended."""
+        asyncio.get_running_loop().remove_reader(self._master)
+        os.close(self._master)
 
     async def sees(self, words: str) -> str:
         """Wait until the terminal shows these words after the last ones; return the text between."""

@@ -11,81 +11,24 @@ import blockkit
 from slack_sdk.models import blocks as sdk
 from slack_sdk.models.views import View
 
-from askback.domain.actions import Action, Choose, GoTo, Next, Operation, Pick, Review, Select, Submit, SubmitText
-from askback.domain.apply_action import apply_action
 from askback.domain.ask_policy import Policy
-from askback.domain.card import Card, build_card
-from askback.domain.choice_words import Picks
-from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
-from askback.domain.interview import Interview, start_interview
-from askback.domain.outcome import Picked
 from askback.domain.who import Who
 from askback_sandbox.slack.blocks import check_message_blocks, check_options
 from askback_sandbox.slack.blocks import check_view as accept_view
 from askback_slack import limits
 from askback_slack.render import SlackMessage
+from support.card_player import Player
+from support.card_player import interview as interview
+from support.card_player import options as options
+from support.card_player import question as question
 
 ASK = "Abc-_0123456789Abc-_01"
 ADA = Actor(platform="slack", id="U0ADA", tenant="T1", name="Ada")
 NOW = datetime(2026, 11, 20, 15, 2, tzinfo=UTC)
 POLICY = Policy(who=Who.from_people(ADA))
-
-
-def options(count: int, label: str = "Option {}", **more: Any) -> tuple[Option, ...]:
-    return tuple(Option(value=f"v{n}", label=label.replace("{}", str(n)), **more) for n in range(1, count + 1))
-
-
-def question(name: str = "q", prompt: str = "Which one?", **more: Any) -> Question:
-    return Question(id=name, prompt=prompt, **more)
-
-
-def interview(*questions: Question) -> Interview:
-    return start_interview(Form(questions=questions))
-
-
-def do(at: Interview, *operations: Operation) -> Interview:
-    for operation in operations:
-        at = apply_action(at, Action(ask_id=ASK, actor=ADA, at=NOW, step=at.step, operation=operation))
-    return at
-
-
-def card(at: Interview, policy: Policy = POLICY) -> Card:
-    return build_card(ASK, at, policy)
-
-
-def pick(picks: Picks, count: int, name: str = "") -> tuple[Picked, ...]:
-    """Return people or channels with ids of the platform's shape."""
-    shape = "U0123456{}" if picks == "people" else "C0123456{}"
-    return tuple(Picked(id=shape.format(f"{number:02}"), name=name) for number in range(count))
-
-
-def walk(at: Interview) -> Iterator[Interview]:
-    """Yield every step of a form, answered in one way or another, to the end."""
-    yield at
-    if not at.form.is_single:
-        yield do(at, Review())
-    while at.phase == "asking":
-        asked = at.question
-        if asked.picks is not None:
-            at = do(at, Pick(picked=pick(asked.picks, 3 if asked.multi_select else 1)))
-            if asked.multi_select:
-                yield at
-                at = do(at, Submit() if at.form.is_single else Next())
-        elif not asked.options:
-            at = do(at, SubmitText(text="written\nby hand"))
-        elif asked.multi_select:
-            at = do(at, Select(chosen=tuple(range(min(len(asked.options), 3)))))
-            yield at
-            at = do(at, Submit()) if at.form.is_single else do(at, Review())
-            if at.phase == "reviewing" and at.missing:
-                yield at
-                at = do(at, GoTo(index=at.missing[0]))
-        else:
-            at = do(at, Choose(index=len(asked.options) - 1))
-        yield at
-    if at.phase == "reviewing":
-        yield do(at, Submit())
+PLAYER = Player(ASK, ADA, NOW, POLICY, {"people": "U0123456{}", "channels": "C0123456{}"})
+do, card, pick, walk = PLAYER.do, PLAYER.card, PLAYER.pick, PLAYER.walk
 
 
 def strings(value: Any) -> Iterator[str]:

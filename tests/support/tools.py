@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 
 from askback_sandbox.model.script import ToolCall, turn
 from askback_sandbox.services import Services
-from support.engine import Board, engine, last_request, results
+from support.board import Board
+from support.engine import engine, last_request, results
 
 BOTH_STORES = pytest.mark.usefixtures("stored")
 

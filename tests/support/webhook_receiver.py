@@ -7,6 +7,7 @@ import base64
 import hashlib
 import hmac
 import json
+import ssl
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -66,17 +67,17 @@ class Receiver:
 
 
 @asynccontextmanager
-async def receiving(*answers: Answer, port: int = 0) -> AsyncGenerator[Receiver]:
-    """Listen until the block ends."""
+async def receiving(*answers: Answer, port: int = 0, tls: ssl.SSLContext | None = None) -> AsyncGenerator[Receiver]:
+    """Listen until the block ends, over TLS with the certificate of `tls`."""
     receiver = Receiver([*answers])
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", receiver.handle)
     runner = web.AppRunner(application, shutdown_timeout=0.1)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, "127.0.0.1", port)
+        site = web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls)
         await site.start()
-        receiver.url = f"http://127.0.0.1:{runner.addresses[0][1]}/outcomes/"
+        receiver.url = f"http{'' if tls is None else 's'}://127.0.0.1:{runner.addresses[0][1]}/outcomes/"
         yield receiver
     finally:
         await runner.cleanup()

@@ -26,12 +26,12 @@ PURE = {
     "errors", "domain", "tools",
     "agent.model_response", "agent.audience", "agent.budget", "agent.compaction", "agent.file_blocks",
     "agent.thread_history", "agent.display_names", "agent.prompt", "agent.approver_shortage",
-    "doors.acp_permissions", "doors.ask_user", "doors.call_question", "doors.claude_calls",
-    "doors.deferred_calls", "doors.interrupts", "doors.permission", "doors.results", "doors.tool_decisions",
-    "doors.webhook_signature",
+    "doors.acp_call_table", "doors.acp_permissions", "doors.agent_inbox", "doors.ask_user", "doors.call_question",
+    "doors.claude_calls", "doors.deferred_calls", "doors.interrupt_options", "doors.langgraph_interrupts",
+    "doors.permission", "doors.results", "doors.tool_decisions", "doors.toolset_schemas", "doors.webhook_signature",
     "inbound.commands", "inbound.answer_parser", "internal.values", "ports.clock_check", "ports.findings",
     "settings.address", "settings.approvers", "settings.durations", "settings.id_list",
-    "text.bodies", "text.literal", "text.markdown",
+    "text.bodies", "text.literal", "text.markdown", "text.unseen",
 }  # fmt: skip
 """Pure modules, and packages whose modules are all pure."""
 EFFECTS = {
@@ -152,13 +152,13 @@ def test_the_sources_are_where_these_tests_look_for_them():
     assert {module(path) for path in PURE_SOURCES} >= {name for name in PURE if "." in name}
 
 
-def test_each_room_of_the_core_imports_only_from_those_below_it():
+def test_each_package_of_the_core_imports_only_from_those_below_it():
     wrong: list[str] = []
     for path in sources(CORE):
-        room = module(path).split(".")[0]
-        if room not in LAYERS:
+        layer = module(path).split(".")[0]
+        if layer not in LAYERS:
             continue
-        allowed = {*LAYERS[: LAYERS.index(room) + 1], "__init__"}
+        allowed = {*LAYERS[: LAYERS.index(layer) + 1], "__init__"}
         types = tuple(for_types(path))
         for imported in imports(path):
             package, _, rest = imported.partition(".")
@@ -207,8 +207,8 @@ def test_pure_modules_import_no_effects_and_build_on_pure_modules_only():
     for path in PURE_SOURCES:
         assert not packages(path) & EFFECTS, name(path)
         found = {one.removeprefix("askback.") for one in imports(path) if one.startswith("askback.")}
-        rooms = {name for name in found if (CORE / name / "__init__.py").exists()}
-        assert not [one for one in found - rooms if not pure(one, PURE_IMPORTS)], name(path)
+        whole_packages = {name for name in found if (CORE / name / "__init__.py").exists()}
+        assert not [one for one in found - whole_packages if not pure(one, PURE_IMPORTS)], name(path)
 
 
 def test_what_calls_itself_pure_is_held_to_it():
@@ -225,6 +225,19 @@ def test_pure_modules_hold_no_coroutine_and_read_no_clock():
             if isinstance(node, ast.Call):
                 reading = {"datetime.now", "time.time", "utc_now", "now", "open", "print"}
                 assert ast.unparse(node.func) not in reading, name(path)
+
+
+def test_no_test_file_imports_another():
+    # Slack over HTTP repeats whole files of scenarios.
+    read = [path for path in sources(ROOT / "tests") if path.name != "test_slack_http.py"]
+    test_files = {path.stem for path in read if path.stem.startswith("test_")}
+    found = [
+        f"{name(path)} imports {imported}"
+        for path in read
+        for imported in imports(path)
+        if test_files.intersection(imported.split("."))
+    ]
+    assert not found, "what several files need belongs into a module next to them, or into tests/support"
 
 
 def test_what_these_tests_look_for_would_be_found(tmp_path: Path):

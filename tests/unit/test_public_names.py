@@ -27,7 +27,7 @@ PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md
 TEXTS = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
 
 
-THEIRS = {"AskUser", "Command"}
+THEIRS = {"ApprovalRequired", "AskUser", "Command"}
 """Names of Pydantic AI and LangGraph."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from askback_sandbox.json_values import JsonObject, as_object, as_text, copied, copied_all, texts
-from askback_sandbox.slack.people import PersonError
+from askback_sandbox.person_error import PersonError
 
 from . import limits
 from .components import numbered

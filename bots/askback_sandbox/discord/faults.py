@@ -1,9 +1,9 @@
 """Discord's faults that tests can cause by name."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
-from aiohttp import web
+from askback_sandbox.active_faults import ActiveFaults, AnyFault
 
 DiscordFaultKind = Literal[
     "error",  # the operation is refused with `status` and `code`
@@ -26,49 +26,20 @@ DISCORD_FAULTS: tuple[str, ...] = get_args(DiscordFaultKind)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiscordFault:
+class DiscordFault(AnyFault):
     """One fault. `operation` is an operationId of the OpenAPI document, a dispatch type, or "*" for any."""
 
     kind: DiscordFaultKind
     operation: str = "*"
-    times: int | None = 1  # None means until it is removed
-    status: int = 500
     code: int = 0
     message: str = "Internal Server Error"
     retry_after: float = 1.0
     via: bool = True
     everywhere: bool = False  # the rate limit is the global one
-    seconds: float = 0.0
-    body: str = "<html>Blocked</html>"
-    content_type: str = "text/html"
-    location: str = "/portal"
-    done: bool = False
-
-    def to_response(self) -> web.Response:
-        """Return the answer of a fault of the kind "foreign". A redirect leads to `location`."""
-        headers = {"Content-Type": self.content_type}
-        if 300 <= self.status < 400:
-            headers["Location"] = self.location
-        return web.Response(status=self.status, body=self.body.encode(), headers=headers)
 
 
-class DiscordFaults:
-    """The active faults, used up in the order in which they were added."""
-
-    def __init__(self) -> None:
-        self._active: dict[int, DiscordFault] = {}
-        self._last_id = 0
-
-    @property
-    def active(self) -> dict[int, DiscordFault]:
-        """The active faults by id."""
-        return dict(self._active)
-
-    def add(self, fault: DiscordFault) -> int:
-        """Activate a fault and return its id, which `remove` takes."""
-        self._last_id += 1
-        self._active[self._last_id] = fault
-        return self._last_id
+class DiscordFaults(ActiveFaults[DiscordFault]):
+    """The active faults of Discord."""
 
     def fail(
         self, operation: str, status: int, code: int = 0, message: str = "Refused on purpose", *, times: int | None = 1
@@ -91,22 +62,6 @@ class DiscordFaults:
         )
         return self.add(fault)
 
-    def remove(self, fault_id: int) -> None:
-        """Deactivate a fault."""
-        self._active.pop(fault_id, None)
-
-    def clear(self) -> None:
-        """Deactivate every fault."""
-        self._active.clear()
-
     def take(self, kind: DiscordFaultKind, operation: str = "*") -> DiscordFault | None:
         """Return the first fault that applies and use it up once; None if there is none."""
-        for fault_id, fault in self._active.items():
-            if fault.kind == kind and fault.operation in ("*", operation):
-                if fault.times is not None:
-                    if fault.times <= 1:
-                        del self._active[fault_id]
-                    else:
-                        self._active[fault_id] = replace(fault, times=fault.times - 1)
-                return fault
-        return None
+        return self._use_up(lambda fault: fault.kind == kind and fault.operation in ("*", operation))

@@ -4,7 +4,7 @@ from pydantic import JsonValue
 
 from askback_sandbox.attached import NoFileError, read_attached
 from askback_sandbox.json_values import JsonObject, as_list, as_text, objects, texts
-from askback_sandbox.slack.people import PersonError
+from askback_sandbox.person_error import PersonError
 
 from .components import bound, each_component
 from .guild import Guild

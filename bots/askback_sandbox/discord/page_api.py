@@ -1,6 +1,5 @@
 """The people's routes of Discord: the JSON API through which the page and a scenario player act as people."""
 
-import json
 from dataclasses import asdict, replace
 
 from aiohttp import web
@@ -8,7 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from askback_sandbox.guard import FILES_BODY_BYTES, read_object
 from askback_sandbox.json_values import JsonObject, as_object, as_text, objects, texts
-from askback_sandbox.page_api import attached, polite
+from askback_sandbox.page_routes import attached, polite, stream_revisions
 
 from .clicks import Delivery, DiscordClicks, Target
 from .faults import DISCORD_FAULTS, DiscordFault
@@ -60,16 +59,7 @@ class DiscordPageApi:
         return web.json_response(state_object(self._guild))
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
-        await response.prepare(request)
-        revision = self._guild.revision
-        try:
-            while not self._guild.closed:
-                await response.write(f"data: {json.dumps({'revision': revision})}\n\n".encode())
-                revision = await self._guild.changed_since(revision)
-        except ConnectionError:
-            pass  # the page was closed
-        return response
+        return await stream_revisions(request, self._guild)
 
     async def _write(self, request: web.Request) -> web.StreamResponse:
         body = await read_object(request, FILES_BODY_BYTES)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from askback_sandbox.attached import Attached
 from askback_sandbox.json_values import JsonObject
-from askback_sandbox.slack.people import PersonError
+from askback_sandbox.person_error import PersonError
 
 from . import limits
 from .guild import Guild

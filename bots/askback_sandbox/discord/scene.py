@@ -11,6 +11,7 @@ from askback_sandbox.json_values import JsonObject, as_object, as_text, objects
 from askback_sandbox.play.controls import Control, Offered, same
 from askback_sandbox.play.platform import Request
 from askback_sandbox.play.scene import Channel, Dialog, Interaction, Key, Message, Person, Place, Scene, Work, stopper
+from askback_sandbox.play.state_parts import read_channel, read_names, read_offered
 
 from .controls import controls
 from .drawing import body, drawn
@@ -30,7 +31,7 @@ class Discord:
     """See `askback_sandbox.play.platform.Platform`."""
 
     name = "Discord"
-    doors = "/people/discord"
+    people_path = "/people/discord"
     log = "/log/discord"
 
     def scene(self, state: JsonObject) -> Scene:
@@ -58,7 +59,7 @@ class Discord:
 
     def click_late(self, person: str, message: Message, control: Control, chosen: Sequence[str] | None) -> Request:
         request = self.click(person, message, control, chosen)
-        return Request(request.door, {**request.body, "components": message.source.get("components")})
+        return Request(request.route, {**request.body, "components": message.source.get("components")})
 
     def stop(self, person: str, work: Work) -> Request:
         raise NotImplementedError("Discord has no Stop of its own: a bot shows a button")
@@ -99,7 +100,9 @@ class Discord:
 
 def scene(state: JsonObject) -> Scene:
     """Return the guild's state as people see it."""
-    names, offered = _names(state), _offered(state)
+    everybody = [*objects(state.get("people")), as_object(state.get("bot")), *objects(state.get("roles"))]
+    names = read_names(state, everybody, ("channel", "forum", "thread"))
+    offered = read_offered(state, ("channel", "forum"))
     parents = {as_text(one.get("id")): one.get("parent") for one in objects(state.get("channels"))}
     threads = {channel: as_text(parent) for channel, parent in parents.items() if parent}
     messages = [
@@ -110,7 +113,7 @@ def scene(state: JsonObject) -> Scene:
     return Scene(
         bot=as_text(as_object(state.get("bot")).get("name")) or "bot",
         people=tuple(_person(person) for person in objects(state.get("people"))),
-        channels=tuple(_channel(one) for one in objects(state.get("channels")) if one.get("kind") != "thread"),
+        channels=tuple(read_channel(one) for one in objects(state.get("channels")) if one.get("kind") != "thread"),
         messages=tuple(sorted(messages, key=lambda message: message.at)),
         dialogs=tuple(_dialog(shown, names, offered) for shown in objects(state.get("modals"))),
         interactions=tuple(_interaction(entry) for entry in objects(state.get("interactions"))),
@@ -126,37 +129,9 @@ def _works(state: JsonObject, threads: Mapping[str, str]) -> list[Work]:
     return [Work(threads.get(where, where), where) for where in typing]
 
 
-def _names(state: JsonObject) -> Names:
-    named = [*objects(state.get("people")), as_object(state.get("bot")), *objects(state.get("roles"))]
-    names = {as_text(one.get("id")): f"@{as_text(one.get('name')).removeprefix('@')}" for one in named}
-    return names | {
-        as_text(one.get("id")): f"#{as_text(one.get('name'))}"
-        for one in objects(state.get("channels"))
-        if one.get("kind") != "dm"
-    }
-
-
-def _offered(state: JsonObject) -> Offered:
-    channels = [one for one in objects(state.get("channels")) if one.get("kind") in ("channel", "forum")]
-    return Offered(
-        people={as_text(one.get("id")): f"@{as_text(one.get('name'))}" for one in objects(state.get("people"))},
-        channels={as_text(one.get("id")): f"#{as_text(one.get('name'))}" for one in channels},
-    )
-
-
 def _person(person: JsonObject) -> Person:
     names = tuple(as_text(person.get(key)) for key in ("id", "name", "global_name"))
     return Person(id=names[0], name=names[1], names=names)
-
-
-def _channel(channel: JsonObject) -> Channel:
-    whose = channel.get("person")
-    return Channel(
-        id=as_text(channel.get("id")),
-        name=as_text(channel.get("name")),
-        kind="dm" if channel.get("kind") == "dm" else "channel",
-        person=whose if isinstance(whose, str) else None,
-    )
 
 
 def _message(message: JsonObject, threads: dict[str, str], names: Names, offered: Offered) -> Message:

@@ -15,8 +15,8 @@ from askback_sandbox.json_values import JsonObject
 from .api_client import TooLate
 from .controls import CUT, EXACT, Choice, Control, Kind, NotFound, chosen, find, ranked
 from .expecting import missing
-from .scenario import Expect, Pick, Press, Tick, Type
-from .scene import Dialog, Key, Message, Scene
+from .scenario import Edit, Expect, Give, Pick, Press, Tick, Type
+from .scene import EDITING, Dialog, Key, Message, Scene
 from .stage import Stage, Wrong
 from .talking import noted
 from .transcript import Transcript
@@ -43,8 +43,8 @@ class Acting:
 
     def __init__(self, stage: Stage, transcript: Transcript) -> None:
         self._stage = stage
-        self._door = stage.door
-        self._platform = stage.door.platform
+        self._client = stage.client
+        self._platform = stage.client.platform
         self._transcript = transcript
         self._filled: dict[str, list[tuple[Control, JsonValue]]] = {}
         self._submitted: dict[str, frozenset[Key]] = {}
@@ -95,7 +95,7 @@ class Acting:
 
         if self._offered(person) is not None:
             await self._until_dialog(person, lambda dialog: dialog is not None, within)
-        dialog = self._door.scene.dialog(person)
+        dialog = self._client.scene.dialog(person)
         if dialog is not None and any(control.kind in kinds for control in dialog.controls):
             control = look(dialog.controls)
             self._fill(dialog, control, [chosen(control, one, "").value for one in wanted])
@@ -172,36 +172,84 @@ class Acting:
         dialog = self._dialog(person)
         fields = dialog.fields
         control = fields[0] if step.field is None else find(fields, step.field, kinds=("field",), what="field")
-        self._transcript.show(self._door.scene, self._stage.heard())
+        self._transcript.show(self._client.scene, self._stage.heard())
         self._fill(dialog, control, step.type)
         self._transcript.did(f"{self._name(person)} types {json.dumps(step.type, ensure_ascii=False)}")
+
+    async def edit(self, step: Edit, person: str, within: float) -> None:
+        """Open the arguments of a call, change some of them, and submit all."""
+        self._submitted.pop(person, None)
+
+        def look(found: Sequence[Control]) -> Control:
+            button = next((one for one in found if one.kind == "button" and one.label in EDITING), None)
+            if button is None:
+                raise NotFound(f"there is no button “{EDITING[0]}”, so nobody can change the arguments")
+            return button
+
+        press = Press(press=EDITING[0], card=step.card)
+        while True:
+            target = await self._target(press, person, within, look)
+            what = f"presses [ {target.control.label} ]"
+            if await self._click(press, target, person, None, what, within) != "moved":
+                break
+        await self._client.until(lambda scene: scene.dialog(person) is not None, within)
+        self._transcript.show(self._client.scene, self._stage.heard())
+        dialog = self._dialog(person)
+        for name, wanted in step.edit.items():
+            control = _argument(dialog, name)
+            text = "\n".join(wanted)
+            if control.kind == "field":
+                self._fill(dialog, control, text)
+                self._transcript.did(f"{self._name(person)} types {json.dumps(text, ensure_ascii=False)} as {name}")
+            else:
+                self._fill(dialog, control, [chosen(control, one, "").value for one in wanted if one])
+                self._transcript.did(f"{self._name(person)} picks {', '.join(wanted) or 'nothing'} as {name}")
+        await self.submit(person, within)
+
+    async def give(self, step: Give, person: str, within: float) -> None:
+        """Choose files in the open dialog."""
+
+        def find_field(dialog: Dialog | None) -> Control | None:
+            return next((one for one in (dialog.controls if dialog else ()) if one.kind == "files"), None)
+
+        try:
+            await self._until_dialog(person, lambda dialog: find_field(dialog) is not None, within)
+        except TooLate as late:
+            raise Wrong(f"no dialog that takes files is open for {self._name(person)} ({late})") from None
+        dialog = self._dialog(person)
+        field = find_field(dialog)
+        assert field is not None
+        self._transcript.show(self._client.scene, self._stage.heard())
+        self._fill(dialog, field, step.entries)
+        names = [file if isinstance(file, str) else file.name for file in step.give]
+        self._transcript.did(f"{self._name(person)} chooses {', '.join(names)}")
 
     async def submit(self, person: str, within: float) -> None:
         if person in self._submitted:
             with suppress(TooLate):  # reported below
                 await self._until_dialog(person, lambda dialog: dialog is not None, within)
         dialog = self._dialog(person)
-        before = frozenset(note.key for note in self._door.scene.notices(person))
-        answer = await self._door.act(self._platform.submit(person, dialog, self._filled.get(dialog.id, ())))
+        before = frozenset(note.key for note in self._client.scene.notices(person))
+        answer = await self._client.act(self._platform.submit(person, dialog, self._filled.get(dialog.id, ())))
         await self._done("submits", person, answer, within)
         self._submitted[person] = before
-        if all(one.id != dialog.id for one in self._door.scene.dialogs):
+        if all(one.id != dialog.id for one in self._client.scene.dialogs):
             self._filled.pop(dialog.id, None)
 
     async def close(self, person: str, within: float) -> None:
-        dialog, offered = self._door.scene.dialog(person), None
+        dialog, offered = self._client.scene.dialog(person), None
         if dialog is None and person in self._submitted:
             with suppress(TooLate):  # reported below
-                await self._door.until(lambda scene: self._offered(person, scene) is not None, within)
+                await self._client.until(lambda scene: self._offered(person, scene) is not None, within)
             offered = self._offered(person)
         self._submitted.pop(person, None)
         if offered is not None:
             request = self._platform.dismiss(person, offered)
             if request is not None:
-                await self._done("dismisses it", person, await self._door.act(request), within)
+                await self._done("dismisses it", person, await self._client.act(request), within)
                 return
         request = self._platform.close(person, self._dialog(person))
-        await self._done("closes the dialog", person, await self._door.act(request), within)
+        await self._done("closes the dialog", person, await self._client.act(request), within)
 
     async def _until_dialog(self, person: str, fits: Callable[[Dialog | None], bool], within: float) -> None:
         """Wait for a dialog, and reopen a refused one from the private notice that offers it again."""
@@ -209,23 +257,23 @@ class Acting:
         def there(scene: Scene) -> bool:
             return fits(scene.dialog(person)) or self._offered(person, scene) is not None
 
-        await self._door.until(there, within)
+        await self._client.until(there, within)
         offered = self._offered(person)
-        if fits(self._door.scene.dialog(person)) or offered is None or offered.retry is None:
+        if fits(self._client.scene.dialog(person)) or offered is None or offered.retry is None:
             return
         self._submitted.pop(person, None)
-        self._transcript.show(self._door.scene, self._stage.heard())
-        answer = await self._door.act(self._platform.click(person, offered, offered.retry, None))
+        self._transcript.show(self._client.scene, self._stage.heard())
+        answer = await self._client.act(self._platform.click(person, offered, offered.retry, None))
         await self._done(f"presses [ {offered.retry.label} ]", person, answer, within)
-        await self._door.until(lambda scene: fits(scene.dialog(person)), within)
-        self._transcript.show(self._door.scene, self._stage.heard())
+        await self._client.until(lambda scene: fits(scene.dialog(person)), within)
+        self._transcript.show(self._client.scene, self._stage.heard())
 
     def _offered(self, person: str, scene: Scene | None = None) -> Message | None:
         """Return the private notice that followed a person's submit and can open the dialog again."""
         before = self._submitted.get(person)
         if before is None:
             return None
-        notices = (scene or self._door.scene).notices(person)
+        notices = (scene or self._client.scene).notices(person)
         return next((note for note in reversed(notices) if note.retry is not None and note.key not in before), None)
 
     async def _target(self, step: Press | Pick | Tick, person: str, within: float, look: Look) -> _Target:
@@ -247,17 +295,17 @@ class Acting:
             return False
 
         try:
-            await self._door.until(there, within)
+            await self._client.until(there, within)
         except TooLate as late:
             raise Wrong(f"{late}: {reasons[0] if reasons else 'the bot shows no card to use'}") from None
-        self._transcript.show(self._door.scene, self._stage.heard())
+        self._transcript.show(self._client.scene, self._stage.heard())
         return found[-1]
 
     async def _value(self, target: _Target, person: str, wanted: str) -> str:
         if not target.control.searched:
             return chosen(target.control, wanted, target.message.text).value
         request = self._platform.search(person, target.message, target.control, wanted)
-        answer = await self._door.act(request)
+        answer = await self._client.act(request)
         if answer.get("ok") is not True:
             raise Wrong(str(answer.get("error")))
         return chosen(self._platform.found(target.control, answer), wanted, "").value
@@ -272,9 +320,9 @@ class Acting:
         within: float,
     ) -> Literal["done", "moved"]:
         message = target.message
-        before, shown = self._looks(self._door.scene, message, person), self._door.scene.message(message.key)
+        before, shown = self._looks(self._client.scene, message, person), self._client.scene.message(message.key)
         click = self._platform.click_late if step.late else self._platform.click
-        answer = await self._door.act(click(person, message, target.control, selected))
+        answer = await self._client.act(click(person, message, target.control, selected))
         if answer.get("code") in _GONE and not step.late:
             # The card was redrawn between the look and the click: look again, as a person does.
             return "moved"
@@ -289,7 +337,7 @@ class Acting:
             return "done"  # no effect is required until a button is pressed
         self._ticked.discard(message.key)
         try:
-            await self._door.until(lambda scene: self._looks(scene, message, person) != before, within)
+            await self._client.until(lambda scene: self._looks(scene, message, person) != before, within)
         except TooLate:
             raise Wrong(f"nothing came of it within {within:g} s: the card looks as before") from None
         return "done"
@@ -303,10 +351,10 @@ class Acting:
             return not lacking
 
         try:
-            await self._door.until(told, within)
+            await self._client.until(told, within)
         except TooLate as late:
             raise Wrong(f"{late}: {'; '.join(lacking)}") from None
-        after = None if before is None else self._door.scene.message(before.key)
+        after = None if before is None else self._client.scene.message(before.key)
         if before is None or after is None:
             return
         if before.key in self._ticked:  # earlier ticks may be rendered only now
@@ -324,21 +372,33 @@ class Acting:
         return json.dumps([None if now is None else now.picture, dialogs, there])
 
     def _dialog(self, person: str) -> Dialog:
-        dialog = self._door.scene.dialog(person)
+        dialog = self._client.scene.dialog(person)
         if dialog is None:
             raise Wrong(f"no dialog is open for {self._name(person)}")
         return dialog
 
-    def _fill(self, dialog: Dialog, control: Control, value: str | list[str]) -> None:
-        given: JsonValue = [*value] if isinstance(value, list) else value
+    def _fill(self, dialog: Dialog, control: Control, value: str | Sequence[JsonValue]) -> None:
+        given: JsonValue = value if isinstance(value, str) else [*value]
         others = [pair for pair in self._filled.get(dialog.id, []) if pair[0].handle != control.handle]
         self._filled[dialog.id] = [*others, (control, given)]
 
     async def _done(self, what: str, person: str, answer: JsonObject, within: float) -> None:
-        await noted(self._door, self._transcript, what, person, answer, within)
+        await noted(self._client, self._transcript, what, person, answer, within)
 
     def _name(self, person: str) -> str:
-        return self._door.scene.name(person)
+        return self._client.scene.name(person)
+
+
+def _argument(dialog: Dialog, name: str) -> Control:
+    """Return the control of an argument. Its label begins with the argument's name.
+
+    Raises:
+        NotFound: there is none.
+    """
+    names = [control.label.partition(":")[0] for control in dialog.controls]
+    if name not in names:
+        raise NotFound(f"there is no argument “{name}”; there is: {', '.join(names)}")
+    return dialog.controls[names.index(name)]
 
 
 def _on_page(control: Control, wanted: str, text: str) -> Choice | None:

@@ -62,7 +62,7 @@ class ApiClient:
 
     async def look(self) -> Scene:
         """Return the current scene."""
-        return self.platform.scene(as_object(await self._get(f"{self.platform.doors}/state")))
+        return self.platform.scene(as_object(await self._get(f"{self.platform.people_path}/state")))
 
     async def api_log(self) -> list[JsonObject]:
         """Return the bot's calls of the platform's API, with the answers."""
@@ -74,7 +74,7 @@ class ApiClient:
 
     async def act(self, request: Request) -> JsonObject:
         """Send a person's act and return the answer."""
-        return await self._post(f"{self.platform.doors}/{request.door}", request.body)
+        return await self._post(f"{self.platform.people_path}/{request.route}", request.body)
 
     async def listen(self) -> None:
         """Bring the model's log up to date, because it arrives separately from the scene and perhaps later."""
@@ -120,7 +120,7 @@ class ApiClient:
             return as_object(await _json_of(response))
 
     async def _watch_platform(self) -> None:
-        async with self._watching(), self._session.get(f"{self._base}{self.platform.doors}/events") as events:
+        async with self._watching(), self._session.get(f"{self._base}{self.platform.people_path}/events") as events:
             async for line in events.content:
                 if line.startswith(b"data:"):
                     self._changed.set()
@@ -156,7 +156,7 @@ async def _json_of(response: aiohttp.ClientResponse) -> JsonValue:
     try:
         return _JSON.validate_json(await response.read())
     except ValidationError:
-        raise TooLate(f"{response.url.path} is no door of the services: HTTP {response.status}") from None
+        raise TooLate(f"{response.url.path} is no route of the services: HTTP {response.status}") from None
 
 
 def _number(entry: JsonObject) -> int:

@@ -55,7 +55,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Offered:
-    """What the platform's own pickers offer, by id: @ada and #general."""
+    """The people and channels that the platform's own pickers offer, by id: @ada and #general."""
 
     people: Mapping[str, str] = field(default_factory=dict[str, str])
     channels: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -20,7 +20,7 @@ __all__ = ["Platform", "Request"]
 class Request:
     """A person's act: one of the people's routes, and the request body."""
 
-    door: str
+    route: str
     body: JsonObject
 
 
@@ -33,7 +33,7 @@ class Platform(Protocol):
         ...
 
     @property
-    def doors(self) -> str:
+    def people_path(self) -> str:
         """The path of the people's routes."""
         ...
 

@@ -23,7 +23,9 @@ from .platform import Platform
 from .program import Programs
 from .scenario import (
     Close,
+    Edit,
     Expect,
+    Give,
     Pick,
     PlatformName,
     Press,
@@ -72,19 +74,19 @@ async def play(
 async def _play(scenario: Scenario, base_url: str, platform: Platform, out: Callable[[str], None]) -> list[str]:
     try:
         transcript = Transcript(out)
-        async with ApiClient(base_url, platform) as door, Programs(transcript) as programs:
-            return await _Player(scenario, door, transcript, programs).play()
+        async with ApiClient(base_url, platform) as client, Programs(transcript) as programs:
+            return await _Player(scenario, client, transcript, programs).play()
     except (aiohttp.ClientError, TooLate) as error:
         return [f"{base_url} does not answer as the services do: {error}"]
 
 
 class _Player:
-    def __init__(self, scenario: Scenario, door: ApiClient, transcript: Transcript, programs: Programs) -> None:
+    def __init__(self, scenario: Scenario, client: ApiClient, transcript: Transcript, programs: Programs) -> None:
         self._scenario = scenario
-        self._door = door
+        self._client = client
         self._transcript = transcript
         self._programs = programs
-        self._stage = Stage(scenario, door)
+        self._stage = Stage(scenario, client)
         self._acting = Acting(self._stage, transcript)
         self._talking = Talking(self._stage, transcript, programs)
         self._ran_before = 0
@@ -92,19 +94,19 @@ class _Player:
         """The exact tool runs that the last such step expects; None if no step expects any."""
 
     async def play(self) -> list[str]:
-        door, scenario = self._door, self._scenario
-        known = {one.id for one in door.scene.interactions}
-        self._ran_before = len(await door.ran())
-        begun = max((_at(call) for call in await door.api_log()), default=0.0)
-        self._transcript.skip(door.scene)
-        self._transcript.title(door.platform.name, scenario.title)
+        client, scenario = self._client, self._scenario
+        known = {one.id for one in client.scene.interactions}
+        self._ran_before = len(await client.ran())
+        begun = max((_at(call) for call in await client.api_log()), default=0.0)
+        self._transcript.skip(client.scene)
+        self._transcript.title(client.platform.name, scenario.title)
         scripts: JsonValue = [script.model_dump(mode="json") for script in scenario.scripts]
-        ordered = await door.order(scripts=scripts)
+        ordered = await client.order(scripts=scripts)
         if ordered.get("ok") is not True:
             return [f"the model does not take this scenario: {ordered.get('error')}"]
         problems = await self._steps()
         await self._settle(finished=not problems, known=known)
-        calls = [call for call in await door.api_log() if _at(call) > begun]
+        calls = [call for call in await client.api_log() if _at(call) > begun]
         if not problems and (wrong := await self._ran_wrong()):
             problems.append(f"{scenario.source}: at the end, {wrong}")
         if not problems:
@@ -122,7 +124,7 @@ class _Player:
             except (Wrong, NotFound, TooLate) as wrong:
                 return [f"{self._scenario.source}, step {number} ({type(step).__name__.lower()}): {wrong}"]
             finally:
-                self._transcript.show(self._door.scene, self._stage.heard())
+                self._transcript.show(self._client.scene, self._stage.heard())
         return []
 
     async def _do(self, step: Step) -> None:
@@ -143,10 +145,16 @@ class _Player:
                 await self._acting.press(step, person, within)
             case Pick() | Tick():
                 await self._acting.pick(step, person, within)
+            case Edit():
+                await self._acting.edit(step, person, within)
             case Stop():
                 await self._talking.stop(person, within)
             case Type():
                 await self._acting.type(step, person, within)
+                if step.submit:
+                    await self._acting.submit(person, within)
+            case Give():
+                await self._acting.give(step, person, within)
                 if step.submit:
                     await self._acting.submit(person, within)
             case Submit():
@@ -162,7 +170,7 @@ class _Player:
             return not lacking or any(one.final for one in lacking)
 
         try:
-            await self._door.until(there, within)
+            await self._client.until(there, within)
         except TooLate as late:
             raise Wrong(f"{late}: {'; '.join(one.text for one in lacking)}") from None
         if lacking:
@@ -187,14 +195,14 @@ class _Player:
 
     async def _ran_wrong(self) -> str | None:
         """Return the difference between the actual and the expected tool runs; None if there is none."""
-        found = (await self._door.ran())[self._ran_before :]
+        found = (await self._client.ran())[self._ran_before :]
         if self._ran is None or found == self._ran:
             return None
         return f"tools ran as {json.dumps(found)}, and not as {json.dumps(self._ran)}"
 
     def _said_at(self, texts: Sequence[str], person: str) -> str:
         """Return the position of the bot's message, so that later expectations do not search before it."""
-        seen = self._stage.seen(self._door.scene, person)
+        seen = self._stage.seen(self._client.scene, person)
         for message in said(seen):
             alone = replace(seen.scene, messages=(message,))
             if message.at >= seen.since and not missing(Expect(says=tuple(texts)), replace(seen, scene=alone)):
@@ -211,15 +219,15 @@ class _Player:
             return not waiting and not owed
 
         with suppress(TooLate):  # the verdict reports the missing ones
-            await self._door.until(quiet, self._scenario.within if finished else _LAST_ACKS)
-        await self._door.listen()
+            await self._client.until(quiet, self._scenario.within if finished else _LAST_ACKS)
+        await self._client.listen()
 
     def _verdict(self, *, finished: bool, known: set[str], calls: Sequence[JsonObject]) -> list[str]:
-        scene, heard = self._door.scene, self._stage.heard()
+        scene, heard = self._client.scene, self._stage.heard()
         self._transcript.show(scene, heard, last=True)
         problems = [
             *unacked(scene, known),
-            *self._door.platform.refusals(calls, scene, self._scenario.forgive),
+            *self._client.platform.refusals(calls, scene, self._scenario.forgive),
             *model_troubles(self._stage.log(), heard),
         ]
         owed = unanswered(heard)
@@ -228,7 +236,7 @@ class _Player:
         return [*problems, *lost_cards(scene, self._stage.cards)]
 
     def _summary(self, known: set[str]) -> str:
-        took = [one.ack_ms for one in self._door.scene.interactions if one.clicked and one.id not in known]
+        took = [one.ack_ms for one in self._client.scene.interactions if one.clicked and one.id not in known]
         slowest = max((ms for ms in took if ms is not None), default=0.0)
         told = sum(len(call.results) for call in self._stage.heard())
         clicks = "1 click or dialog" if len(took) == 1 else f"{len(took)} clicks and dialogs"

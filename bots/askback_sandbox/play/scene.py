@@ -38,6 +38,9 @@ EXPANDING = frozenset(
 )
 """Labels of the buttons that only show more text, in each language of the bot."""
 
+EDITING = ("Edit…", "Bearbeiten…", "Editar…", "Modifier…", "編集…", "编辑…")
+"""Labels of the button that opens the arguments of a call, in each language of the bot."""
+
 Key = tuple[str, str]
 """The key of a message: the id of its channel or thread, and its own id."""
 

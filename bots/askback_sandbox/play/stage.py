@@ -24,15 +24,15 @@ class Wrong(Exception):
 class Stage:
     """The memory of one play."""
 
-    def __init__(self, scenario: Scenario, door: ApiClient) -> None:
+    def __init__(self, scenario: Scenario, client: ApiClient) -> None:
         self.scenario = scenario
-        self.door = door
+        self.client = client
         self.places: dict[str, Place] = {}
         self.pressed: Key | None = None
         self.since = ""
         self.told = 0
         self._place: Place | None = None
-        self._begun = max((_recorded(entry) for entry in door.model_log), default=0)
+        self._begun = max((_recorded(entry) for entry in client.model_log), default=0)
         self._cards: dict[Key, list[Message]] = {}
         self._notices: dict[str, frozenset[Key]] = {}
 
@@ -59,7 +59,7 @@ class Stage:
 
     def look(self, person: str) -> None:
         """Mark a person's present private notices as known, so that they do not count as new."""
-        self._notices[person] = frozenset(note.key for note in self.door.scene.notices(person))
+        self._notices[person] = frozenset(note.key for note in self.client.scene.notices(person))
 
     def remember(self, scene: Scene) -> None:
         """Remember every version of every card in these conversations, because late clicks use older ones."""
@@ -101,7 +101,7 @@ class Stage:
         names: set[JsonValue] = {script.name for script in self.scenario.scripts}
         return [
             entry
-            for entry in self.door.model_log
+            for entry in self.client.model_log
             if _recorded(entry) > self._begun and (entry.get("script") in names or _refused(entry))
         ]
 
@@ -115,7 +115,7 @@ class Stage:
         Raises:
             Wrong: no person has that name.
         """
-        people = self.door.scene.people
+        people = self.client.scene.people
         wanted = name or self.scenario.by
         for person in people:
             if wanted is None or wanted.casefold() in (known.casefold() for known in person.names):
@@ -129,7 +129,7 @@ class Stage:
         Raises:
             Wrong: no channel has that name.
         """
-        channels = self.door.scene.channels
+        channels = self.client.scene.channels
         for channel in channels:
             own = channel.kind == "dm" and channel.person == person
             if (own and name == "dm") or name.removeprefix("#") in (channel.id, channel.name):

@@ -22,8 +22,8 @@ class Talking:
 
     def __init__(self, stage: Stage, transcript: Transcript, programs: Programs) -> None:
         self._stage = stage
-        self._door = stage.door
-        self._platform = stage.door.platform
+        self._client = stage.client
+        self._platform = stage.client.platform
         self._transcript = transcript
         self._programs = programs
 
@@ -33,14 +33,14 @@ class Talking:
         known = None if step.new else self._stage.places.get(key)
         channel = self._stage.channel(step.place or scenario.place, person)
         direct = channel.kind == "dm"
-        bot = self._door.scene.bot
+        bot = self._client.scene.bot
         text = step.write.replace("@askback", f"@{bot}")
         if known is None and not direct and f"@{bot}" not in text:
             text = f"@{bot} {text}"
         if known is not None and known.root is not None:
             await self._thread(known.root, within)
         files = [file if isinstance(file, str) else file.entry for file in step.attach]
-        answer = await self._door.act(self._platform.write(person, channel.id, text, known, files))
+        answer = await self._client.act(self._platform.write(person, channel.id, text, known, files))
         if answer.get("ok") is not True:
             raise Wrong(str(answer.get("error")))
         identifier = self._platform.written(channel.id, answer)[1]
@@ -48,15 +48,15 @@ class Talking:
         def posted(scene: Scene) -> Message | None:
             return next((one for one in scene.messages if one.key[1] == identifier), None)
 
-        await self._door.until(lambda scene: posted(scene) is not None, within)
-        message = posted(self._door.scene)
+        await self._client.until(lambda scene: posted(scene) is not None, within)
+        message = posted(self._client.scene)
         place = known or Place(channel.id, None if direct else identifier)
         self._stage.go(key, place, message.at if message is not None else "")
 
     async def ask(self, step: Program, person: str, within: float) -> None:
         """Let a program ask, and make the card that it posts the current conversation."""
         channel = self._stage.channel(step.place or self._stage.scenario.place, person)
-        known = {message.key for message in self._door.scene.messages}
+        known = {message.key for message in self._client.scene.messages}
 
         def posted(scene: Scene) -> Message | None:
             self._programs.check_running()
@@ -65,10 +65,10 @@ class Talking:
 
         await self._programs.start(step.program, self._platform.address(channel), step.approvers)
         try:
-            await self._door.until(lambda scene: posted(scene) is not None, within)
+            await self._client.until(lambda scene: posted(scene) is not None, within)
         except TooLate as late:
             raise Wrong(f"the program has posted no card ({late})") from None
-        card = posted(self._door.scene)
+        card = posted(self._client.scene)
         assert card is not None, "it was there, in this very scene"
         root = None if channel.kind == "dm" else card.root
         self._stage.go(f"program {self._programs.count}", Place(channel.id, root), card.at)
@@ -76,7 +76,7 @@ class Talking:
     async def _thread(self, root: str, within: float) -> None:
         """Wait for the thread, on platforms where the bot opens it."""
         try:
-            await self._door.until(lambda scene: scene.threads is None or root in scene.threads, within)
+            await self._client.until(lambda scene: scene.threads is None or root in scene.threads, within)
         except TooLate as late:
             raise Wrong(f"the bot has opened no thread to write in ({late})") from None
 
@@ -94,20 +94,20 @@ class Talking:
             return None
 
         try:
-            await self._door.until(lambda scene: found(scene) is not None, within)
+            await self._client.until(lambda scene: found(scene) is not None, within)
         except TooLate as late:
             raise Wrong(f"{late}: the bot is not at work here, or shows no Stop") from None
-        self._transcript.show(self._door.scene, self._stage.heard())
-        request = found(self._door.scene)
+        self._transcript.show(self._client.scene, self._stage.heard())
+        request = found(self._client.scene)
         assert request is not None, "it was there, in this very scene"
-        answer = await self._door.act(request)
+        answer = await self._client.act(request)
         if answer.get("code") in _DONE:
             raise Wrong("the bot was done before it could be stopped")
-        await noted(self._door, self._transcript, "presses Stop", person, answer, within)
+        await noted(self._client, self._transcript, "presses Stop", person, answer, within)
 
 
 async def noted(
-    door: ApiClient, transcript: Transcript, what: str, person: str, answer: JsonObject, within: float
+    client: ApiClient, transcript: Transcript, what: str, person: str, answer: JsonObject, within: float
 ) -> None:
     """Print a person's act, with the bot's acknowledgement of it.
 
@@ -122,11 +122,11 @@ async def noted(
         interaction = scene.interaction(identifier)
         return interaction is not None and interaction.acked is not None
 
-    await door.until(acked if identifier else lambda _: True, within)
-    interaction = door.scene.interaction(identifier)
+    await client.until(acked if identifier else lambda _: True, within)
+    interaction = client.scene.interaction(identifier)
     note = ""
     if interaction is not None and interaction.acked is False:
         note = f"   (never acknowledged: {interaction.error})"
     elif interaction is not None and interaction.ack_ms is not None:
         note = f"   (acknowledged in {interaction.ack_ms:.0f} ms)"
-    transcript.did(f"{door.scene.name(person)} {what}{note}")
+    transcript.did(f"{client.scene.name(person)} {what}{note}")

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 from askback_sandbox.json_values import JsonObject, as_text, copied, objects, texts
+from askback_sandbox.person_error import PersonError
 
 from .block_tree import Placed, each_element
 from .blocks import check_options
 from .checks import SlackRefusalError
 from .element_state import STATELESS, ChoiceError, chosen_state
 from .payloads import action_object, block_actions, block_suggestion, view_actions
-from .people import PersonError, known_person, seen_channel, seen_message
+from .people import known_person, seen_channel, seen_message
 from .socket import SlackSocket
 from .values import Interaction, Message, OpenView, Person
 from .workspace import Workspace, scope_of

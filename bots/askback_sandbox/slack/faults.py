@@ -1,10 +1,10 @@
 """Faults that tests can cause by name."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
-from aiohttp import web
+from askback_sandbox.active_faults import ActiveFaults, AnyFault
 
 FaultKind = Literal[
     "error",  # the method answers {"ok": false, "error": <error>}, with `status` and Retry-After
@@ -22,47 +22,22 @@ KINDS: tuple[str, ...] = get_args(FaultKind)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fault:
+class Fault(AnyFault):
     """One fault. `method` is an API method, "response_url", an envelope type, or "*" for any."""
 
     kind: FaultKind
     method: str = "*"
-    times: int | None = 1  # None means until it is removed
     error: str = "internal_error"
     status: int = 200
     retry_after: int | None = None
-    seconds: float = 0.0
-    body: str = "<html>Blocked</html>"
-    content_type: str = "text/html"
-    location: str = "/portal"
-    done: bool = False
-
-    def to_response(self) -> web.Response:
-        """Return the answer of a fault of the kind "foreign". A redirect leads to `location`."""
-        headers = {"Content-Type": self.content_type}
-        if 300 <= self.status < 400:
-            headers["Location"] = self.location
-        return web.Response(status=self.status, body=self.body.encode(), headers=headers)
 
 
-class Faults:
-    """The active faults, used up in the order in which they were added."""
+class Faults(ActiveFaults[Fault]):
+    """The active faults of Slack."""
 
     def __init__(self) -> None:
-        self._active: dict[int, Fault] = {}
-        self._last_id = 0
+        super().__init__()
         self._waiters: list[asyncio.Future[None]] = []
-
-    @property
-    def active(self) -> dict[int, Fault]:
-        """The active faults by id."""
-        return dict(self._active)
-
-    def add(self, fault: Fault) -> int:
-        """Activate a fault and return its id, which `remove` takes."""
-        self._last_id += 1
-        self._active[self._last_id] = fault
-        return self._last_id
 
     def ratelimit(self, method: str, *, retry_after: int = 1, times: int = 1) -> int:
         """Let a method answer as Slack does when an app calls too often: HTTP 429 with Retry-After in seconds."""
@@ -81,28 +56,9 @@ class Faults:
         """Let a method answer with an error code of Slack."""
         return self.add(Fault(kind="error", method=method, error=error, times=times))
 
-    def remove(self, fault_id: int) -> None:
-        """Deactivate a fault."""
-        self._active.pop(fault_id, None)
-        self._wake()
-
-    def clear(self) -> None:
-        """Deactivate every fault."""
-        self._active.clear()
-        self._wake()
-
     def take(self, kind: FaultKind, method: str) -> Fault | None:
         """Return the first fault that applies and use it up once; None if there is none."""
-        for fault_id, fault in self._active.items():
-            if fault.kind == kind and fault.method in ("*", method):
-                if fault.times is not None:
-                    if fault.times <= 1:
-                        del self._active[fault_id]
-                        self._wake()
-                    else:
-                        self._active[fault_id] = replace(fault, times=fault.times - 1)
-                return fault
-        return None
+        return self._use_up(lambda fault: fault.kind == kind and fault.method in ("*", method))
 
     async def until_gone(self, fault_id: int) -> None:
         """Return when a fault is used up or removed."""
@@ -119,7 +75,7 @@ class Faults:
         self._waiters.append(waiter)
         await waiter
 
-    def _wake(self) -> None:
+    def _on_removal(self) -> None:
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)

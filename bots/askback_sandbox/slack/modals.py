@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from askback_sandbox.attached import NoFileError, read_attached
 from askback_sandbox.json_values import JsonObject, as_object, as_text, json_list, objects, texts
+from askback_sandbox.person_error import PersonError
 
 from . import limits
 from .block_tree import Placed, each_element
@@ -17,7 +18,7 @@ from .checks import SlackRefusalError
 from .element_state import FILE_INPUT, ChoiceError, chosen_state, is_empty
 from .files import file_object
 from .payloads import view_closed, view_submission
-from .people import PersonError, known_person
+from .people import known_person
 from .socket import Ack, SlackSocket
 from .values import Interaction, OpenView, Person
 from .views import ViewMethods
@@ -198,7 +199,7 @@ class Modals:
 
 
 def _find_wrong(element: JsonObject, text: str) -> str | None:
-    """Return the error that Slack's client shows for a text that is no number, e-mail address or URL."""
+    """Return the error that Slack's client shows for a text that is not a number, e-mail address or URL."""
     match element.get("type"):
         case "number_input":
             return _find_wrong_number(element, text)

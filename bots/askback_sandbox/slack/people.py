@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from askback_sandbox.attached import Attached
 from askback_sandbox.json_values import JsonObject, as_object, as_text
+from askback_sandbox.person_error import PersonError
 
 from .files import file_object
 from .payloads import escaped, event_callback, rich_text_of, session_stopped_event
@@ -23,14 +24,6 @@ _KINDS: dict[str, InteractionKind] = {
     "view_closed": "view_closed",
     "block_suggestion": "block_suggestion",
 }
-
-
-class PersonError(Exception):
-    """An act that Slack's client would not allow; `code` is stable, and the text is for people."""
-
-    def __init__(self, code: str, message: str = "") -> None:
-        super().__init__(message or code)
-        self.code = code
 
 
 def known_person(workspace: Workspace, name_or_id: str) -> Person:

@@ -10,6 +10,7 @@ from askback_sandbox.json_values import JsonObject, as_object, as_text, objects
 from askback_sandbox.play.controls import Control, Offered
 from askback_sandbox.play.platform import Request
 from askback_sandbox.play.scene import Channel, Dialog, Interaction, Key, Message, Person, Place, Scene, Work, stopper
+from askback_sandbox.play.state_parts import read_channel, read_names, read_offered
 
 from .controls import Names, controls
 from .drawing import drawn, message_text
@@ -21,7 +22,7 @@ class Slack:
     """See `askback_sandbox.play.platform.Platform`."""
 
     name = "Slack"
-    doors = "/people"
+    people_path = "/people"
     log = "/log/slack"
 
     def scene(self, state: JsonObject) -> Scene:
@@ -46,7 +47,7 @@ class Slack:
 
     def click_late(self, person: str, message: Message, control: Control, chosen: Sequence[str] | None) -> Request:
         request = self.click(person, message, control, chosen)
-        return Request(request.door, {**request.body, "blocks": message.source.get("blocks")})
+        return Request(request.route, {**request.body, "blocks": message.source.get("blocks")})
 
     def stop(self, person: str, work: Work) -> Request:
         return Request("stop", {"person": person, "channel": work.channel, "thread_ts": work.root})
@@ -86,12 +87,14 @@ class Slack:
 def scene(state: JsonObject) -> Scene:
     """Return the workspace's state as people see it."""
     bot = as_object(state.get("bot"))
-    names, offered = _names(state), _offered(state)
+    everybody = [*objects(state.get("people")), *objects(state.get("groups")), as_object(state.get("bot"))]
+    names = read_names(state, everybody, ("channel",))
+    offered = read_offered(state, ("channel",))
     messages = [_message(message, names, offered) for message in objects(state.get("messages"))]
     return Scene(
         bot=as_text(bot.get("name")) or "bot",
         people=tuple(_person(person) for person in objects(state.get("people"))),
-        channels=tuple(_channel(channel) for channel in objects(state.get("channels"))),
+        channels=tuple(read_channel(channel) for channel in objects(state.get("channels"))),
         messages=tuple(sorted(messages, key=lambda message: message.at)),
         dialogs=tuple(_dialog(shown, names, offered) for shown in objects(state.get("views"))),
         interactions=tuple(_interaction(entry) for entry in objects(state.get("interactions"))),
@@ -108,37 +111,9 @@ def _works(state: JsonObject) -> list[Work]:
     ]
 
 
-def _names(state: JsonObject) -> Names:
-    everybody = [*objects(state.get("people")), *objects(state.get("groups")), as_object(state.get("bot"))]
-    names = {as_text(one.get("id")): f"@{as_text(one.get('name'))}" for one in everybody}
-    return names | {
-        as_text(one.get("id")): f"#{as_text(one.get('name'))}"
-        for one in objects(state.get("channels"))
-        if one.get("kind") == "channel"
-    }
-
-
-def _offered(state: JsonObject) -> Offered:
-    channels = [one for one in objects(state.get("channels")) if one.get("kind") == "channel"]
-    return Offered(
-        people={as_text(one.get("id")): f"@{as_text(one.get('name'))}" for one in objects(state.get("people"))},
-        channels={as_text(one.get("id")): f"#{as_text(one.get('name'))}" for one in channels},
-    )
-
-
 def _person(person: JsonObject) -> Person:
     names = tuple(as_text(person.get(key)) for key in ("id", "name", "real_name"))
     return Person(id=names[0], name=names[1], names=names)
-
-
-def _channel(channel: JsonObject) -> Channel:
-    whose = channel.get("person")
-    return Channel(
-        id=as_text(channel.get("id")),
-        name=as_text(channel.get("name")),
-        kind="dm" if channel.get("kind") == "dm" else "channel",
-        person=whose if isinstance(whose, str) else None,
-    )
 
 
 def _message(message: JsonObject, names: Names, offered: Offered) -> Message:

@@ -13,9 +13,9 @@ from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy, Reasons
 from askback.domain.conversation import Conversation
 from askback.domain.edit_rules import EditRules, build_edit_rules
-from askback.domain.form import Form
 from askback.domain.identity import Actor, deduplicate_accounts
 from askback.domain.turn import ApprovalContext, ToolCall
+from askback.domain.wait import Wait
 from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.manager import build_ask, build_policy
@@ -39,8 +39,8 @@ class ApprovalRules:
     """True if approvers may decide about their own requests."""
     allow_always: bool = False
     """True if approvers may permit a tool for the rest of a conversation. The quorum applies to that, too."""
-    timeout: float | None = None
-    """Seconds until an approval times out. None means no deadline."""
+    timeout: Wait | None = None
+    """The time until an approval times out. None means no deadline."""
     reminder_delays: tuple[float, ...] = ()
     """Seconds after each of which the approvers who have not voted get a reminder."""
     escalate_after: float | None = None
@@ -116,18 +116,18 @@ def request_approval(
     call: ToolCall,
     requested: ApprovalContext,
     title: str | None = None,
-    edit_form: Form | None = None,
+    parameter_rules: EditRules | None = None,
 ) -> ToolCall:
     """Return the call with a new ask, approved by an earlier ask, or failed if nobody can decide.
 
-    `title` is the tool's template of the question. `edit_form` has a question for each argument that people may change.
+    `title` is the tool's template of the question. `parameter_rules` are the tool's rules for changes.
     """
     try:
         form = approval.build_form(call.tool, call.input, always=rules.allow_always, template=title)
         subject = approval.compute_digest(call.tool, call.input)
         edits = None
-        if edit_form is not None and isinstance(call.input, dict):
-            edits = build_edit_rules(call.input, edit_form, title=title)
+        if parameter_rules is not None and isinstance(call.input, dict):
+            edits = build_edit_rules(call.input, parameter_rules, title=title)
         policy = rules.build_policy(conversation, requested.requesters.get(call.tool, ()), subject, edits)
         if rules.allow_always:
             standing = _find_standing_approval(requested, policy, rules.quorum, call)

@@ -75,10 +75,9 @@ class TokenMeter:
     def add_event(self, event: Any) -> None:
         """Count the tokens and characters that an event of the stream reports."""
         if event.type == "message_start":
-            self._record_usage(event.message.usage)
+            self._record_usage(getattr(event.message, "usage", None))
         elif event.type == "message_delta":
-            self._record_usage(event.usage)
-            self._characters = 0
+            self._record_usage(getattr(event, "usage", None))
         elif event.type == "content_block_start":
             self._is_compacting |= event.content_block.type == "compaction"
         elif event.type == "content_block_delta":
@@ -87,16 +86,25 @@ class TokenMeter:
 
     def _record_usage(self, usage: Any) -> None:
         """Take over the service's figures: totals of the answer so far. Input figures come only if they have
-        changed."""
-        self._has_usage = True
-        fresh, stored, cached = (
+        changed.
+
+        A gateway with another model behind it may leave out figures. Those stay estimates.
+        """
+        fresh, stored, cached, written = (
             getattr(usage, name, None)
-            for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+            for name in (
+                "input_tokens",
+                "cache_creation_input_tokens",
+                "cache_read_input_tokens",
+                "output_tokens",
+            )
         )
+        self._has_usage = self._has_usage or fresh is not None
         self._fresh = self._fresh if fresh is None else fresh
         self._stored = self._stored if stored is None else stored
         self.cached_tokens = self.cached_tokens if cached is None else cached
-        self._written = usage.output_tokens
+        if written is not None:
+            self._written, self._characters = written, 0
         # The totals do not include a compaction's tokens; `iterations` reports them separately.
         rounds = cast("list[Any]", getattr(usage, "iterations", None) or [])
         if compactions := [one for one in rounds if one.type == "compaction"]:

@@ -66,13 +66,17 @@ class ToolCallHandler:
         """Return True if any of these calls asks a question."""
         return any(str(block["name"]) in self._questions for block in blocks)
 
-    async def find_input_errors(
-        self, conversation: Conversation, blocks: Iterable[Mapping[str, JsonValue]]
-    ) -> dict[str, str]:
-        """Return error texts, by call id, for calls that need approval but could not run with their input."""
+    async def check_calls(
+        self, conversation: Conversation, blocks: Iterable[Mapping[str, JsonValue]], context: ApprovalContext
+    ) -> ApprovalContext:
+        """Return the context with the calls that could not run with their input, and those that need no approval."""
         calls = [one for one in map(_parse_call, blocks) if self._toolbox.needs_approval(one.tool)]
         found = await asyncio.gather(*(self._toolbox.check_input(conversation, call) for call in calls))
-        return {call.tool_use_id: why for call, why in zip(calls, found, strict=True) if why is not None}
+        by_id = {call.tool_use_id: one for call, one in zip(calls, found, strict=True)}
+        return context.evolve(
+            wrong={call_id: why for call_id, why in by_id.items() if isinstance(why, str)},
+            exempt=tuple(call_id for call_id, one in by_id.items() if one is False),
+        )
 
     def prepare_call(
         self,
@@ -91,14 +95,14 @@ class ToolCallHandler:
             return call.evolve(result=f"There is no tool {call.tool!r}. The tools are: {known}.", is_error=True)
         if call.tool_use_id in requested.wrong:
             return call.evolve(result=requested.wrong[call.tool_use_id], is_error=True)
-        if self._toolbox.needs_approval(call.tool):
+        if self._toolbox.needs_approval(call.tool) and call.tool_use_id not in requested.exempt:
             return request_approval(
                 self._approvals,
                 conversation,
                 call,
                 requested,
                 self._toolbox.get_title(call.tool),
-                self._toolbox.build_edit_form(call.tool),
+                self._toolbox.build_parameter_rules(call.tool),
             )
         return call
 

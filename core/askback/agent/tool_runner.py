@@ -28,10 +28,11 @@ from askback.agent.tool_execution import (
     call_in_thread,
     check_input_in_loop,
     check_input_in_thread,
+    describe_missing_approval,
 )
 from askback.domain import approval
 from askback.domain.conversation import Conversation
-from askback.domain.form import Form
+from askback.domain.edit_rules import EditRules
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, CallsToRun, ToolCall
 from askback.domain.who import Who
@@ -115,7 +116,7 @@ class ToolRunner:
         return tuple(self._tools)
 
     def needs_approval(self, name: str) -> bool:
-        """Return True if people have to approve each call of this tool."""
+        """Return True if people have to approve calls of this tool: all, or those that its own rule does not exempt."""
         tool = self._tools.get(name)
         return tool is not None and tool.approval
 
@@ -124,23 +125,24 @@ class ToolRunner:
         tool = self._tools.get(name)
         return None if tool is None else tool.title
 
-    def build_edit_form(self, name: str) -> Form | None:
-        """Return the questions for the parameters that people may change before they approve a call of this tool.
+    def build_parameter_rules(self, name: str) -> EditRules | None:
+        """Return the rules for the parameters that people may change before they approve a call of this tool.
 
-        They are in the current language. None means that people may change none.
+        Their questions are in the current language. None means that people may change none.
         """
         tool = self._tools.get(name)
-        return None if tool is None else tool.build_edit_form()
+        return None if tool is None else tool.build_parameter_rules()
 
     @property
     def definitions(self) -> tuple[dict[str, JsonValue], ...]:
         """The tool definitions that the model gets."""
         return tuple(dict(tool.definition) for tool in self._tools.values())
 
-    async def check_input(self, conversation: Conversation, call: ToolCall) -> str | None:
-        """Return the reason a call could not run with its input, in words for the model. None means that it could.
+    async def check_input(self, conversation: Conversation, call: ToolCall) -> str | bool:
+        """Return the reason a call could not run with its input, in words for the model; or if it needs approval.
 
-        It does not run the tool, only the code of its parameters' types, such as the operator's validators.
+        It does not run the tool, only the code of its parameters' types, such as the operator's validators, and the
+        operator's rule for approvals.
         """
         tool = self._tools[call.tool]
         seconds = min(CHECK_SECONDS, self._timeout if tool.timeout is None else tool.timeout)
@@ -157,10 +159,19 @@ class ToolRunner:
             return f"{tool.name} was not run: {error} The operator has to restart this program."
         if isinstance(ended, _Late):
             return f"{tool.name} was not run: its input could not be checked within {seconds:g} s."
-        if ended is None:
-            return None
-        _log(ended, {"tool": tool.name, "conversation_id": conversation.id})
-        return ended.output.text or "\n".join(str(block.get("text")) for block in ended.output.blocks)
+        fields: dict[str, object] = {"tool": tool.name, "conversation_id": conversation.id}
+        if ended.rule_error is not None:
+            what = (type(ended.rule_error), ended.rule_error, ended.rule_error.__traceback__)
+            log.error(
+                "The rule `approval_if` of a tool failed, so people are asked. Fix the rule.",
+                exc_info=what,
+                extra={"action": "approval_rule_failed", **fields},
+            )
+        if ended.end is None:
+            return not ended.is_exempt
+        _log(ended.end, fields)
+        output = ended.end.output
+        return output.text or "\n".join(str(block.get("text")) for block in output.blocks)
 
     async def finish(self, seconds: float) -> None:
         """Start no further call, and wait at most `seconds` for running ones to end. Used at shutdown."""
@@ -210,8 +221,7 @@ class ToolRunner:
             await self._record(work, call, ToolOutput(text=f"There is no tool {call.tool!r} any more.", is_error=True))
         elif _is_unapproved(tool, call):
             # The model called it before the tool needed approval.
-            why = f"{call.tool} was not run: it now needs an approval, which is missing. Call it again."
-            await self._record(work, call, ToolOutput(text=why, is_error=True))
+            await self._record(work, call, ToolOutput(text=describe_missing_approval(call.tool), is_error=True))
         else:
             async with self._slots.hold(get_person_key(work.conversation.starter)):
                 if self._closing:
@@ -273,12 +283,14 @@ class ToolRunner:
         fields: dict[str, object] = {"tool": tool.name, "conversation_id": conversation.id}
         seconds = self._timeout if tool.timeout is None else tool.timeout
         begun = time.monotonic()
-        data = call.arguments
+        data, is_approved = call.arguments, call.approved is not None
         try:
             if tool.is_async:
-                ended = await self._run_in_loop(tool, lambda: call_in_loop(tool, data, context, self._limit), seconds)
+                ended = await self._run_in_loop(
+                    tool, lambda: call_in_loop(tool, data, context, self._limit, is_approved=is_approved), seconds
+                )
             else:
-                future = self._threads.submit(call_in_thread, tool, data, context, self._limit)
+                future = self._threads.submit(call_in_thread, tool, data, context, self._limit, is_approved=is_approved)
                 ended = await _wait_for(asyncio.wrap_future(future), seconds)
         except NoCapacityError as error:
             log.error(
@@ -348,6 +360,7 @@ def _build_context(conversation: Conversation, call: Call | ToolCall) -> ToolCon
         call_id=call.tool_use_id,
         starter=conversation.starter,
         place=conversation.place,
+        approvers=approval.list_approvers(call.approved) if isinstance(call, Call) and call.approved else (),
     )
 
 
@@ -362,5 +375,5 @@ def _log(ended: CallEnd, fields: dict[str, object]) -> None:
 
 
 def _is_unapproved(tool: UserTool, call: Call) -> bool:
-    """Return True if a call needs approval and has none."""
-    return tool.approval and call.approved is None
+    """Return True if a call needs approval and has none. A tool's own rule decides later, about the arguments."""
+    return tool.approval and tool.approval_if is None and call.approved is None

@@ -64,11 +64,11 @@ class TurnEndBuilder:
         context = await self._store.get_approval_context(turn.conversation.id, tools)
         rules, access = self._approvals, self._access
         groups = rules.list_groups(place.platform)
+        context = await self._calls.check_calls(turn.conversation, response.calls, context)
         return context.evolve(
             givers=await access.refresh(place, list_standing_approvers(rules, context.settled), groups),
             alone=await access.find_sole_viewer(place, starter, groups),
             members=await self._list_members(place, groups, context.requesters),
-            wrong=await self._calls.find_input_errors(turn.conversation, response.calls),
         )
 
     async def _list_members(

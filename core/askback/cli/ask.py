@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from askback.cli.command import Command
+from askback.cli.command import Command, join_lines
 from askback.errors import AskbackError, CallerError, InvalidValue
 from askback.runtime.process import run_to_end
 from askback.settings.config_option import Config, report_unread
+from askback.text.unseen import has_visible_text
 from askback.translations.catalogue import Language
 
 if TYPE_CHECKING:
@@ -34,18 +35,15 @@ MAX_PROBLEMS = 20
 """Maximum number of problems of a form that an error lists."""
 
 
-def _join_lines(*lines: str) -> str:
-    return "\n".join(lines)
-
-
 @commands.command(
     cls=Command,
-    epilog=_join_lines(
+    epilog=join_lines(
         "Examples:",
         '  askback ask "Deploy 1.4.2?" --to slack:#deploys',
         "      --option Yes --option No --approvers @release --quorum 2",
         "      --requested-by @ada --wait 2h --remind 30m",
         '  askback ask "Which version?" --to discord:@ada --wait forever',
+        '  askback ask "Which version?" --to slack:@ada --wait "2026-12-01 17:00"',
         '  git diff | askback ask "Merge this?" --to slack:#code --details -',
         "      --option Yes --option No --approvers @leads --reasons no",
         "  askback ask --form release.json --to slack:#deploys --approvers anyone",
@@ -53,7 +51,8 @@ def _join_lines(*lines: str) -> str:
         "",
         "Prints one line of JSON: id, key, status, approved, answer, answers, by,",
         "by_id, reason, votes, at, fallback (the defaults that apply because nobody",
-        "answered in time) and halted. Progress and errors go to standard error.",
+        "answered in time), halted, note, notes and written (the answer is in the",
+        "person's own words). Progress and errors go to standard error.",
         "",
         "Exit codes: 0: answered (with a “yes”, if any option is one); 6: answered",
         "with an option that is neither a “yes” nor a “no”; 3: refused (a “no”,",
@@ -69,12 +68,20 @@ def ask(
     to: Annotated[
         str | None,
         typer.Option(
-            metavar="PLACE", help="Where: slack:#deploys, discord:Server/#deploys, slack:@ada for a direct message."
+            metavar="PLACE",
+            help="Where: slack:#deploys, discord:Server/#deploys, slack:@ada for a direct message, or the link of a "
+            "message, in whose thread it asks.",
         ),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="One choice. Without any, people write their answer.")
     ] = None,
+    allow_custom: Annotated[
+        bool,
+        typer.Option(
+            "--allow-custom", help="People can also write their own answer, if none of the options is a yes or a no."
+        ),
+    ] = False,
     form: Annotated[
         Path | None,
         typer.Option(
@@ -93,7 +100,12 @@ def ask(
     ] = None,
     no: Annotated[
         list[str] | None,
-        typer.Option("--no", metavar="OPTION", help="An option that refuses. Default: No, Deny, Reject, Refuse, …"),
+        typer.Option(
+            "--no",
+            metavar="OPTION",
+            help="An option that refuses. Default: No, Deny, Reject, …, and Cancel or Stop next to others, in each "
+            "language of askback.",
+        ),
     ] = None,
     approvers: Annotated[
         list[str] | None,
@@ -117,7 +129,14 @@ def ask(
         list[str] | None, typer.Option(metavar="NAME", help="A requester, who may not decide about the question.")
     ] = None,
     own: Annotated[bool, typer.Option("--own", help="Let the requesters decide as well.")] = False,
-    wait: Annotated[str, typer.Option(metavar="TIME", help="How long to wait: 90s, 30m, 2h, 3d, or forever.")] = "2h",
+    wait: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="How long to wait: 90s, 30m, 2h, 3d, or forever. Or until when: “2026-12-01 17:00” in the time zone "
+            "of this machine, or 2026-12-01T17:00+01:00 in any. The output says which moment that is.",
+        ),
+    ] = "2h",
     on_timeout: Annotated[
         Literal["report", "halt", "default"],
         typer.Option(
@@ -162,6 +181,14 @@ def ask(
     token_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With --server: a file with the token alone.")
     ] = None,
+    allow_http: Annotated[
+        bool,
+        typer.Option(
+            "--allow-http",
+            help="With --server: send the token to another machine without TLS, since something else protects the "
+            "connection, such as a tunnel.",
+        ),
+    ] = False,
     config: Config = None,
 ) -> None:
     """Ask people in Slack or Discord from a script, wait, and print the outcome.
@@ -206,15 +233,20 @@ def ask(
                 quorum=quorum,
                 refusals=refusals,
                 reasons=reasons,
+                allow_custom=allow_custom,
                 details=None if details is None else _read_details(details),
                 wait=wait,
                 on_timeout=on_timeout,
                 default=default,
             )
-            through = ServerAsk(read_server(server, token_file, settings), asked, key, _write_line)
+            through = ServerAsk(
+                read_server(server, token_file, settings, allow_http=allow_http), asked, key, _write_line
+            )
             raise typer.Exit(run_to_end(_report_outcome(through.ask(), through), terminated_code=TERMINATED))
         if token_file is not None:
             raise CallerError("--token-file needs --server URL: add it, or leave --token-file out.")
+        if allow_http:
+            raise CallerError("--allow-http needs --server URL: add it, or leave --allow-http out.")
         asking = ask_async(
             question,
             to=to,
@@ -226,6 +258,7 @@ def ask(
             quorum=quorum,
             refusals=refusals,
             reasons=reasons,
+            allow_custom=allow_custom,
             requested_by=requested_by or (),
             own=own,
             wait=wait,
@@ -335,6 +368,6 @@ def _read_input(option: str, file: Path) -> str:
         )
     except UnusableFile as error:
         raise CallerError(f"{option} {file} {error}.") from None
-    if not text.strip():
+    if not has_visible_text(text):
         raise CallerError(f"{option} {file} is empty: leave it out.")
     return text

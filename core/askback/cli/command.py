@@ -5,7 +5,7 @@ To import rich, and to draw the help with it, takes longer than everything else 
 
 from __future__ import annotations
 
-__all__ = ["Command", "Group"]
+__all__ = ["Command", "Group", "join_lines"]
 
 import inspect
 from pathlib import Path
@@ -29,6 +29,11 @@ METAVARS: dict[object, str] = {int: "NUMBER", float: "NUMBER", str: "TEXT", Path
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """The error about a command line. typer has a copy of click's errors, and exports only the kinds below this one."""
+
+
+def join_lines(*lines: str) -> str:
+    """Return the lines of an epilog, which are printed as they are."""
+    return "\n".join(lines)
 
 
 class _Help(Base):

@@ -18,6 +18,7 @@ from rich.console import Console
 
 from askback.domain.open_ask_limits import Limits
 from askback.errors import OperatorError
+from askback.internal.extras import format_install
 from askback.observability.logs import configure_logging
 from askback.ports.bot import Bot
 from askback.ports.installed_bots import load_bots
@@ -29,6 +30,7 @@ from askback.tools import TOOLS
 
 PORT = 8800
 DEPLOY = "askback.cli.demo_tools:deploy"
+EDITABLE_DEPLOY = "askback.cli.demo_editable_tools:deploy"
 ASKING = "AskUserQuestion,question"
 """The question tools of the scripted model: one that models know from training, and one that accepts long lists."""
 
@@ -44,7 +46,7 @@ class Services(Protocol):
     @property
     def environment(self) -> Mapping[str, str]: ...
     def describe_run(self, environment: Mapping[str, str], model: str | None = None) -> None:
-        """Tell the page the variables for a program that asks beside the demo, and the real model, if one answers."""
+        """Tell the page the variables for a program that asks next to the demo, and the real model, if one answers."""
         ...
 
     def find_calls_with(self, find_calls: FindCalls) -> AbstractContextManager[None]:
@@ -71,6 +73,10 @@ class Services(Protocol):
         """Return the settings that say who approves tool calls."""
         ...
 
+    def lets_edit(self, scenario: Path | None) -> bool:
+        """Return True if approvers may change the arguments of calls."""
+        ...
+
     async def play(self, scenario: Path | None, out: Callable[[str], None], platforms: Collection[str]) -> list[str]:
         """Play the scenario on those of these platforms that it needs. Return the problems found."""
         ...
@@ -92,7 +98,6 @@ async def run_demo(
     """Run the demo until a signal ends it, or play a scenario on one platform or on all. Return the exit code."""
     check_environment()
     console = Console(highlight=False)
-    known = {**{name: name for name in TOOLS}, "deploy": DEPLOY}
     # A scenario contains the model's answers, so only the scripted model can play it.
     real_model = bool(os.environ.get("ANTHROPIC_API_KEY")) and not (scripted or play)
     with tempfile.TemporaryDirectory(prefix="askback-demo-", ignore_cleanup_errors=True) as folder:
@@ -109,6 +114,8 @@ async def run_demo(
             chosen = load_bots()
             if play:
                 chosen = _select_bots(services, file, platform)
+                deploy = EDITABLE_DEPLOY if services.lets_edit(file) else DEPLOY
+                known = {**{name: name for name in TOOLS}, "deploy": deploy}
                 if named := [known[name] for name in services.tools(file) if name in known]:
                     os.environ["ASKBACK_TOOLS"] = ",".join(named)
                 os.environ.update(services.approvals(file))
@@ -139,8 +146,8 @@ def _select_bots(services: Services, file: Path | None, platform: str | None) ->
     installed = load_bots()
     found = {name: installed[name] for name in wanted if name in installed}
     if not found or (platform is not None and platform not in found):
-        lacking = ",".join(name for name in wanted if name not in found)
-        raise OperatorError(f'The scenario needs more packages. Run: pip install "askback[{lacking}]"')
+        lacking = [name for name in wanted if name not in found]
+        raise OperatorError(f"The scenario needs more packages. {format_install(*lacking)}")
     return found
 
 

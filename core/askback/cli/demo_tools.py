@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["LEDGER", "deploy"]
+__all__ = ["LEDGER", "deploy", "record"]
 
 import os
+from collections.abc import Mapping
 from typing import Final
 
 import aiohttp
@@ -24,10 +25,16 @@ async def deploy(version: str, target: str) -> str:
         version: Which version, such as 1.4.2.
         target: Where to: staging or production.
     """
-    entry = {"tool": "deploy", "input": {"version": version, "target": target}}
+    await record("deploy", {"version": version, "target": target})
+    return f"Deployed {version} to {target}."
+
+
+async def record(name: str, given: Mapping[str, str]) -> None:
+    """Record the call of a tool in the ledger."""
+    entry = {"tool": name, "input": {**given}}
     timeout = aiohttp.ClientTimeout(total=SECONDS)
     async with (
         aiohttp.ClientSession(timeout=timeout, raise_for_status=True) as http,
         http.post(os.environ[LEDGER], json=entry),
     ):
-        return f"Deployed {version} to {target}."
+        pass

@@ -17,7 +17,7 @@ import typer
 
 from askback.cli.admin.cli import commands
 from askback.cli.ask import commands as asking
-from askback.cli.command import Command, Group
+from askback.cli.command import Command, Group, join_lines
 from askback.cli.init.cli import commands as setting_up
 from askback.cli.mcp import commands as serving_mcp
 from askback.cli.serve import commands as serving_http
@@ -48,10 +48,6 @@ app = typer.Typer(
 )
 
 
-def _join_lines(*lines: str) -> str:
-    return "\n".join(lines)
-
-
 def _print_version(wanted: bool) -> None:
     if wanted:
         from askback import __version__
@@ -61,7 +57,7 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback(
-    epilog=_join_lines(
+    epilog=join_lines(
         "Try it, without any account:",
         "  askback demo",
         "",
@@ -97,7 +93,7 @@ def _main_options(
 
 @app.command(
     cls=Command,
-    epilog=_join_lines(
+    epilog=join_lines(
         "Examples:",
         "  askback demo                            open the page, and click a question",
         "  askback demo --database my.db           keep the conversations",
@@ -157,7 +153,7 @@ def demo(
 
 @app.command(
     cls=Command,
-    epilog=_join_lines(
+    epilog=join_lines(
         "Examples:",
         "  askback preview call.json",
         "  askback preview --all-steps calls.jsonl > messages.jsonl",
@@ -221,7 +217,7 @@ def _read(file: Path) -> str:
 
 @app.command(
     cls=Command,
-    epilog=_join_lines("Example:", "  SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… DISCORD_TOKEN=… askback run"),
+    epilog=join_lines("Example:", "  SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… DISCORD_TOKEN=… askback run"),
 )
 def run(config: Config = None) -> None:
     """Run the bots of every platform that has a token, in one process.
@@ -294,7 +290,7 @@ def build_command_line() -> typer.Typer:
             "Settings come from the environment and from the settings file. If one is missing, the command says where "
             "to get it. SIGINT, SIGTERM and SIGHUP stop it; open questions stay open.",
             short_help=f"Run the bot in {title}.",
-            epilog=_join_lines("Example:", f"  ASKBACK_DATABASE_URL=team.db askback {name}"),
+            epilog=join_lines("Example:", f"  ASKBACK_DATABASE_URL=team.db askback {name}"),
         )(_build_command(name))
     return app
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from askback.cli.command import Command
+from askback.cli.command import Command, join_lines
 from askback.errors import CallerError, OperatorError
 from askback.internal.extras import import_extra
 from askback.runtime.process import run_to_end
@@ -28,14 +28,10 @@ TOKEN_BYTES = 100_000
 """Largest size of the file with tokens."""
 
 
-def _join_lines(*lines: str) -> str:
-    return "\n".join(lines)
-
-
 @commands.command(
     cls=Command,
     name="mcp",
-    epilog=_join_lines(
+    epilog=join_lines(
         "Examples:",
         "  claude mcp add askback -- askback mcp --to slack:@ada",
         "  askback mcp --to slack:#agents --who @team --wait 1d",
@@ -91,7 +87,7 @@ def mcp(
     ] = None,
     requested_by: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A person for whom the agent works, who may not approve its calls."),
+        typer.Option(metavar="NAME", help="A person for whom the agent works, who may not decide its votes and calls."),
     ] = None,
     edit: Annotated[
         list[str] | None,
@@ -111,8 +107,8 @@ def mcp(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The name of this agent. Agents with different names cannot see each other's questions. Default: your "
-            "user name and this machine.",
+            help="The name of this agent. Its cards show it. Agents with different names cannot see each other's "
+            "questions. Default: your user name and this machine, which no card shows.",
         ),
     ] = None,
     http: Annotated[
@@ -140,7 +136,7 @@ def mcp(
     Works with a running bot on the same database, or without one. It needs the platform's tokens, and no API key for a model. Like `askback ask`, it trusts nothing in the working directory.
     """  # noqa: E501 - typer keeps line breaks
     with import_extra("mcp", "`askback mcp`"):
-        import mcp as _  # noqa: F401  # pyright: ignore[reportUnusedImport]
+        import mcp as _  # noqa: F401  # pyright: ignore[reportUnusedImport] - only to see if it is installed
 
     from askback.observability.logs import configure_logging
     from askback.settings.environment import load_settings
@@ -197,16 +193,16 @@ async def _serve(
                 from askback.doors.mcp_stdio import build_stdio_principal, serve_stdio
 
                 principal = build_stdio_principal(name)
-                mcp = McpDoor(door, lambda _: principal, call_wait=call_wait, permit=permit)
-                await asks.resume((principal,))
+                mcp = McpDoor(door, lambda _: principal, find_name=lambda _: name, call_wait=call_wait, permit=permit)
+                await asks.resume((principal,), rules.list_platforms())
                 resume_collector()
                 await serve_stdio(mcp.create_server(__version__))
             else:
-                from askback.doors.mcp_http import build_http_principal, find_http_principal, serve_http
+                from askback.doors.mcp_http import build_http_principal, find_http_name, find_http_principal, serve_http
 
                 known = _read_tokens(settings, tokens)
-                mcp = McpDoor(door, find_http_principal, call_wait=call_wait, permit=permit)
-                await asks.resume(tuple(map(build_http_principal, known.digests)))
+                mcp = McpDoor(door, find_http_principal, find_name=find_http_name, call_wait=call_wait, permit=permit)
+                await asks.resume(tuple(map(build_http_principal, known.digests)), rules.list_platforms())
                 resume_collector()
                 await serve_http(mcp.create_server(__version__), address, known, hosts)
     finally:
@@ -275,7 +271,7 @@ def _read_tokens(settings: Settings, file: Path | None) -> Tokens:
             text = opened.read(TOKEN_BYTES + 1).decode()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise OperatorError(f"Could not read the tokens in {file}: {why}.") from None
+        raise OperatorError(f"Could not read the tokens in {file}: {why}. Correct --tokens, or the file.") from None
     if len(text) > TOKEN_BYTES:
         raise OperatorError(f"The file {file} is too large for tokens: give at most {TOKEN_BYTES:,} bytes.")
     return read_tokens(text, str(file))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from askback.cli.command import Command
+from askback.cli.command import Command, join_lines
 from askback.errors import CallerError
 from askback.runtime.process import run_to_end
 from askback.settings.config_option import Config, report_unread
@@ -21,14 +21,10 @@ if TYPE_CHECKING:
 commands = typer.Typer(rich_markup_mode=None)
 
 
-def _join_lines(*lines: str) -> str:
-    return "\n".join(lines)
-
-
 @commands.command(
     cls=Command,
     name="serve",
-    epilog=_join_lines(
+    epilog=join_lines(
         "Example:",
         "  askback serve --http 8700 --callers callers.toml",
         "",

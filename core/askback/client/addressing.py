@@ -48,7 +48,7 @@ def parse_address(to: str, platforms: Sequence[str], terms: Terms = PYTHON) -> t
                 f"{terms.format_parameter('to', to)} has no place: use {platform}:#channel or {platform}:@person."
             )
         return platform, name.strip()
-    if colon and platform.isalpha():
+    if colon and platform.isalpha() and not name.startswith("//"):  # a link to a message names no platform
         raise CallerError(f"There is no platform {platform!r}: write one of {', '.join(sorted(platforms))}.")
     if not to.strip():
         raise CallerError(f"{terms.name('to')} is empty: say where to ask.")

@@ -11,14 +11,14 @@ from typing import ParamSpec
 
 from askback.client.addressing import Names, to_tuple
 from askback.client.ask_and_wait import Progress, ask_people
-from askback.client.duration_parameters import Duration, parse_duration, parse_durations, parse_wait
+from askback.client.duration_parameters import Deadline, Duration, parse_deadline, parse_duration, parse_durations
 from askback.client.request import AskRequest
 from askback.client.result import AskOutcome
 from askback.domain.ask import check_key
 from askback.domain.ask_policy import Reasons
 from askback.domain.form import Form
 from askback.domain.timeout_action import TimeoutAction
-from askback.errors import CallerError
+from askback.errors import CallerError, InvalidValue
 from askback.translations.catalogue import Language
 
 P = ParamSpec("P")
@@ -29,7 +29,8 @@ async def ask_async(
     *,
     to: str | None = None,
     form: Form | None = None,
-    options: Names = (),
+    options: Sequence[str] = (),
+    allow_custom: bool = False,
     yes: Names | None = None,
     no: Names | None = None,
     approvers: Names = (),
@@ -38,7 +39,7 @@ async def ask_async(
     reasons: Reasons = "none",
     requested_by: Names = (),
     own: bool = False,
-    wait: Duration | None = "2h",
+    wait: Deadline | None = "2h",
     on_timeout: TimeoutAction = "report",
     default: str | None = None,
     remind: Duration | Sequence[Duration] = (),
@@ -51,12 +52,13 @@ async def ask_async(
     """Ask people and wait for the outcome, with a running bot on the same database or without one.
 
     `to` is a place such as `slack:#deploys`. `form` asks several questions, or one with more than options can say, in
-    the place of a question. `wait`, `remind` and the times of `escalate` are seconds, or a text such as `2h`.
-    `wait=None` means no deadline. `on_timeout` is "report", "halt" (`AskOutcome.halted` says that the work stops) or
-    "default" (`AskOutcome.fallback` has the `default`, or those of the form), for the case that nobody answers in
-    time. `language` is that of the card; None means the setting. With a `key`, a restarted script finds the question
-    that it asked before, and may leave the question out. Cancelling the call leaves the question open. `askback ask
-    --help` explains the other parameters.
+    the place of a question. `wait`, `remind` and the times of `escalate` are seconds, or a text such as `2h`. `wait`
+    may also be a moment: a `datetime` with a time zone, or a text such as `2026-12-01T17:00:00+01:00`. `wait=None`
+    means no deadline. `on_timeout` is "report", "halt" (`AskOutcome.halted` says that the work stops) or "default"
+    (`AskOutcome.fallback` has the `default`, or those of the form), for the case that nobody answers in time.
+    `language` is that of the card; None means the setting. With a `key`, a restarted script finds the question that it
+    asked before, and may leave the question out. Cancelling the call leaves the question open. `askback ask --help`
+    explains the other parameters.
 
     Raises `CallerError` if the call is wrong, and `OperatorError` if settings, database or platform prevent it.
     """
@@ -65,36 +67,44 @@ async def ask_async(
     no_deadline = "forever" if terms.is_shell else "None for no deadline"
     if key is not None:
         check_key(key)
+    if isinstance(options, str):
+        raise CallerError(f"{terms.name('options')} is one text: give a list with an entry for each option.")
     request = None
     if question is not None or form is not None:
         if to is None:
             raise CallerError(
                 f"Say where to ask: a platform, a colon and a place, such as PLATFORM:#deploys ({terms.name('to')})."
             )
-        request = AskRequest(
-            question=question or "",
-            to=to,
-            form=form,
-            options=to_tuple(options),
-            yes=None if yes is None else to_tuple(yes),
-            no=None if no is None else to_tuple(no),
-            approvers=to_tuple(approvers),
-            quorum=quorum,
-            refusals=refusals,
-            reasons=reasons,
-            requested_by=to_tuple(requested_by),
-            own=own,
-            wait=None if wait is None else parse_wait("wait", wait, terms, no_deadline),
-            on_timeout=on_timeout,
-            default=default,
-            remind=parse_durations("remind", remind, terms),
-            escalate={
-                parse_duration("escalate", after, terms): to_tuple(names) for after, names in (escalate or {}).items()
-            },
-            details=details,
-            language=language,
-            terms=terms,
-        )
+        try:
+            request = AskRequest(
+                question=question or "",
+                to=to,
+                form=form,
+                options=tuple(options),
+                allow_custom=allow_custom,
+                yes=None if yes is None else to_tuple(yes),
+                no=None if no is None else to_tuple(no),
+                approvers=to_tuple(approvers),
+                quorum=quorum,
+                refusals=refusals,
+                reasons=reasons,
+                requested_by=to_tuple(requested_by),
+                own=own,
+                wait=None if wait is None else parse_deadline("wait", wait, terms, no_deadline),
+                on_timeout=on_timeout,
+                default=default,
+                remind=parse_durations("remind", remind, terms),
+                escalate={
+                    parse_duration("escalate", after, terms): to_tuple(names)
+                    for after, names in (escalate or {}).items()
+                },
+                details=details,
+                language=language,
+                terms=terms,
+            )
+        except InvalidValue as error:
+            problems = "; ".join(f"{terms.name(one.field)}: {one.message}" for one in error.problems)
+            raise CallerError(f"{problems}.") from None
     elif key is None:
         raise CallerError(
             f"The question is missing: give one, a form ({terms.name('form')}), or the key of an earlier one "

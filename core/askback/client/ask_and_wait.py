@@ -9,6 +9,7 @@ import logging
 import secrets
 
 from askback.client.addressing import parse_address
+from askback.client.duration_parameters import check_wait
 from askback.client.key_check import (
     check_names,
     check_question,
@@ -95,6 +96,8 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
             f"This database has no question with the key {key!r}: check the key, or give the question and "
             f"{progress.terms.name('to')}."
         )
+    # The outcome of an earlier question is there even after its deadline.
+    check_wait("wait", request.wait, request.terms)
     prepared = await _prepare_request(request, key or secrets.token_hex(8))
     # Nobody learns a random key that is not reported.
     loss: Loss | None = "with wait" if key is None and type(progress) is Progress else None
@@ -125,7 +128,7 @@ def _get_only_bot(terms: Terms) -> Bot:
     bot = find_only_bot()
     if bot is None:
         names = " or ".join(terms.format_parameter("to", f"{name}:#channel") for name in list_bot_names())
-        raise CallerError(f"Not exactly one platform has a token, so name the platform: {names}.")
+        raise CallerError(f"Name the platform of the place, since not exactly one has a token: {names}.")
     return bot
 
 

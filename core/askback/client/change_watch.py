@@ -1,7 +1,7 @@
 """Finds changes of all asks for which a session waits with one query, and wakes those that wait for them.
 
-What this process changes, or the database announces, wakes them earlier. So the watch finds what another process
-changes on SQLite, and what was not announced.
+What this process changes, and an answer that the database announces, wake them earlier. So the watch finds what another
+process changes on SQLite, and what is not announced by its id.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ __all__ = ["ChangeWatch"]
 
 import asyncio
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from askback.domain.ask import Ask
 from askback.errors import OperatorError
 from askback.manager.callers import Callers
 from askback.runtime.shutdown import end_tasks
-from askback.store.external_access import DatabaseLocation, read_snapshot
-from askback.store.queries.ask_changes import AskVersion, get_version, list_versions
+from askback.store.queries.ask_changes import AskVersion, get_version, list_changed
+from askback.store.snapshot_reader import SnapshotReader
 
 LOOK_SECONDS = 0.5
+"""Seconds between two looks, unless a signal asks for one."""
+SIGNAL_SECONDS = 0.05
 """Minimum number of seconds between two looks."""
-LOOKED_A_SECOND = 5000
-"""Asks that are read in a second. With more asks that wait, each is read less often."""
+LOOKED_A_SECOND = 10_000
+"""Asks that are compared in a second. With more asks that wait, each is compared less often."""
 
 
 class Waiting:
@@ -50,12 +52,13 @@ class Waiting:
 class ChangeWatch:
     """The asks for which a session waits."""
 
-    def __init__(self, where: DatabaseLocation) -> None:
-        self._where = where
+    def __init__(self, reader: SnapshotReader) -> None:
+        self._reader = reader
         self._callers = Callers()
         self._known: dict[str, AskVersion | None] = {}
         """The newest version that was read of each ask. None if its changes have no version."""
         self._uses: dict[str, int] = {}
+        self._signalled = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -84,19 +87,30 @@ class ChangeWatch:
         """Wake those that wait for an ask, or all if it is None."""
         self._callers.wake(ask_id)
 
+    def look(self) -> None:
+        """Look soon, because another process has changed something."""
+        self._signalled.set()
+
     async def _run(self) -> None:
         while True:
-            await asyncio.sleep(max(LOOK_SECONDS, len(self._known) / LOOKED_A_SECOND))
+            await self._sleep()
             watched = dict(self._known)
             if not watched:
                 continue
+            known = {ask_id: version for ask_id, version in watched.items() if version is not None}
             try:
-                found = await asyncio.to_thread(
-                    read_snapshot, self._where, lambda connection, ids=[*watched]: list_versions(connection, ids)
-                )
+                changed = await self._reader.read(lambda connection, known=known: list_changed(connection, known))
             except OperatorError:
                 self._callers.wake()  # each reads for itself, and raises what is wrong
                 continue
-            for ask_id, version in watched.items():
-                if version is None or found.get(ask_id) != version:
-                    self._callers.wake(ask_id)
+            for ask_id in changed.union(watched.keys() - known.keys()):
+                self._callers.wake(ask_id)
+
+    async def _sleep(self) -> None:
+        """Sleep until the next look. All signals until then share it."""
+        pause = max(SIGNAL_SECONDS, len(self._known) / LOOKED_A_SECOND)
+        await asyncio.sleep(pause)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(LOOK_SECONDS - pause, 0.0)):
+                await self._signalled.wait()
+        self._signalled.clear()

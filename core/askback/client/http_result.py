@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AskResult", "Problem", "VoteResult", "WebhookResult", "to_outcome"]
+__all__ = ["AskResult", "PickedResult", "Problem", "VoteResult", "WebhookResult", "to_outcome"]
 
 from typing import Literal
 
@@ -25,6 +25,15 @@ class VoteResult(BaseModel):
     at: AwareDatetime
 
 
+class PickedResult(BaseModel):
+    """A person or a channel that somebody chose."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str = Field(description="The id on the platform, which alone says who or what it is.")
+    name: str = Field(description="A name, which anybody can choose.")
+
+
 class WebhookResult(BaseModel):
     """The delivery of the outcome to one webhook."""
 
@@ -42,12 +51,23 @@ class AskResult(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    status: Literal["open"] | OutcomeState = Field(
+    status: Literal["open", OutcomeState] = Field(
         description="`timed_out` means that nobody answered, which is neither a yes nor a no."
     )
     id: str
     question: str | None = None
-    answer: str | None = Field(default=None, description="The chosen option, or the written text.")
+    answer: str | None = Field(
+        default=None,
+        description="The chosen option, or the written text. Of several, each with a comma is written as JSON.",
+    )
+    written: bool | None = Field(
+        default=None,
+        description="True if `answer` is in the person's own words, even if it reads like an option. Left out for a "
+        "chosen option.",
+    )
+    picked: tuple[PickedResult, ...] | None = Field(
+        default=None, description="With `picks`: the people or channels that they chose."
+    )
     approved: bool | None = Field(default=None, description="True if people chose an option that means “yes”.")
     values: dict[str, JsonValue] | None = Field(default=None, description="An instance of the JSON Schema in `form`.")
     answers: dict[str, JsonValue] | None = Field(default=None, description="The answers to `questions`, by their ids.")
@@ -67,6 +87,9 @@ class AskResult(BaseModel):
         default=None, description="True if nobody answered in time, and the caller must therefore stop its work."
     )
     where: str
+    deadline: AwareDatetime | None = Field(
+        default=None, description="When the question times out, while it is open and if it has a deadline."
+    )
     at: AwareDatetime | None = None
     reason: str | None = None
     message: str = Field(description="The same in words.")
@@ -98,6 +121,7 @@ def to_outcome(result: AskResult, key: str) -> AskOutcome | None:
         halted=bool(result.halted),
         note=result.note,
         notes=result.notes,
+        written=bool(result.written),
     )
 
 

@@ -11,6 +11,7 @@ from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval
 from askback.domain.form import Form, Option
 from askback.domain.timeout_action import TimeoutAction
+from askback.domain.wait import Wait, get_deadline
 from askback.domain.who import Who
 from askback.errors import CallerError
 
@@ -28,7 +29,7 @@ def check_question(known: Ask, form: Form, approval: Approval | None, terms: Ter
     """Raise `CallerError` if the key was used for another question, or for the same one with other rules."""
     if form != known.interview.form:
         raise CallerError(
-            f"The key {known.key!r} belongs to another question ({known.interview.form.questions[0].prompt!r}, or "
+            f"The key {known.key!r} belongs to another question ({known.interview.form.summary!r}, or "
             f"other options or details). {OWN_KEY}"
         )
     options = form.questions[0].options
@@ -70,12 +71,12 @@ def check_names(known: Ask, wanted: Prepared, terms: Terms) -> None:
         raise CallerError(f"{asked} for other requesters ({named}) than {requested} names now. {OWN_KEY}")
 
 
-def has_other_wait(known: Ask, wait: float | None) -> bool:
-    """Return True if the question was first asked with another wait. `wait` is in seconds."""
+def has_other_wait(known: Ask, wait: Wait | None) -> bool:
+    """Return True if the question was first asked with another wait."""
     deadline = known.policy.deadline
     if wait is None or deadline is None:
         return wait is not None or deadline is not None
-    return abs((deadline - known.counts_from).total_seconds() - wait) > SECONDS
+    return abs((deadline - get_deadline(wait, known.counts_from)).total_seconds()) > SECONDS
 
 
 def _normalize_rules(approval: Approval | None, options: tuple[Option, ...]) -> Approval | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["PYTHON", "SHELL", "Terms"]
+__all__ = ["PYTHON", "SHELL", "Terms", "describe_problems"]
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from askback.errors import InvalidValue
 
 _SINGULAR: Final = {"options": "option"}
 """Parameters with several values, for which the command's option is repeated under this singular name."""
@@ -34,3 +37,20 @@ class Terms:
 
 SHELL: Final = Terms(is_shell=True)
 PYTHON: Final = Terms(is_shell=False)
+
+
+def describe_problems(error: InvalidValue, names: Mapping[str, str]) -> str:
+    """Return the problems of a question, or of one of its options, as a sentence with the caller's names.
+
+    `names` has them by the field; that of an option is `option`.
+    """
+    if error.what == "Option":
+        # The value of an option is its label, so a problem of both is reported once.
+        found = [
+            f"{names['option']}{'' if one.field == 'label' else f' ({one.field})'} {one.message}"
+            for one in error.problems
+            if one.field != "value"
+        ]
+    else:
+        found = [f"{names.get(one.field, one.field)} {one.message}" for one in error.problems]
+    return f"{'; '.join(found)}."

@@ -43,11 +43,13 @@ class Presence:
         self._polled: set[str] = set()
         """Asks about which somebody has asked since the last report of all waits."""
         self._ended: dict[str, float] = {}
-        """The time of the end of each wait that is not reported yet."""
+        """The time of the end of each wait that is not reported yet, oldest first."""
         self._losses: dict[str, Loss] = {}
-        """The asks whose answer no later call can receive, some time."""
+        """The asks whose answer no later call can receive, some time. Those that end with the process stay here."""
         self._recorded: set[str] = set()
         """Asks that the database knows as waited for."""
+        self._new: set[str] = set()
+        """Asks that are waited for, and that it does not know as such."""
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -64,6 +66,8 @@ class Presence:
             self._waiting[ask_id] -= 1
             if not self._waiting[ask_id]:
                 del self._waiting[ask_id]
+                if ask_id not in self._polled:
+                    self._new.discard(ask_id)
                 self._ended[ask_id] = monotonic()
                 self._changed.set()
 
@@ -76,6 +80,7 @@ class Presence:
         """Report nothing more about an ask, because it is settled."""
         self._polled.discard(ask_id)
         self._recorded.discard(ask_id)
+        self._new.discard(ask_id)
         self._losses.pop(ask_id, None)
         self._ended.pop(ask_id, None)
 
@@ -100,17 +105,19 @@ class Presence:
         await end_tasks([self._task])
         self._task = None
         ended = self._recorded | self._waiting.keys() | self._ended.keys()
-        if not ended:
+        report = WaitReport(ended=tuple(sorted(ended)), lost=frozenset(self._losses))
+        if not report:
             return
         try:
             async with asyncio.timeout(LAST_SECONDS):
-                await self._record(WaitReport(ended=tuple(sorted(ended)), lost=frozenset(self._losses.keys() & ended)))
+                await self._record(report)
         except (AskbackError, TimeoutError) as error:
             log.info("Could not report the end of a wait: %s", error, extra={"action": "wait_not_reported"})
 
     def _begin(self, ask_id: str) -> None:
         self._ended.pop(ask_id, None)
         if ask_id not in self._recorded:
+            self._new.add(ask_id)
             self._changed.set()
 
     async def _run(self) -> None:
@@ -142,31 +149,39 @@ class Presence:
         while True:
             self._changed.clear()
             now = monotonic()
-            due = min((at + END_SECONDS for at in self._ended.values()), default=renewal)
-            if self._list_new() or min(due, renewal) <= now:
+            first = next(iter(self._ended.values()), None)
+            due = renewal if first is None else first + END_SECONDS
+            if self._new or min(due, renewal) <= now:
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(due, renewal) - now):
                     await self._changed.wait()
 
-    def _list_new(self) -> set[str]:
-        return (self._waiting.keys() | self._polled) - self._recorded
-
     def _build_report(self, now: float, *, everything: bool) -> WaitReport:
-        waiting = (self._waiting.keys() | self._polled) if everything else self._list_new()
+        waiting = (self._waiting.keys() | self._polled) if everything else self._new
         ended = {one for one, at in self._ended.items() if now - at >= END_SECONDS}
-        lost = {one for one, loss in self._losses.items() if one in waiting or (one in ended and loss == "with wait")}
-        return WaitReport(waiting=tuple(sorted(waiting)), ended=tuple(sorted(ended)), lost=frozenset(lost))
+        lost = {one for one in waiting if one in self._losses}
+        lost |= {one for one in ended if self._losses.get(one) == "with wait"}
+        left = self._losses if everything else ended
+        kept = {one for one in left if self._losses.get(one) == "with process" and one not in self._waiting}
+        return WaitReport(
+            waiting=tuple(sorted(waiting)), ended=tuple(sorted(ended)), lost=frozenset(lost), kept=frozenset(kept)
+        )
 
     def _note_recorded(self, report: WaitReport, *, everything: bool) -> None:
         if everything:
             # A caller that polls is counted until the next report of all waits, and longer if it asks again by then.
             self._recorded = set(report.waiting)
-            self._polled.clear()
+            self._polled.difference_update(report.waiting)
+            self._new = (self._waiting.keys() | self._polled) - self._recorded
         else:
             self._recorded.update(report.waiting)
+            self._new.difference_update(report.waiting)
         for one in report.ended:
             self._recorded.discard(one)
+            if one in self._waiting or one in self._polled:
+                self._new.add(one)  # it has begun again meanwhile
             if one not in self._waiting:
                 self._ended.pop(one, None)
-                self._losses.pop(one, None)
+                if self._losses.get(one) == "with wait":
+                    del self._losses[one]

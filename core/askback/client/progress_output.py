@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-__all__ = ["TerminalProgress"]
+__all__ = ["TerminalProgress", "describe_passing", "format_deadline"]
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from shlex import quote
 
 from askback.client.ask_and_wait import Progress
+from askback.client.moments import format_moment
 from askback.client.parameter_names import SHELL
 from askback.client.request import Prepared
 from askback.client.result import list_approving_labels
 from askback.client.summary import describe_timeout, format_people, format_place
 from askback.domain.ask import Ask
 from askback.domain.outcome import Vote
+from askback.domain.verdicts import can_approve
 from askback.internal.clock import utc_now
 from askback.text.terminal import to_terminal_text
 
@@ -40,14 +42,18 @@ class TerminalProgress(Progress):
         asked = None if prepared is None else prepared.asked
         self._place = format_place(ask) if prepared is None else to_terminal_text(prepared.found.name)
         then = describe_timeout(ask)
-        self._write(
-            f"Waiting for {_format_approvers(ask, asked)} {_format_deadline(ask.policy.deadline)}"
-            f"{'' if then is None else f', {then}'}."
-        )
+        until = format_deadline(ask.policy.deadline, whole=ask.policy.is_deadline_fixed)
+        self._write(f"Waiting for {_format_approvers(ask, asked)} {until}{'' if then is None else f', {then}'}.")
         approval, options = ask.policy.approval, ask.interview.form.questions[0].options
-        if approval is not None and approval.refusing and not list_approving_labels(ask):
-            others = " and ".join(to_terminal_text(one.label) for one in options if not approval.is_refusing(one))
-            self._write(f"No option is a “yes”, so {others} all exit with 0. Name those that approve with --yes.")
+        if approval is not None:
+            warning = describe_passing(
+                [one.label for one in options],
+                [one.label for one in options if approval.is_refusing(one)],
+                list_approving_labels(ask),
+                decides=approval.quorum > 1 or (prepared is not None and prepared.names_approvers),
+            )
+            if warning is not None:
+                self._write(warning)
 
     def on_change(self, ask: Ask) -> None:
         if ask.messages and not self._is_posted:
@@ -71,15 +77,36 @@ class TerminalProgress(Progress):
         return f"The question stays open. To wait for it again: askback ask --key {quote(self._key)}"
 
 
+def describe_passing(
+    options: Sequence[str], refusing: Collection[str], approving: Collection[str], *, decides: bool
+) -> str | None:
+    """Return which answers exit with 0 although no option is a “yes”; None if there is nothing to say.
+
+    `decides` means that the caller named approvers or a quorum, and so expects a “yes”.
+    """
+    if approving or not (refusing or decides):
+        return None
+    others = [option for option in options if option not in refusing]
+    what, how = "No option is a “yes” or a “no”", "Name those that approve with --yes, and those that refuse with --no."
+    if refusing:
+        others = [option for option in others if can_approve(option, refusing)]
+        what, how = "No option is a “yes”", "Name those that approve with --yes."
+    passing = " and ".join(map(to_terminal_text, others))
+    then = {0: "no answer exits with 0", 1: f"{passing} exits with 0"}.get(len(others), f"{passing} all exit with 0")
+    return f"{what}, so {then}. {how}"
+
+
 def _format_approvers(ask: Ask, asked: str | None) -> str:
     who = format_people(ask.policy.who) if asked is None else to_terminal_text(asked)
     quorum = 1 if ask.policy.approval is None else ask.policy.approval.quorum
     return who if quorum == 1 else f"{quorum} of {who}"
 
 
-def _format_deadline(deadline: datetime | None) -> str:
+def format_deadline(deadline: datetime | None, *, whole: bool = True) -> str:
+    """Return a deadline in the time zone of this machine. Without `whole`, the date of today is left out."""
     if deadline is None:
         return "without a deadline"
     local = deadline.astimezone()
-    same_day = local.date() == utc_now().astimezone().date()
-    return f"until {local:%H:%M}" if same_day else f"until {local:%Y-%m-%d %H:%M}"
+    if not whole and local.date() == utc_now().astimezone().date():
+        return f"until {local:%H:%M %Z}"
+    return f"until {format_moment(deadline)}"

@@ -8,30 +8,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from askback.client.addressing import add_name_to_errors, build_who, check_possible, format_names, look_up_names
-from askback.client.parameter_names import PYTHON, Terms
+from askback.client.parameter_names import PYTHON, Terms, describe_problems
 from askback.client.result import QUESTION_ID
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Reasons
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.timeout_action import TimeoutAction, find_default_problem
+from askback.domain.verdicts import find_no, find_yes
+from askback.domain.wait import Wait
 from askback.domain.who import Who
-from askback.errors import CallerError
+from askback.errors import CallerError, InvalidValue
 from askback.internal.values import Value
 from askback.ports.directory import Directory, Found, Named, normalize_name
 from askback.text.redaction import contains_known_secret
+from askback.text.unseen import find_lookalikes, has_visible_text
 from askback.translations.catalogue import Language, get_language, use_language
-
-NO: Final = frozenset({"no", "nope", "deny", "reject", "refuse", "decline", "veto", "abort"})
-"""Options that count as "no" if the caller names none, in upper or lower case."""
-YES: Final = frozenset({"yes", "yep", "ok", "okay", "approve", "allow", "accept", "agree", "confirm"})
-"""Options that count as "yes" if the caller names none. A single option next to those for "no" also counts as "yes"."""
 
 NO_CONSENT: Final = "people decide by voting, and silence is not consent"
 """The reason why a vote has no default."""
+ONLY_OPTIONS: Final = "people who decide choose an option"
+"""The reason why a vote takes no answer in own words."""
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -45,17 +45,19 @@ class AskRequest(Value):
     options: tuple[str, ...] = ()
     """The options to choose from. Empty if people write their answer."""
     no: tuple[str, ...] | None = None
-    """The options that mean "no". None means those whose label is in `NO`."""
+    """The options that mean "no". None means those whose label says so, in any language of askback."""
     yes: tuple[str, ...] | None = None
-    """The options that mean "yes". None means the only one that is not a "no", or those whose label is in `YES`."""
+    """The options that mean "yes". None means the only one that is not a "no", or those whose label says so."""
+    allow_custom: bool = False
+    """True if people may also write their own answer next to the options, of which none is a vote then."""
     approvers: tuple[str, ...] = ()
     quorum: int = Field(default=1, ge=1)
     refusals: int = Field(default=1, ge=1)
     reasons: Reasons = "none"
     requested_by: tuple[str, ...] = ()
     own: bool = False
-    wait: Seconds | None = 7200.0
-    """Seconds until the question times out. None means no deadline."""
+    wait: Seconds | AwareDatetime | None = 7200.0
+    """Seconds until the question times out, or the moment at which it does. None means no deadline."""
     on_timeout: TimeoutAction = "report"
     """The action if nobody answers within the wait."""
     default: str | None = None
@@ -75,30 +77,46 @@ class AskRequest(Value):
         if self.form is not None:
             self._check_alone()
             return self.form
-        if not self.question.strip():
+        if not has_visible_text(self.question):
             raise CallerError("The question is empty: write the question to ask.")
         for option in self.options:
-            if not option.strip():
+            if not has_visible_text(option):
                 raise CallerError("An option is empty: write its text, or leave it out.")
             if self.options.count(option) > 1:
                 raise CallerError(f"The option {option} is given more than once: every option must be different.")
+        alike = find_lookalikes(self.options)
+        if alike is not None:
+            raise CallerError(f"The options {alike}.")
         if not self.options:
             for name in self._list_vote_parameters():
                 raise CallerError(
                     f"{self.terms.name(name)} needs options to choose from: add them with {self.terms.name('options')}."
                 )
+        self._check_custom()
         default = self._find_default()
         # A written answer that applies by default is offered as an option.
         labels = self.options or default
-        question = Question(
-            id=QUESTION_ID,
-            prompt=self.question,
-            options=tuple(Option(value=label, label=label) for label in labels),
-            allow_custom=not self.options,
-            default=default,
-            details=self.details,
-        )
+        try:
+            question = Question(
+                id=QUESTION_ID,
+                prompt=self.question,
+                options=tuple(Option(value=label, label=label) for label in labels),
+                allow_custom=not self.options or self.allow_custom,
+                default=default,
+                details=self.details,
+            )
+        except InvalidValue as error:
+            raise CallerError(describe_problems(error, self._name_fields())) from None
         return Form(questions=(question,))
+
+    def _name_fields(self) -> dict[str, str]:
+        """Return the caller's names of the fields of a question. Its text has none in a shell."""
+        return {
+            "prompt": "The question" if self.terms.is_shell else self.terms.name("question"),
+            "options": self.terms.name("options"),
+            "option": "An option" if self.options else self.terms.name("default"),
+            "details": self.terms.name("details"),
+        }
 
     def _find_default(self) -> tuple[str, ...]:
         """Return the value of the default; empty if there is none. Raises `CallerError`."""
@@ -108,7 +126,7 @@ class AskRequest(Value):
         if self.on_timeout != "default":
             wanted = self.terms.format_parameter("on_timeout", "default")
             raise CallerError(f"{given} applies if nobody answers in time: add {wanted}, or leave it out.")
-        if not self.default.strip():
+        if not has_visible_text(self.default):
             raise CallerError(f"{self.terms.name('default')} is empty: write it, or leave it out.")
         if not self.options:
             return (self.default.strip(),)
@@ -117,6 +135,16 @@ class AskRequest(Value):
         if self.list_refusing_options() or self.list_approving_options():
             raise CallerError(f"{given} is not possible where an option is a “yes” or a “no”: {NO_CONSENT}.")
         return self._get_options("default", (self.default,))
+
+    def _check_custom(self) -> None:
+        """Raise `CallerError` if people may write their own answer to a vote."""
+        if not self.allow_custom:
+            return
+        custom = self.terms.name("allow_custom")
+        for name in self._list_vote_parameters():
+            raise CallerError(f"{custom} does not go together with {self.terms.name(name)}: {ONLY_OPTIONS}.")
+        if self.list_refusing_options() or self.list_approving_options():
+            raise CallerError(f"{custom} is not possible where an option is a “yes” or a “no”: {ONLY_OPTIONS}.")
 
     def _list_vote_parameters(self) -> list[str]:
         """Return the given parameters that only a choice between options has."""
@@ -133,6 +161,7 @@ class AskRequest(Value):
             raise CallerError(f"There are both a question and {form}: put the question into the form, or leave it out.")
         given = {
             "options": self.options,
+            "allow_custom": self.allow_custom,
             "details": self.details is not None,
             "default": self.default is not None,
         }
@@ -155,7 +184,7 @@ class AskRequest(Value):
 
     def check_secrets(self) -> None:
         """Raise `CallerError` if people would read a secret that askback knows. The error does not show it."""
-        texts_of_form = [] if self.form is None else [text for one in self.form.questions for text in one.list_texts()]
+        texts_of_form = [] if self.form is None else self.form.list_texts()
         parts = {
             "The question": (self.question,),
             self.terms.name("details"): (self.details or "",),
@@ -186,7 +215,7 @@ class AskRequest(Value):
         if self.no is not None:
             return self._get_options("no", self.no)
         yes = () if self.yes is None else self._get_options("yes", self.yes)
-        return tuple(option for option in self._match_options(NO) if option not in yes)
+        return tuple(option for option in find_no(self.options) if option not in yes)
 
     def list_approving_options(self) -> tuple[str, ...]:
         """Return the options that mean "yes"; empty if there are none. Raises `CallerError`."""
@@ -199,13 +228,7 @@ class AskRequest(Value):
                     f"{both[0]} cannot be both a “yes” and a “no”: name it with {yes}, or with {no}, or with neither."
                 )
             return self._get_options("yes", self.yes)
-        others = tuple(option for option in self.options if option not in refusing)
-        if refusing and len(others) == 1:
-            return others
-        return tuple(option for option in self._match_options(YES) if option in others)
-
-    def _match_options(self, words: frozenset[str]) -> tuple[str, ...]:
-        return tuple(option for option in self.options if normalize_name(option).rstrip("!. ") in words)
+        return find_yes(self.options, refusing)
 
     def _get_options(self, parameter: str, names: tuple[str, ...]) -> tuple[str, ...]:
         known = {normalize_name(option): option for option in self.options} | {
@@ -222,7 +245,7 @@ class AskRequest(Value):
 
         People who write their answer do not vote, nor do those whose silence leads to a default.
         """
-        if not self.options or self.default is not None:
+        if not self.options or self.default is not None or self.allow_custom:
             return None
         return Approval(
             quorum=self.quorum,
@@ -243,7 +266,7 @@ class Prepared:
     found: Found
     who: Who
     approval: Approval | None
-    wait: float | None
+    wait: Wait | None
     on_timeout: TimeoutAction
     remind: tuple[float, ...]
     escalate: Mapping[float, Who]
@@ -251,6 +274,8 @@ class Prepared:
     asked: str
     """The people and groups that are asked, in words."""
     language: Language | None
+    names_approvers: bool = False
+    """True if the caller named the people who decide, instead of anyone."""
 
     def build_ask(self) -> Ask:
         """Return the ask; its times count from now. Raises `CallerError` if no one could decide it."""
@@ -306,4 +331,5 @@ async def prepare(request: AskRequest, place: str, directory: Directory, key: st
         key=key,
         asked=format_names(approvers),
         language=request.language,
+        names_approvers=bool(request.approvers) and None not in approvers,
     )

@@ -23,6 +23,7 @@ from askback.domain.ask import Ask
 from askback.domain.form import Form, Question
 from askback.domain.identity import Actor
 from askback.domain.outcome import Outcome, OutcomeState, Vote
+from askback.domain.verdicts import can_approve
 from askback.internal.values import Value
 from askback.text.terminal import to_terminal_text
 
@@ -53,7 +54,7 @@ class AskOutcome(Value):
     status: OutcomeState
     """`refused` means that they decided for an option that means "no"."""
     approved: bool | None
-    """True if a "yes" was chosen. None if it was answered and no option is a "yes"."""
+    """True if a "yes" was chosen. None if it was answered and no option is a "yes", unless it puts off a "no"."""
     answer: str | None
     """The chosen option or the written text, also of a refusal. None if no one answered, or if there are more."""
     answers: Mapping[str, JsonValue] | None
@@ -78,6 +79,8 @@ class AskOutcome(Value):
     """The note that they wrote to the chosen option. None if there is none, or if there are more answers."""
     notes: Mapping[str, JsonValue] | None = None
     """The notes to the choices in a form, by the ids of its questions. None if there are none."""
+    written: bool = False
+    """True if `answer` is in the person's own words, even if it reads like an option. False for a chosen option."""
 
 
 def get_outcome(ask: Ask) -> AskOutcome | None:
@@ -102,6 +105,7 @@ def get_outcome(ask: Ask) -> AskOutcome | None:
         halted=outcome.halted,
         note=outcome.answers[0].note if len(outcome.answers) == 1 else None,
         notes=None if _is_plain(form) else list_notes(outcome) or None,
+        written=len(outcome.answers) == 1 and outcome.answers[0].text is not None,
     )
 
 
@@ -109,6 +113,12 @@ def list_approving_labels(ask: Ask) -> tuple[str, ...]:
     """Return the labels of the options that mean "yes"."""
     approval, options = ask.policy.approval, ask.interview.form.questions[0].options
     return () if approval is None else tuple(one.label for one in options if approval.is_approving(one, options))
+
+
+def list_refusing_labels(ask: Ask) -> tuple[str, ...]:
+    """Return the labels of the options that mean "no"."""
+    approval, options = ask.policy.approval, ask.interview.form.questions[0].options
+    return () if approval is None else tuple(one.label for one in options if approval.is_refusing(one))
 
 
 def exit_code(outcome: AskOutcome) -> int:
@@ -126,7 +136,7 @@ def format_sentence(outcome: AskOutcome) -> str:
         case "answered":
             answer = "" if outcome.answer is None else f": {to_terminal_text(outcome.answer)}"
             note = "" if outcome.note is None else f" (note: {to_terminal_text(outcome.note)})"
-            return f"Answered{by}{answer}{note}"
+            return f"Answered{by}{', in their own words' if outcome.written else ''}{answer}{note}"
         case "refused":
             return f"Refused{by} ({to_terminal_text(outcome.answer or '')}){why}"
         case "timed_out":
@@ -163,7 +173,11 @@ def _is_approved(ask: Ask, outcome: Outcome) -> bool | None:
     if outcome.status != "answered" or outcome.refused:
         return False
     yes = list_approving_labels(ask)
-    return any(choice.label in yes for choice in outcome.answers[0].choices) if yes else None
+    chosen = outcome.answers[0].choices
+    if yes:
+        return any(choice.label in yes for choice in chosen)
+    refusing = list_refusing_labels(ask)
+    return False if refusing and not all(can_approve(choice.label, refusing) for choice in chosen) else None
 
 
 def _to_ask_vote(vote: Vote) -> AskVote:

@@ -11,19 +11,17 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
+from askback.client.ask_access import AskAccess, OtherProcess, OwnBot
 from askback.client.change_watch import ChangeWatch
-from askback.client.external_writes import write
+from askback.client.serving_process import is_connecting, is_served
 from askback.domain.ask import Ask
 from askback.domain.wait_report import WaitReport
 from askback.errors import OperatorError
-from askback.manager import QuestionManager
-from askback.ports.bot import Bot
-from askback.ports.installed_bots import get_bot, load_bots
+from askback.ports.installed_bots import get_bot, load_whole_bots
 from askback.runtime.app import open_host
 from askback.runtime.shutdown import end_tasks
 from askback.settings.core import Settings
@@ -31,15 +29,11 @@ from askback.store.external_access import (
     DatabaseLocation,
     DatabaseNotFound,
     DatabaseNotReady,
-    find_worker_pid,
-    list_worker_platforms,
-    read_snapshot,
 )
 from askback.store.notifications import LISTENING_BESIDE, Signal
 from askback.store.postgres.address import PostgresAddress
-from askback.store.queries import asks
+from askback.store.snapshot_reader import SnapshotReader
 from askback.store.sqlite.lockfile import ASKING, DatabaseInUse
-from askback.store.store import Store
 from askback.store.transaction_events import AskSettled, Event
 from askback.translations.catalogue import use_language
 
@@ -74,18 +68,6 @@ async def open_session(
         await session.end()
 
 
-class _Mode(Protocol):
-    """Access to the asks while the session serves them in one way."""
-
-    async def submit(self, build: Callable[[], Ask]) -> Ask: ...
-
-    async def get(self, ask_id: str) -> Ask | None: ...
-
-    async def cancel(self, ask_id: str, reason: str | None) -> bool: ...
-
-    async def record_waits(self, report: WaitReport) -> None: ...
-
-
 class AskSession:
     """Stores asks, and waits for their outcomes."""
 
@@ -95,14 +77,16 @@ class AskSession:
         self._where = where
         self._platform = platform
         self._note = note
-        self._mode: _Mode | None = None
+        self._access: AskAccess | None = None
         self._entered = asyncio.Event()
-        """Set while `_mode` may be used."""
+        """Set while `_access` may be used."""
+        self._has_served = False
         self._uses = 0
         self._unused = asyncio.Event()
         self._unused.set()
         self._finishing = asyncio.Event()
-        self._changes = ChangeWatch(where)
+        self._reader = SnapshotReader(where)
+        self._changes = ChangeWatch(self._reader)
         self._serving: asyncio.Task[None] | None = None
 
     # Asks
@@ -117,23 +101,23 @@ class AskSession:
             with use_language(self._settings.language):
                 return build()
 
-        return await self._use(lambda mode: mode.submit(build_in_language))
+        return await self._use(lambda access: access.submit(build_in_language))
 
     async def get(self, ask_id: str) -> Ask | None:
         """Return one ask, open or settled; None if no ask has that id."""
-        return await self._use(lambda mode: mode.get(ask_id))
+        return await self._use(lambda access: access.get(ask_id))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on a snapshot of the database, which exists and is up to date by then."""
-        return await self._use(lambda _: asyncio.to_thread(read_snapshot, self._where, work))
+        return await self._use(lambda _: self._reader.read(work))
 
     async def cancel(self, ask_id: str, reason: str | None = None) -> bool:
         """End an ask without an answer. Return False if it has ended already or does not exist."""
-        return await self._use(lambda mode: mode.cancel(ask_id, reason))
+        return await self._use(lambda access: access.cancel(ask_id, reason))
 
     async def record_waits(self, report: WaitReport) -> None:
         """Record the asks for which this process waits."""
-        await self._use(lambda mode: mode.record_waits(report))
+        await self._use(lambda access: access.record_waits(report))
 
     async def wait(self, ask_id: str, on_change: Callable[[Ask], None] | None = None) -> Ask:
         """Return the ask once it is settled. `on_change` receives every state that someone may have changed."""
@@ -142,7 +126,7 @@ class AskSession:
                 waiting.begin_read()
                 ask = await self.get(ask_id)
                 if ask is None:
-                    raise OperatorError(f"The question {ask_id} was deleted from the database.")
+                    raise OperatorError(f"The question {ask_id} was deleted from the database: ask it again.")
                 if on_change is not None:
                     on_change(ask)
                 if ask.is_complete:
@@ -153,7 +137,7 @@ class AskSession:
         """Wait until the card shows the outcome, up to `DRAW_SECONDS`, if a bot of this process draws it."""
         until = time.monotonic() + DRAW_SECONDS
         newest: Ask | None = ask
-        while isinstance(self._mode, _OwnBot) and newest is not None and not newest.is_drawn and newest.messages:
+        while isinstance(self._access, OwnBot) and newest is not None and not newest.is_drawn and newest.messages:
             if time.monotonic() > until:
                 self._note("The card does not show the outcome yet. The next bot on this database updates it.")
                 return
@@ -161,6 +145,11 @@ class AskSession:
             newest = await self.get(ask.id)
 
     # Serving
+
+    @property
+    def is_serving(self) -> bool:
+        """True if its asks are served now."""
+        return self._access is not None
 
     @property
     def is_over(self) -> bool:
@@ -177,7 +166,8 @@ class AskSession:
     async def finish(self) -> None:
         """Show what was settled last, and stop serving. Raises the error that ended it."""
         self._finishing.set()
-        if self._serving is not None:
+        # If it never served, there is nothing to show, and its platform may never answer.
+        if self._serving is not None and (self._has_served or self._serving.done()):
             await self._serving
 
     async def end(self) -> None:
@@ -187,15 +177,16 @@ class AskSession:
             await end_tasks([self._serving])
             if not self._serving.cancelled():
                 self._serving.exception()  # the users of the session have received it
+        await self._reader.close()
 
-    async def _use(self, work: Callable[[_Mode], Awaitable[T]]) -> T:
+    async def _use(self, work: Callable[[AskAccess], Awaitable[T]]) -> T:
         """Run `work` as soon as the asks are served. A change-over waits for it."""
-        while (mode := self._mode) is None:
+        while (access := self._access) is None:
             await self._guard(self._entered.wait())
         self._uses += 1
         self._unused.clear()
         try:
-            return await self._guard(work(mode))
+            return await self._guard(work(access))
         finally:
             self._uses -= 1
             if not self._uses:
@@ -216,20 +207,21 @@ class AskSession:
                 await end_tasks([doing])
 
     async def _serve(self) -> None:
-        beside = await asyncio.to_thread(self._is_served)
+        beside = await asyncio.to_thread(is_served, self._where, self._platform)
         while not self._finishing.is_set():
             await (self._work_beside() if beside else self._run_bot())
             beside = not beside
 
     @asynccontextmanager
-    async def _offer(self, mode: _Mode) -> AsyncGenerator[None]:
+    async def _offer(self, access: AskAccess) -> AsyncGenerator[None]:
         """Let the asks be used in this way until the block ends, and until each use has ended."""
-        self._mode = mode
+        self._access = access
+        self._has_served = True
         self._entered.set()
         try:
             yield
         finally:
-            self._mode = None
+            self._access = None
             self._entered.clear()
         await self._unused.wait()
 
@@ -244,50 +236,19 @@ class AskSession:
                     return True
         return False
 
-    def _is_served(self, *, surely: bool = False) -> bool:
-        """Return True if another process can deliver the questions and receive their answers.
-
-        On PostgreSQL, that process must serve the platform. With `surely`, one that has not announced its platforms
-        does not count. Raises `OperatorError` if the only process that may open the file serves other platforms.
-        """
-        if not isinstance(self._where, PostgresAddress):
-            return find_worker_pid(self._where) is not None and self._is_platform_served(self._where)
-        from askback.store.postgres.external_access import list_processes
-
-        try:
-            there = read_snapshot(self._where, list_processes)
-        except OperatorError:
-            return False  # nothing exists yet, or opening the database reports the error
-        return there.serve(self._platform) if surely else there.may_serve(self._platform)
-
-    def _is_platform_served(self, path: Path) -> bool:
-        served = list_worker_platforms(path)
-        if served is None or self._platform in served:
-            return True
-        if not served:
-            raise OperatorError(
-                f"Another process uses this SQLite database and runs no bot. Let that process run the {self._platform} "
-                "bot (the first argument of `running`), or use PostgreSQL, where several processes can work."
-            )
-        raise OperatorError(
-            f"The process that uses this SQLite database serves {' and '.join(sorted(served))}, not {self._platform}. "
-            "Run both bots in one process (`askback run`), or use PostgreSQL."
-        )
-
     # Without another process
 
     async def _run_bot(self) -> None:
         """Run the bot here until the session finishes, or another process takes over."""
         bot = get_bot(self._platform)
         bot.check()
-        serving = [bot]
-        if not isinstance(self._where, PostgresAddress):
-            # While this process holds the file, no other can serve it. So serve the other platforms' questions, too.
-            serving += [other for other in load_bots().values() if other.name != bot.name and _is_whole(other)]
+        # While this process holds a file, no other can serve it. So serve the other platforms' questions, too.
+        is_alone = not isinstance(self._where, PostgresAddress)
+        others = [other for other in load_whole_bots() if other.name != bot.name] if is_alone else []
         try:
-            async with open_host(serving, self._settings, agent=False, holder=ASKING) as host:
+            async with open_host([bot], self._settings, agent=False, holder=ASKING, others=others) as host:
                 host.store.subscribe(self._on_event)
-                async with self._offer(_OwnBot(host.manager, host.store)):
+                async with self._offer(OwnBot(host.manager, host.store)):
                     if await self._stay_until(self._has_company):
                         self._note("A bot has started on this database, and takes over the question.")
         except DatabaseInUse:
@@ -299,18 +260,21 @@ class AskSession:
 
     async def _has_company(self) -> bool:
         """Return True if another bot has started (PostgreSQL only). Two bots would split people's messages."""
-        return isinstance(self._where, PostgresAddress) and await asyncio.to_thread(self._is_served, surely=True)
+        if not isinstance(self._where, PostgresAddress):
+            return False
+        return await asyncio.to_thread(is_served, self._where, self._platform, surely=True)
 
     # With another process
 
     async def _work_beside(self) -> None:
         """Let another process serve the asks until the session finishes, or no process serves them any more."""
         await self._wait_until_ready()
+        await self._wait_until_connected()
         alone_since: float | None = None
 
         async def is_unserved() -> bool:
             nonlocal alone_since
-            if await asyncio.to_thread(self._is_served):
+            if await asyncio.to_thread(is_served, self._where, self._platform):
                 alone_since = None
                 return False
             if alone_since is None:
@@ -318,7 +282,8 @@ class AskSession:
                 self._note("The bot has stopped. Unless one starts within seconds, this command replaces it.")
             return time.monotonic() - alone_since >= GRACE_SECONDS
 
-        async with self._listen_for_signals(), self._offer(_OtherProcess(self._settings, self._where)):
+        other = OtherProcess(self._settings, self._where, self._reader)
+        async with self._listen_for_signals(), self._offer(other):
             await self._stay_until(is_unserved)
 
     @asynccontextmanager
@@ -330,7 +295,11 @@ class AskSession:
         from askback.runtime.postgres_backend import listen
 
         def on_signal(signal: Signal) -> None:
-            self._changes.wake(None if signal.kind == "look" else signal.id)
+            # Each new question is such a signal, too. Those that wait for others need not read.
+            if signal.kind == "look":
+                self._changes.look()
+            else:
+                self._changes.wake(signal.id)
 
         async with listen(self._where, on_signal, LISTENING_BESIDE):
             yield
@@ -340,61 +309,15 @@ class AskSession:
         until = time.monotonic() + READY_SECONDS
         while True:
             try:
-                return await asyncio.to_thread(read_snapshot, self._where, lambda _: None)
+                return await self._reader.read(lambda _: None)
             except (DatabaseNotFound, DatabaseNotReady):
                 if time.monotonic() > until:
                     raise
             await asyncio.sleep(LOOK_SECONDS)
 
-
-class _OwnBot:
-    """The asks that a bot of this process serves."""
-
-    def __init__(self, manager: QuestionManager, store: Store) -> None:
-        self._manager = manager
-        self._store = store
-
-    async def submit(self, build: Callable[[], Ask]) -> Ask:
-        return await self._manager.submit(build())
-
-    async def get(self, ask_id: str) -> Ask | None:
-        return await self._manager.get(ask_id)
-
-    async def cancel(self, ask_id: str, reason: str | None) -> bool:
-        return await self._manager.cancel(ask_id, reason=reason)
-
-    async def record_waits(self, report: WaitReport) -> None:
-        await self._store.record_waits(report)
-
-
-class _OtherProcess:
-    """The asks that another process serves."""
-
-    def __init__(self, settings: Settings, where: DatabaseLocation) -> None:
-        self._settings = settings
-        self._where = where
-
-    async def submit(self, build: Callable[[], Ask]) -> Ask:
-        return await self._write(lambda manager: manager.submit(build()))
-
-    async def get(self, ask_id: str) -> Ask | None:
-        return await asyncio.to_thread(read_snapshot, self._where, lambda connection: asks.get(connection, ask_id))
-
-    async def cancel(self, ask_id: str, reason: str | None) -> bool:
-        return await self._write(lambda manager: manager.cancel(ask_id, reason=reason))
-
-    async def record_waits(self, report: WaitReport) -> None:
-        # Nobody has to look at once.
-        await write(self._where, lambda store: store.record_waits(report), wakes=False)
-
-    async def _write(self, work: Callable[[QuestionManager], Awaitable[T]]) -> T:
-        return await write(self._where, lambda store: work(QuestionManager(store, self._settings.limits)))
-
-
-def _is_whole(bot: Bot) -> bool:
-    """Return True if the bot has all its settings, so that questions on its platform can be served."""
-    try:
-        bot.check()
-    except OperatorError:
-        return False
-    return bot.is_configured()
+    async def _wait_until_connected(self) -> None:
+        """Wait while the process on the file is still connecting to the platform. Raises the error that it gets."""
+        while not self._finishing.is_set():
+            if not await asyncio.to_thread(is_connecting, self._where, self._platform):
+                return
+            await asyncio.sleep(LOOK_SECONDS)

@@ -32,6 +32,7 @@ from askback.domain.vote_summary import OPEN_TO
 from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
 from askback.errors import OperatorError
+from askback.internal.clock import to_iso
 from askback.store.queries import asks, audit
 from askback.text.literal import fit_line
 from askback.text.terminal import to_terminal_text
@@ -54,16 +55,15 @@ def find_by_prefix(connection: Connection, prefix: str) -> Ask:
             "Give more characters of the id."
         )
     shown = to_terminal_text(prefix[: LONGEST_ID * 2])
-    raise OperatorError(
-        f"There is no question whose id begins with {shown!r}. To list the open ones, run: askback pending"
-    )
+    raise OperatorError(f"There is no question whose id begins with {shown!r}. To list the newest, run: askback list")
 
 
 def format_question(ask: Ask) -> str:
     """Return the question in one line."""
-    first, *others = ask.interview.form.questions
-    more = f" (and {len(others)} more)" if others else ""
-    return to_terminal_text(fit_line(first.prompt, GIST)) + more
+    form = ask.interview.form
+    others = len(form.questions) - (1 if form.title is None else 0)
+    more = f" (and {others} more)" if form.title is None else f" ({others} question{'' if others == 1 else 's'})"
+    return to_terminal_text(fit_line(form.summary, GIST)) + (more if others else "")
 
 
 def format_place(ask: Ask) -> str:
@@ -184,12 +184,13 @@ def to_json(ask: Ask) -> dict[str, JsonValue]:
         "channel": ask.place.channel,
         "thread": ask.place.thread,
         "who": ask.policy.who.model_dump(mode="json"),
-        "question": ask.interview.form.questions[0].prompt,
+        "question": ask.interview.form.summary,
         "questions": len(ask.interview.form.questions),
-        "since": ask.created_at.isoformat(),
-        "deadline": None if deadline is None else deadline.isoformat(),
+        "since": to_iso(ask.created_at),
+        "deadline": None if deadline is None else to_iso(deadline),
         "on_timeout": ask.policy.on_timeout,
         "conversation": ask.conversation_id,
         "key": ask.key,
+        "caller": ask.policy.caller,
         "decision": _summarize_decision(ask),
     }

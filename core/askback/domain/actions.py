@@ -41,6 +41,7 @@ from askback.domain.file_kinds import MAX_FILES
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.outcome import Picked
 from askback.internal.values import PersonText, Value
+from askback.text.unseen import strip_text
 
 
 class Choose(Value):
@@ -344,7 +345,7 @@ class Action(Value):
 
 
 def _list_texts(answers: Iterable[FieldAnswer]) -> tuple[str, ...]:
-    return tuple(one.text.strip() for one in answers if one.text is not None and one.text.strip())
+    return tuple(filter(None, (strip_text(one.text) for one in answers)))
 
 
 def _strip_addresses(files: Iterable[AttachedFile]) -> tuple[AttachedFile, ...]:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from askback.domain.form import Form, Question
 from askback.domain.outcome import Answer, Outcome
-from askback.domain.reserved_options import NO_ANSWER
+from askback.domain.reserved_options import NO_ANSWERS
 from askback.domain.text_kinds import to_json_value
 
 
@@ -44,8 +44,8 @@ def _list_values(form: Form, answers: Iterable[Answer]) -> dict[str, JsonValue]:
 def _to_value(question: Question, answer: Answer) -> JsonValue:
     kind = question.rules.kind
     has_own = question.picks is not None or question.files is not None
-    has_choices = has_own or any(option.value != NO_ANSWER for option in question.options)
-    found: list[JsonValue] = [to_json_value(kind, one.value) for one in answer.choices if one.value != NO_ANSWER]
+    has_choices = has_own or any(option.value not in NO_ANSWERS for option in question.options)
+    found: list[JsonValue] = [to_json_value(kind, one.value) for one in answer.choices if one.value not in NO_ANSWERS]
     found.extend({"id": one.id, "name": one.label} for one in answer.picked)
     found.extend(file.to_json_value() for file in answer.files)
     if answer.text is not None:

@@ -51,6 +51,7 @@ from askback.domain.selection import apply_ticks
 from askback.domain.text_problem import find_text_problem
 from askback.domain.text_rules import TextRules
 from askback.errors import PersonError
+from askback.text.unseen import strip_text
 from askback.translations.catalogue import N_, _
 
 REASON_RULES: Final = TextRules(max_length=1000)
@@ -121,7 +122,7 @@ def check_reason(reason: str | None) -> str | None:
 
     Raises `NotPossible` if it is too long.
     """
-    reason = (reason or "").strip()
+    reason = strip_text(reason)
     problem = REASON_RULES.find_problem(reason) if reason else None
     if problem is not None:
         raise NotPossible(problem)
@@ -229,7 +230,7 @@ def _apply_navigation(interview: Interview, operation: Operation) -> Interview:
 def _choose(interview: Interview, index: int, note: str | None, action: Action) -> Interview:
     """Choose an option. Without a note, the one that this option has stays."""
     question, draft = interview.question, interview.draft
-    written = None if note is None else note.strip()
+    written = None if note is None else strip_text(note)
     _require(not written or question.allow_note, _("This question takes no note."))
     if written and find_text_problem(question, written, has_choice=True) is not None:
         return _replace_draft(interview, draft.evolve(chosen=(index,), text=None, unsent=note, note=None))
@@ -245,7 +246,7 @@ def _write(interview: Interview, text: str, action: Action) -> Interview:
         return _replace_draft(interview, draft.evolve(unsent=text))
     if not question.multi_select:
         draft = draft.evolve(chosen=(), picked=(), files=(), note=None)
-    written = _replace_draft(interview, draft.evolve(text=text.strip(), unsent=None))
+    written = _replace_draft(interview, draft.evolve(text=question.rules.normalize(text), unsent=None))
     return written if question.takes_several else _advance(written, action)
 
 

@@ -17,15 +17,16 @@ from pydantic import JsonValue
 from askback.domain import approval
 from askback.domain.actions import Action, EditArguments
 from askback.domain.apply_action import Closed, NotPossible, Stale, is_click_recorded, record_click
-from askback.domain.argument_change import ArgumentChange, merge_changes
+from askback.domain.argument_change import ArgumentChange, apply_changes, merge_changes
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Policy
+from askback.domain.ask_policy import Approval
 from askback.domain.edit_rules import EditRules
+from askback.domain.edit_schema import SchemaProblem, find_schema_problem
 from askback.domain.edit_values import FieldDraft, WrongValue, read_value, to_draft
 from askback.domain.form import Form
 from askback.domain.form_fields import FieldProblem, FormField, FormFields
 from askback.domain.identity import Actor
-from askback.domain.interview import Draft
+from askback.domain.interview import move, start_interview
 from askback.errors import CallerError, PersonError
 from askback.translations.catalogue import N_, _, use_language
 
@@ -39,6 +40,9 @@ NOBODY_ELSE = N_(
     "Nobody else is left who could approve what you change, so you cannot change it. Deny the call instead, and say "
     "why."
 )
+
+
+NOT_TOGETHER = N_("The tool does not accept these arguments together: {problem}.")
 
 
 class EditRefused(PersonError):
@@ -57,7 +61,7 @@ def build_edit_fields(ask: Ask, actor: Actor) -> FormFields:
     rules, form = _get_rules(ask)
     if ask.outcome is not None:
         raise Closed
-    if not rules.alone and not _can_others_approve(ask.policy, actor):
+    if not rules.alone and not ask.policy.can_others_decide(actor):
         raise NotPossible(_(NOBODY_ELSE))
     data = _get_arguments(ask)
     return FormFields(
@@ -71,8 +75,9 @@ def build_edit_fields(ask: Ask, actor: Actor) -> FormFields:
                 question=question,
                 chosen=draft.chosen,
                 value=draft.text,
-                is_optional=draft.is_optional,
+                is_optional=draft.is_optional or rules.get_when_empty(question.id) is not None,
                 is_exact=True,
+                when_empty=None if draft.is_empty(question) else rules.get_when_empty(question.id),
             )
             for index, question in enumerate(form.questions)
             for draft in (_get_draft(form, index, data),)
@@ -91,12 +96,29 @@ def apply_edit(ask: Ask, sent: EditArguments, action: Action) -> Ask:
     build_edit_fields(ask, action.actor)
     if action.step != ask.interview.step:
         raise Stale(_(EDITED_MEANWHILE))
-    _rules, form = _get_rules(ask)
+    rules, form = _get_rules(ask)
     data = _get_arguments(ask)
-    found = _read_changes(form, data, sent, action)
+    found = _read_changes(rules, data, sent, action)
     if not found:
         raise NotPossible(_(NO_CHANGE))
-    return _ask_about(ask, {**data, **{change.name: change.after for change in found}}, found, action)
+    after = apply_changes(data, found)
+    if after is None:  # they are about these values
+        raise NotPossible(_(NOT_EDITABLE))
+    if rules.joint is not None and (problem := find_schema_problem(rules.joint, data, after)) is not None:
+        raise EditRefused((_name_field(form, problem, found[0].name),))
+    return _ask_about(ask, after, found, action)
+
+
+def _name_field(form: Form, problem: SchemaProblem, changed: str) -> FieldProblem:
+    """Return the problem at the field that it is about, or at the one that was changed first."""
+    names = [question.id for question in form.questions]
+    index = names.index(problem.name if problem.name in names else changed)
+    return FieldProblem(
+        index=index,
+        header=form.get_header(index),
+        message=_(NOT_TOGETHER).format(problem=problem.message),
+        in_text=form.questions[index].asks_for_text,
+    )
 
 
 def _ask_about(ask: Ask, data: Mapping[str, JsonValue], changes: tuple[ArgumentChange, ...], action: Action) -> Ask:
@@ -112,27 +134,30 @@ def _ask_about(ask: Ask, data: Mapping[str, JsonValue], changes: tuple[ArgumentC
         raise NotPossible(_(TOO_LONG)) from None
     changed = interview.evolve(
         form=form,
-        drafts=(Draft(seen=True),),
+        drafts=start_interview(form).drafts,
         votes=(),
         changes=merge_changes(interview.changes, changes),
-        step=interview.step + 1,
-        revision=interview.revision + 1,
     )
     decides = cast("Approval", ask.policy.approval).evolve(subject=approval.compute_digest(question.id, dict(data)))
-    return ask.evolve(interview=record_click(changed, action), policy=ask.policy.evolve(approval=decides))
+    return ask.evolve(
+        interview=record_click(move(changed, changed.current, changed.phase), action),
+        policy=ask.policy.evolve(approval=decides),
+    )
 
 
 def _read_changes(
-    form: Form, data: Mapping[str, JsonValue], sent: EditArguments, action: Action
+    rules: EditRules, data: Mapping[str, JsonValue], sent: EditArguments, action: Action
 ) -> tuple[ArgumentChange, ...]:
     """Return the changes of these fields, in the order of the fields. Raises `EditRefused` or `NotPossible`."""
+    form = rules.form
+    assert form is not None
     if [one.index for one in sent.answers] != [*range(len(form.questions))]:
         raise NotPossible(_(NOT_EDITABLE))
     changes: list[ArgumentChange] = []
     problems: list[FieldProblem] = []
     for index, (question, answer) in enumerate(zip(form.questions, sent.answers, strict=True)):
         try:
-            value = read_value(question, _get_draft(form, index, data), answer)
+            new = read_value(question, _get_draft(form, index, data), answer, rules.get_when_empty(question.id))
         except WrongValue as wrong:
             problems.append(
                 FieldProblem(
@@ -143,14 +168,15 @@ def _read_changes(
                 )
             )
             continue
-        if value is not None:
+        if new is not None:
             before = data.get(question.id)
             changes.append(
                 ArgumentChange(
                     name=question.id,
                     before=before,
                     is_new=question.id not in data,
-                    after=value,
+                    after=new.value,
+                    is_removed=new.is_removed,
                     by=action.actor,
                     at=action.at,
                 )
@@ -178,9 +204,3 @@ def _get_draft(form: Form, index: int, data: Mapping[str, JsonValue]) -> FieldDr
     if draft is None:  # a value that came from a field fits into it
         raise NotPossible(_(NOT_EDITABLE))
     return draft
-
-
-def _can_others_approve(policy: Policy, actor: Actor) -> bool:
-    """Return True if somebody else may decide, now or later. Nobody approves alone what they have changed."""
-    requesters = () if policy.approval is None or policy.approval.own else policy.approval.requesters
-    return policy.everybody.remove_accounts((*requesters, actor)) is not None

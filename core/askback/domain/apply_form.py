@@ -17,6 +17,7 @@ from askback.domain.outcome import Outcome, Picked
 from askback.domain.selection import sort_picked
 from askback.domain.text_problem import find_text_problem
 from askback.errors import PersonError
+from askback.text.unseen import strip_text
 from askback.translations.catalogue import _
 
 
@@ -89,7 +90,7 @@ def _is_changed(before: Draft, after: Draft) -> bool:
 def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
     if question.files is not None:
         return _fill_files(question.files, draft, sent)
-    text = (sent.text or "").strip()
+    text = strip_text(sent.text)
     if sent.files is not None:
         raise NoFields
     if not all(0 <= index < len(question.options) for index in sent.chosen):
@@ -111,19 +112,19 @@ def _fill(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
         text, is_both = "", False  # the choice is new, and the text was in the field before
     if is_both or (text and question.rules.find_problem(text) is not None):
         return Draft(chosen=chosen, picked=picked, text=None, unsent=sent.text, seen=True)
-    return Draft(chosen=chosen, picked=picked, text=text or None, seen=True)
+    return Draft(chosen=chosen, picked=picked, text=question.rules.normalize(text) or None, seen=True)
 
 
 def _fill_with_note(question: Question, draft: Draft, sent: FieldAnswer) -> Draft:
     """Fill in a question of which one option can be chosen: a text with an option is its note."""
-    chosen, text = sent.chosen, (sent.text or "").strip()
+    chosen, text = sent.chosen, strip_text(sent.text)
     if sent.text is None:  # there was no field for the text
         return Draft(chosen=chosen, note=draft.note if chosen == draft.chosen else None, seen=True)
     if text and find_text_problem(question, text, has_choice=bool(chosen)) is not None:
         return Draft(chosen=chosen, unsent=sent.text, seen=True)
     if chosen:
         return Draft(chosen=chosen, note=text or None, seen=True)
-    return Draft(text=text or None, seen=True)
+    return Draft(text=question.rules.normalize(text) or None, seen=True)
 
 
 def _name(picked: tuple[Picked, ...], draft: Draft) -> tuple[Picked, ...]:

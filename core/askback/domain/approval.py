@@ -18,8 +18,11 @@ __all__ = [
     "is_allowed",
     "is_approval",
     "is_approved",
+    "is_standing",
     "list_approvers",
     "list_standing_approvers",
+    "permits_tool",
+    "revoke",
 ]
 
 import hashlib
@@ -29,16 +32,17 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from askback.domain.approval_title import escape_unseen, format_title
+from askback.domain.approval_title import format_title
 from askback.domain.argument_change import ArgumentChange, apply_changes
 from askback.domain.ask import Ask
 from askback.domain.form import Form, Option, Question
-from askback.domain.form_limits import MAX_PROMPT
+from askback.domain.form_limits import MAX_ID, MAX_PROMPT
 from askback.domain.identity import Actor
-from askback.domain.outcome import Outcome, Vote
+from askback.domain.outcome import Outcome, Revocation, Vote
 from askback.errors import CallerError
 from askback.text.bodies import indent_body
 from askback.text.literal import find_break
+from askback.text.unseen import escape_unseen, has_visible_text
 from askback.translations.catalogue import N_, _, ngettext
 from askback.translations.sentences import group_digits
 
@@ -63,10 +67,15 @@ def build_form(
     It is in the current language, and stays in it.
 
     `template` is the tool's own title; see `approval_title`. None means that the question names the tool. `description`
-    is the developer's own text above it.
+    is the developer's own text below the title.
 
-    Raises `CallerError` if the arguments cannot be shown in full, because nobody should approve what they cannot see.
+    Raises `CallerError` if the name or the arguments cannot be shown in full, because nobody should approve what they
+    cannot see.
     """
+    if not has_visible_text(tool):
+        raise CallerError("The tool has no name that people can read: give it one.")
+    if len(tool) > MAX_ID:
+        raise CallerError(f"The name of the tool has {len(tool):,} characters: shorten it to {MAX_ID}.")
     whole = _format_arguments(data)
     if len(whole) > LONGEST:
         raise CallerError(
@@ -82,9 +91,13 @@ def build_form(
         shown = f"{whole[:at].rstrip()}\n{more}"
     title = _("Run {tool}?").format(tool=tool) if template is None else format_title(template, data)
     offered = (APPROVE, DENY, ALWAYS) if always else (APPROVE, DENY)
-    prompt = f"{title}\n{shown}" if data else f"{title} {_('It takes no arguments.')}"
-    if description:
-        prompt = f"{escape_unseen(description)}\n\n{prompt}"
+    if not data:
+        title = f"{title} {_('It takes no arguments.')}"
+    parts = [title, *([escape_unseen(description).strip()] if description and description.strip() else [])]
+    prompt = "\n\n".join(parts)
+    if data:
+        # A blank line only below a description, so that `get_excerpt` finds the arguments in both cases.
+        prompt += f"\n\n{shown}" if len(parts) > 1 else f"\n{shown}"
     if len(prompt) > MAX_PROMPT:
         raise CallerError(f"The description of {tool} is too long for a card: shorten it.")
     question = Question(
@@ -124,7 +137,29 @@ def is_allowed(ask: Ask, tool: str, data: JsonValue, *, own: bool) -> bool:
     approval = ask.policy.approval
     if approval is None or not is_approved(ask) or ask.interview.form.questions[0].id != tool:
         return False
-    return approval.subject == compute_digest(tool, data) if own else _get_chosen_label(ask) == ALWAYS
+    return approval.subject == compute_digest(tool, data) if own else is_standing(ask)
+
+
+def is_standing(ask: Ask) -> bool:
+    """Return True if people approved the tool for the rest of the conversation, and the operator has not ended that."""
+    return permits_tool(ask) and ask.outcome is not None and ask.outcome.revoked is None
+
+
+def permits_tool(ask: Ask) -> bool:
+    """Return True if people approved the tool for the rest of the conversation, even if that was ended later."""
+    return is_approved(ask) and _get_chosen_label(ask) == ALWAYS
+
+
+def revoke(ask: Ask, revocation: Revocation) -> Ask | None:
+    """Return the ask without its approval of later calls. None if it has none, or if that was ended before.
+
+    Its settled card changes, too, if it was posted.
+    """
+    if not is_standing(ask) or ask.outcome is None:
+        return None
+    interview = ask.interview
+    outcome = ask.outcome.evolve(revoked=revocation)
+    return ask.evolve(interview=interview.evolve(outcome=outcome, revision=interview.revision + bool(ask.messages)))
 
 
 def get_approved_arguments(
@@ -145,7 +180,8 @@ def describe_changes(tool: str, changes: Iterable[ArgumentChange], name: Callabl
     Empty if they changed nothing.
     """
     shown = "; ".join(
-        f"{escape_unseen(json.dumps(one.name, ensure_ascii=False))} is {_dump(one.after)}"
+        f"{escape_unseen(json.dumps(one.name, ensure_ascii=False))} is "
+        f"{'left out' if one.is_removed else _dump(one.after)}"
         f"{'' if one.is_new else f' and not {_dump(one.before)}'} (changed by {name(one.by)})"
         for one in changes
     )
@@ -163,8 +199,10 @@ def list_approvers(ask: Ask) -> tuple[Actor, ...]:
 
 
 def list_standing_approvers(ask: Ask) -> tuple[Actor, ...]:
-    """Return the people who voted to allow the tool for the rest of the conversation."""
-    return () if ask.outcome is None else tuple(vote.by for vote in ask.outcome.votes if vote.choice.value == ALWAYS)
+    """Return the people who voted to allow the tool for the rest of the conversation; empty if that was revoked."""
+    if ask.outcome is None or ask.outcome.revoked is not None:
+        return ()
+    return tuple(vote.by for vote in ask.outcome.votes if vote.choice.value == ALWAYS)
 
 
 def describe_unapproved(tool: str, outcome: Outcome, name: Callable[[Actor], str]) -> str:

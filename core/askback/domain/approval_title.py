@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["MISSING", "escape_unseen", "find_template_problem", "format_title"]
+__all__ = ["MISSING", "find_template_problem", "format_title"]
 
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping
 from string import Formatter
 from typing import Final
@@ -13,6 +12,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from askback.text.literal import fit_line, quote_line
+from askback.text.unseen import escape_unseen, has_visible_text
 from askback.translations.catalogue import N_, _
 
 LONGEST_TEMPLATE: Final = 150
@@ -21,19 +21,13 @@ LONGEST_ARGUMENT: Final = 60
 """Maximum number of UTF-16 units of an argument in the title. The card shows all of it below."""
 MISSING: Final = N_("(not given)")
 
-_BLANK: Final = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
-)
-"""Letters, marks and symbols that Unicode calls printable although they show nothing."""
-_DELETE: Final = "\x7f"
-
 
 def find_template_problem(template: str, parameters: Collection[str]) -> str | None:
     """Return what is wrong with a template, in words for the tool's author. None means that it can be used.
 
     Only names of parameters are allowed in braces. Attributes and indexes would run code of the arguments' types.
     """
-    if not template.strip() or not template.isprintable():
+    if not has_visible_text(template) or not template.isprintable():
         return "is empty, or has a line break or another unprintable character. Write one line."
     if len(template) > LONGEST_TEMPLATE:
         return f"has {len(template)} characters. Shorten it to {LONGEST_TEMPLATE}."
@@ -62,13 +56,6 @@ def format_title(template: str, data: JsonValue) -> str:
     return "".join(parts)
 
 
-def escape_unseen(text: str) -> str:
-    """Return a text with JSON's escapes for characters that would be invisible, or would reorder the others."""
-    if not text.isascii():
-        text = "".join(one if _is_seen(one) else json.dumps(one)[1:-1] for one in text)
-    return text.replace(_DELETE, r"\u007f")  # the only control character that JSON does not escape
-
-
 def _list_names(template: str) -> Iterator[str]:
     for _words, name, style, conversion in Formatter().parse(template):
         if name is None:
@@ -84,7 +71,3 @@ def _format_argument(value: JsonValue) -> str:
     text = escape_unseen(json.dumps(value, ensure_ascii=False))
     # A number, true, false and null need no quotation marks. A list or an object could hold any words.
     return quote_line(text, LONGEST_ARGUMENT) if isinstance(value, dict | list) else fit_line(text, LONGEST_ARGUMENT)
-
-
-def _is_seen(character: str) -> bool:
-    return character == "\n" or (character.isprintable() and not _BLANK.match(character))

@@ -22,6 +22,9 @@ class ArgumentChange(Value):
     is_new: bool = Field(default=False, exclude_if=lambda value: not value)
     """True if the agent gave no value."""
     after: JsonValue
+    """The newest value. None also if there is none any more."""
+    is_removed: bool = Field(default=False, exclude_if=lambda value: not value)
+    """True if the call has the argument no more."""
     by: Actor
     """The person who gave the newest value."""
     at: AwareDatetime
@@ -33,7 +36,13 @@ def merge_changes(earlier: Iterable[ArgumentChange], later: Iterable[ArgumentCha
     for change in later:
         first = merged.get(change.name, change)
         merged[change.name] = change.evolve(before=first.before, is_new=first.is_new)
-    return tuple(one for one in merged.values() if one.is_new or not is_same_value(one.before, one.after))
+    return tuple(filter(_has_effect, merged.values()))
+
+
+def _has_effect(change: ArgumentChange) -> bool:
+    if change.is_new or change.is_removed:
+        return change.is_new != change.is_removed
+    return not is_same_value(change.before, change.after)
 
 
 def apply_changes(data: Mapping[str, JsonValue], changes: Iterable[ArgumentChange]) -> dict[str, JsonValue] | None:
@@ -42,7 +51,10 @@ def apply_changes(data: Mapping[str, JsonValue], changes: Iterable[ArgumentChang
     for change in changes:
         if change.is_new == (change.name in data) or not is_same_value(change.before, data.get(change.name)):
             return None
-        changed[change.name] = change.after
+        if change.is_removed:
+            changed.pop(change.name, None)
+        else:
+            changed[change.name] = change.after
     return changed
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "ROWS",
     "Argument",
     "Arguments",
+    "describe_whole",
     "format_name",
     "format_value",
     "parse_arguments",
@@ -30,10 +31,10 @@ from typing import Final, cast
 
 from pydantic import JsonValue
 
-from askback.domain.approval_title import escape_unseen
 from askback.internal.values import Value
 from askback.text.literal import find_break
-from askback.translations.catalogue import Language, get_language, ngettext, use_language
+from askback.text.unseen import escape_unseen
+from askback.translations.catalogue import Language, _, get_language, ngettext, use_language
 from askback.translations.sentences import group_digits
 
 ROWS: Final = 20
@@ -50,6 +51,8 @@ SHARED: Final = 1000
 """Number of characters that the longer values share, if that is more than `EXCERPT` for each."""
 SHARED_LINES: Final = 15
 """Number of lines that they share, if that is more than `LINES` for each."""
+LONGEST_READABLE: Final = 200_000
+"""Maximum number of characters of details whose texts of several lines are also shown as lines."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 """A name that needs no quotation marks. Letters of other alphabets may look like these, so they get some."""
@@ -197,6 +200,31 @@ def _describe_rest(text: str, at: int) -> str:
     counted = ngettext("{count} character", "{count} characters", characters).format(count=group_digits(characters))
     return ngettext("… and {count} more line ({characters})", "… and {count} more lines ({characters})", lines).format(
         count=group_digits(lines), characters=counted
+    )
+
+
+def describe_whole(details: str) -> str:
+    """Return all arguments: the texts of several lines as lines, and below them everything as JSON.
+
+    A diff or a program is hard to read as JSON, which has no line breaks. The lines of a text are indented, so no text
+    can look like the JSON below.
+    """
+    if len(details) > LONGEST_READABLE:
+        return details
+    try:
+        data = cast("object", json.loads(details))
+    except (ValueError, RecursionError):
+        return details
+    given = cast("dict[str, JsonValue]", data) if isinstance(data, dict) else {}
+    shown = [(name, _show(value)) for name, value in given.items()]
+    texts = [f"{format_name(name)[0]}:\n{_indent(one.text)}" for name, one in shown if one.has_lines]
+    return "\n\n".join((*texts, _("All arguments as JSON:"), details)) if texts else details
+
+
+def _indent(text: str) -> str:
+    return "\n".join(
+        f"  {line if _is_seen(line.replace(chr(9), '')) else ''.join(map(_escape_in_lines, line))}"
+        for line in text.split("\n")
     )
 
 

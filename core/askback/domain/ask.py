@@ -72,6 +72,10 @@ class Ask(Value):
     """Everyone who has written in its conversation, if the policy needs them. Loaded with the ask, not stored."""
     webhook: Webhook | None = None
     """An address that gets the outcome. Stored with a new ask, in a separate row, and not loaded with it."""
+    only_key: tuple[str, str] | None = None
+    """The beginning and the end of its key, if no other ask may have such a key. Not stored with it."""
+    keeps_receipt: bool = False
+    """True if the receipt of its outcome is recorded, under its key. Stored with a new ask, as `webhook` is."""
 
     def explain_denial(self, actor: Actor, is_admitted: AdmissionCheck) -> str | None:
         """Return the reason why this person may not act on it, in words for them. None means they may."""

@@ -26,6 +26,8 @@ class AskFilter(Value):
     """The id of a channel, a thread or a server."""
     person: str | None = None
     """The id or the name of a person who asked, answered or voted."""
+    caller: str | None = None
+    """The operator's name for the program that asked."""
     since: AwareDatetime | None = None
     """The earliest time of asking."""
 
@@ -37,6 +39,7 @@ class AskFilter(Value):
             and self.platform in {None, place.platform}
             and self.place in {None, place.channel, place.thread, place.tenant}
             and (self.person is None or self.person.casefold() in _list_names(ask))
+            and (self.caller is None or self.caller.casefold() == (ask.policy.caller or "").casefold())
             and (self.since is None or ask.created_at >= self.since)
         )
 

@@ -24,9 +24,11 @@ from askback.domain.edit_rules import EditRules
 from askback.domain.form import Form, Option
 from askback.domain.identity import Actor, is_account_among
 from askback.domain.timeout_action import TimeoutAction, find_default_problem
+from askback.domain.verdicts import can_approve
 from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.values import PersonText, Value
+from askback.text.unseen import has_visible_text
 from askback.translations.catalogue import ENGLISH, N_, Language, _
 
 Reasons = Literal["none", "no", "yes", "both"]
@@ -84,8 +86,9 @@ class Approval(Value):
         """Return True if this option is a "yes". An option may be neither a "yes" nor a "no"."""
         if self.approving or not self.refusing:
             return option.value in self.approving
+        refusing = [other.label for other in options if self.is_refusing(other)]
         others = [other for other in options if not self.is_refusing(other)]
-        return others == [option]
+        return others == [option] and can_approve(option.label, refusing)
 
     def list_counted_options(self, value: str) -> tuple[str, ...]:
         """Return the option values that a vote for this option counts for, that option first."""
@@ -118,6 +121,8 @@ class Policy(Value):
     who: Who
     deadline: AwareDatetime | None = None
     """The time at which the ask times out. None means no deadline."""
+    is_deadline_fixed: bool = Field(default=False, exclude_if=lambda value: not value)
+    """True if the deadline stays where it is when the other times move, since the caller gave a moment."""
     approval: Approval | None = None
     """The number of people who must agree. None means the first answer decides."""
     reminders: tuple[AwareDatetime, ...] = ()
@@ -132,6 +137,8 @@ class Policy(Value):
     """The action at the deadline, if the ask is still open."""
     language: Language = Field(default=ENGLISH, exclude_if=lambda value: value == ENGLISH)
     """The language of the card, and of the other texts that everybody in the channel reads."""
+    caller: PersonText | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The program that asks, as its operator calls it. None if the operator gave it no name."""
 
     def explain_denial(
         self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False
@@ -139,7 +146,7 @@ class Policy(Value):
         """Return the reason why this person may not act on the ask, in words for them. None means they may.
 
         No other check exists: every code path uses this method or `find_denial`. `participants` and `admitted` are as
-        in `Who.includes`.
+        in `Who.contains`.
         """
         denied = self.find_denial(actor, participants, admitted=admitted)
         return None if denied is None else self.format_denial(denied)
@@ -214,6 +221,17 @@ class Policy(Value):
             everybody = everybody.merge(escalation.who)
         return everybody
 
+    def can_others_decide(self, actor: Actor) -> bool:
+        """Return True if somebody else may decide, now or later. Nobody approves alone what they have changed."""
+        requesters = () if self.approval is None or self.approval.own else self.approval.requesters
+        return self.everybody.remove_accounts((*requesters, actor)) is not None
+
+    @property
+    def has_several_deciders(self) -> bool:
+        """True unless only one person may decide. It is also true for a group, whose members nobody counts here."""
+        everybody = self.everybody
+        return not everybody.people or any(map(self.can_others_decide, everybody.people))
+
     @property
     def groups(self) -> tuple[str, ...]:
         """The groups whose members the caller must look up, including those that are asked later."""
@@ -235,9 +253,9 @@ class Policy(Value):
         return self.shift(max(by, timedelta()))
 
     def shift(self, by: timedelta) -> Policy:
-        """Return the policy with all its times moved."""
+        """Return the policy with all its times moved, except a fixed deadline."""
         return self.evolve(
-            deadline=None if self.deadline is None else self.deadline + by,
+            deadline=self.deadline if self.deadline is None or self.is_deadline_fixed else self.deadline + by,
             reminders=tuple(at + by for at in self.reminders),
             escalations=tuple(escalation.evolve(at=escalation.at + by) for escalation in self.escalations),
             personal_reminders=tuple(reminder.evolve(at=reminder.at + by) for reminder in self.personal_reminders),
@@ -333,7 +351,7 @@ class Policy(Value):
 
 def _format_only(who: Who) -> str:
     """Return a sentence that names the people who can answer, if they are few and their names are known."""
-    names = [person.display_name for person in who.distinct if person.name.strip()]
+    names = [person.display_name for person in who.distinct if has_visible_text(person.name)]
     if who.groups or not (names and len(names) == len(who.distinct) <= NAMED):
         return _(NOT_ASKED)
     return _("Only {names} can answer this.").format(names=_(" or ").join(names))

@@ -64,7 +64,7 @@ class FileProblem(Value):
 
     code: FileProblemCode
     detail: PersonText = ""
-    """What the code alone does not say: a limit, or the platform's own reason. In English."""
+    """The part of the problem that the code alone does not say: a limit, or the platform's own reason. In English."""
 
 
 class MessageFile(Value):

@@ -3,17 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
-    "ANSWER_REST",
-    "EDIT",
-    "EVERYTHING",
-    "EXPANDING",
     "LONGEST_NAMED",
-    "NOT_NOW",
-    "REMIND_ME",
-    "SHOW_QUESTION",
-    "SHOW_QUESTIONS",
-    "UNDO_VOTE",
-    "WITHDRAW",
     "Card",
     "Item",
     "build_card",
@@ -22,7 +12,7 @@ __all__ = [
 ]
 
 from itertools import takewhile
-from typing import Final
+from typing import NamedTuple
 
 from pydantic import AwareDatetime
 
@@ -31,6 +21,7 @@ from askback.domain.ask_policy import PersonalReminder, Policy
 from askback.domain.caller_absence import Absence
 from askback.domain.card_ending import Ending, build_ending
 from askback.domain.card_item import Item, build_items
+from askback.domain.card_labels import EVERYTHING, SHOW_QUESTION, SHOW_QUESTIONS
 from askback.domain.card_texts import CardTexts
 from askback.domain.change_line import ChangeLine, build_change_lines
 from askback.domain.choice_words import Picks
@@ -41,43 +32,47 @@ from askback.domain.form import Question
 from askback.domain.form_fields import FieldQuestions, find_open_questions
 from askback.domain.interview import Interview
 from askback.domain.outcome import Picked
-from askback.domain.reserved_options import NO_ANSWER
+from askback.domain.reserved_options import NO_ANSWERS
 from askback.domain.review_line import LONGEST_QUOTED, build_review
 from askback.domain.settled_title import get_first_line
 from askback.domain.timeout_words import TimeoutNotice, build_notice
 from askback.domain.voting import VoteCount, count_votes
 from askback.domain.who import Who
-from askback.text.literal import count_utf16_units, is_readable_line, to_literal, to_single_line
-from askback.translations.catalogue import ENGLISH, N_, Language, _, use_language
+from askback.text.literal import (
+    count_utf16_units,
+    fit_line,
+    is_readable_line,
+    is_single_line,
+    to_literal,
+    to_single_line,
+)
+from askback.text.unseen import has_visible_text
+from askback.translations.catalogue import ENGLISH, Language, _, use_language
 from askback.translations.sentences import capitalize_first, end_sentence
 
 LONGEST_NAMED = 60
 """Maximum number of characters of an option's label in a sentence about it."""
+LONGEST_CALLER = 40
+"""Maximum number of characters of the name of the program that asks."""
 LONGEST_HEADING = 150
 """Maximum number of UTF-16 units of a question that is a heading. A longer one is a paragraph."""
 LONGEST_CALL = 200
 """Maximum number of characters of a tool call's arguments on its settled card. "Show question" shows longer ones."""
 LONGEST_RESULT = 150
 """Maximum number of characters of an answer that is the first line of its settled card. A longer one is quoted."""
-NOT_NOW = N_("Not now…")
-ANSWER_REST = N_("Answer the rest")
-"""Label of the button that leads from a review to the first question without an answer."""
-EDIT = N_("Edit…")
-"""Label of the button with which an approver changes the arguments of a tool call."""
-REMIND_ME = N_("Remind me…")
-"""Label of the button with which a voter asks for a reminder of a decision of several people."""
-UNDO_VOTE = N_("Undo my vote")
-"""Label of the button with which a voter withdraws their own vote."""
-WITHDRAW = N_("Withdraw request")
-"""Label of the button with which the requester ends a decision of several people."""
-EVERYTHING = N_("Show everything")
-"""Label of the button that shows `Card.details`."""
-SHOW_QUESTION = N_("Show question")
-"""Label of the button that shows what a settled card leaves out."""
-SHOW_QUESTIONS = N_("Show questions")
-"""Label of that button on the card of a form with several questions."""
-EXPANDING: Final = frozenset({EVERYTHING, SHOW_QUESTION, SHOW_QUESTIONS})
-"""Labels of the buttons that only show more text. A card with no other control is settled, or waits for others."""
+
+
+class PromptParts(NamedTuple):
+    """The parts of a question's text, in their order."""
+
+    asked: str
+    """Its first line if there is an excerpt, or else all of it."""
+    above: str
+    """The text between that line and the excerpt."""
+    excerpt: str
+    """The part of its details that it quotes."""
+    below: str
+    """The text below the excerpt."""
 
 
 class Card(CardTexts):
@@ -90,11 +85,15 @@ class Card(CardTexts):
     deadline: AwareDatetime | None
     timeout: TimeoutNotice | None
     """The announcement about its deadline. None if a timeout is only reported, or once it has ended."""
+    form_title: str | None
+    """The heading above the questions of the form."""
     header: str | None
     prompt: str
-    """The current question; empty in the review and for an ended form of several questions."""
+    """The current question with its help text below it; empty in the review, and for an ended form of several."""
+    help_text: str | None
+    """The help text of the current question."""
     excerpt: str
-    """The part of its details that the prompt quotes below its first line, to be shown verbatim; empty if none."""
+    """The part of its details that the prompt quotes, to be shown verbatim; empty if none."""
     arguments: Arguments | None
     """The arguments of the tool call that people approve, to be shown instead of the excerpt and what follows it."""
     items: tuple[Item, ...]
@@ -107,7 +106,9 @@ class Card(CardTexts):
     max_choices: int | None
     """The largest number of them; None means any number."""
     count_rule: str | None
-    """How many to choose, such as "choose at least 2 options"; None means any number."""
+    """The number of options to choose, such as "choose at least 2 options"; None means any number."""
+    text_rule: str | None
+    """The limits of a number that people write, in sentences; None if it has none."""
     file_rules: FileRules | None
     """The number and the kinds of the files that the question asks for; None if it asks for none. It has no items."""
     files: tuple[str, ...]
@@ -138,13 +139,18 @@ class Card(CardTexts):
     """The full text that the card shows only in part, for people who ask to see it."""
     ending: Ending | None
     edited: FieldQuestions | None = None
-    """The arguments that people may change, as the questions of one modal. None if they can change none."""
+    """The arguments that people may change, as the questions of one modal. None if they can change none.
+
+    A settled card has them, too: they name the texts of a change that comes too late.
+    """
     edit_problem: str | None = None
     """The reason why they can change none, although the tool allows it."""
     changes: tuple[ChangeLine, ...] = ()
     """The arguments that people changed, as lines."""
     absence: Absence | None = None
     """The reason why no program waits for the answer. None if the program that asked waits, and once it has ended."""
+    caller: str | None = None
+    """The program that asked, in a few words. None if it has no name."""
     language: Language = ENGLISH
     """The language of the words that askback adds. A platform draws the card under `use_language`."""
 
@@ -156,10 +162,10 @@ class Card(CardTexts):
 
     @property
     def rule(self) -> str | None:
-        """How much to choose, or how many files of which kinds to give, in a sentence. None means any number."""
+        """A sentence on how many options to choose, which files to give, or which numbers to write. None means any."""
         if self.file_rules is not None:
             return describe_file_rules(self.file_rules)
-        return None if self.count_rule is None else end_sentence(capitalize_first(self.count_rule))
+        return self.text_rule if self.count_rule is None else end_sentence(capitalize_first(self.count_rule))
 
     @property
     def show_label(self) -> str:
@@ -172,7 +178,7 @@ class Card(CardTexts):
     def has_distinct_labels(self) -> bool:
         """True if the options can be told apart, and read, by their labels on one line each."""
         labels = [to_single_line(item.label) for item in self.items]
-        return len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
+        return len(set(labels)) == len(labels) and all(has_visible_text(item.label) for item in self.items)
 
     @property
     def has_line_options(self) -> bool:
@@ -182,7 +188,7 @@ class Card(CardTexts):
             bool(self.items)
             and not any(item.preview or item.image for item in self.items)
             and self.has_distinct_labels
-            and all(to_single_line(text) == text for text in texts)
+            and all(map(is_single_line, texts))
         )
 
     @property
@@ -275,8 +281,8 @@ class Card(CardTexts):
         """
         if not self.is_compact:
             return False
-        asked = self.parts[0] if self.short_arguments else self.prompt
-        is_short = bool(asked) and asked == self.title and self.details is None
+        asked = self.parts.asked if self.short_arguments and not self.parts.above else self.prompt
+        is_short = bool(asked) and asked == self.title and self.details is None and self.form_title is None
         return not is_short or self.hides_text or (bool(self.items) and not buttons_enough)
 
     @property
@@ -285,26 +291,37 @@ class Card(CardTexts):
         return self.ending is None and self.tally is not None and bool(self.tally.votes)
 
     @property
-    def parts(self) -> tuple[str, str, str]:
-        """The three parts of the prompt: the question, the excerpt, and the text below the excerpt."""
+    def parts(self) -> PromptParts:
+        """The parts of the prompt."""
         if not self.excerpt:
-            return self.prompt, "", ""
+            asked = self.prompt if self.help_text is None else self.prompt.removesuffix(f"\n{self.help_text}")
+            return PromptParts(asked, "", "", self.help_text or "")
         asked, _line, rest = self.prompt.partition("\n")
-        return asked, self.excerpt, rest[len(self.excerpt) :].strip("\n")
+        at = 0 if rest.startswith(self.excerpt) else rest.rfind(self.excerpt)
+        return PromptParts(asked, rest[:at].strip("\n"), self.excerpt, rest[at + len(self.excerpt) :].strip("\n"))
 
     @property
     def heading(self) -> str | None:
-        """The question as a heading, or the part of it above the excerpt. None if it is not one short line."""
-        asked = self.parts[0]
+        """The title of the form, or else the question above its excerpt. None if that is not one short line."""
+        if self.form_title is not None:
+            return self.form_title
+        asked = self.parts.asked
         # Each click draws a card, so a long prompt is not examined.
         if len(asked) > LONGEST_HEADING or not is_readable_line(asked):
             return None
         return asked if count_utf16_units(to_literal(asked)) <= LONGEST_HEADING else None
 
     @property
+    def asks_in_heading(self) -> bool:
+        """True if the heading is the question."""
+        return self.form_title is None and self.heading is not None
+
+    @property
     def description(self) -> str:
         """The question as plain text, with the arguments of the tool call as lines below it."""
-        return self.prompt if self.arguments is None else f"{self.parts[0]}\n{self.arguments.describe()}"
+        if self.arguments is None:
+            return self.prompt
+        return "\n".join(filter(None, (self.parts.asked, self.parts.above, self.arguments.describe())))
 
 
 def build_card(ask_id: str, interview: Interview, policy: Policy, absence: Absence | None = None) -> Card:
@@ -320,7 +337,7 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
     visible = interview.visible
     several_questions = not interview.form.is_single
     outcome, approval = interview.outcome, policy.approval
-    edits = None if outcome is not None or approval is None else approval.edits
+    edits = None if approval is None else approval.edits
     excerpt = get_excerpt(question) if shown else ""
     # Only the prompt of a tool call quotes arguments: other details may look like some.
     quotes_arguments = bool(excerpt) and approval is not None and approval.subject is not None
@@ -334,10 +351,10 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
         deadline=policy.deadline,
         timeout=None if outcome is not None or policy.deadline is None else build_notice(interview, policy.on_timeout),
         view="ended" if outcome is not None else "question" if asking else "review",
-        header=(interview.form.get_header(interview.current) if several_questions else question.header)
-        if shown
-        else None,
-        prompt=question.prompt if shown else "",
+        header=question.header if shown else None,
+        form_title=interview.form.title,
+        prompt=question.whole_prompt if shown else "",
+        help_text=question.help_text if shown else None,
         excerpt=excerpt,
         arguments=arguments,
         items=build_items(question, draft.chosen) if shown else (),
@@ -346,17 +363,20 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
         several=shown and question.multi_select,
         max_choices=question.max_choices if shown else None,
         count_rule=question.describe_count() if asking and question.files is None else None,
+        text_rule=question.rules.describe()
+        if asking and question.allow_custom and question.rules.is_limited_number
+        else None,
         file_rules=question.files if asking else None,
         files=tuple(file.label for file in draft.files) if asking else (),
         custom=asking and question.allow_custom,
         takes_note=asking and question.allow_note,
         asks_for_text=question.picks is None
         and question.files is None
-        and all(option.value == NO_ANSWER for option in question.options),
+        and all(option.value in NO_ANSWERS for option in question.options),
         written=draft.text if shown else None,
         note=draft.note if shown else None,
         can_hide_text=shown and question.allow_custom and question.rules.max_length > LONGEST_QUOTED,
-        unsent=asking and draft.unsent is not None and bool(draft.unsent.strip()),
+        unsent=asking and draft.unsent is not None and has_visible_text(draft.unsent),
         position=(visible.index(interview.current) + 1, len(visible)) if asking and several_questions else None,
         is_answered=asking and several_questions and interview.is_answered(interview.current),
         lines=build_review(interview) if not asking else (),
@@ -374,18 +394,26 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
         is_call=approval is not None and approval.subject is not None,
         reminders=tuple(sorted(policy.personal_reminders, key=lambda reminder: reminder.at)) if outcome is None else (),
         details=question.details if shown and is_partial else None,
-        edited=_list_edited(edits),
-        edit_problem=None if edits is None else edits.problem,
+        edited=_list_edited(edits, policy),
+        edit_problem=None if edits is None or outcome is not None else edits.problem,
         changes=build_change_lines(interview.changes),
         ending=None if outcome is None else build_ending(interview, outcome),
         absence=absence if outcome is None else None,
+        caller=None if policy.caller is None else _describe_caller(policy.caller),
         language=policy.language,
     )
 
 
-def _list_edited(edits: EditRules | None) -> FieldQuestions | None:
-    """Return the arguments that people may change. None if they may change none."""
-    if edits is None or edits.form is None:
+def _describe_caller(name: str) -> str:
+    return _("for {caller}").format(caller=fit_line(to_single_line(name), LONGEST_CALLER))
+
+
+def _list_edited(edits: EditRules | None, policy: Policy) -> FieldQuestions | None:
+    """Return the arguments that people may change. None if they may change none.
+
+    Nobody approves alone what they have changed, so a single approver may not change anything.
+    """
+    if edits is None or edits.form is None or not (edits.alone or policy.has_several_deciders):
         return None
     questions = edits.form.questions
     return FieldQuestions(indexes=tuple(range(len(questions))), questions=questions, is_whole=True)
@@ -397,10 +425,18 @@ def format_position(position: tuple[int, int]) -> str:
 
 
 def get_excerpt(question: Question) -> str:
-    """Return the part of its details that the prompt quotes below its first line. Only the last line may be cut."""
+    """Return the part of its details that the prompt quotes. Only the last line may be cut.
+
+    It is below the first line of the prompt, or below further text with a blank line before and after it.
+    """
     asked, _line, rest = question.prompt.partition("\n")
+    if question.details is None or not asked.strip():
+        return ""
+    if rest.startswith("\n"):
+        at = rest.rfind(f"\n\n{question.details.partition(chr(10))[0]}\n")
+        rest = "" if at < 0 else rest[at + 2 :]
     first = rest.partition("\n")[0]
-    if question.details is None or not asked.strip() or not first.strip() or not question.details.startswith(first):
+    if not first.strip() or not question.details.startswith(first):
         return ""
     same = takewhile(lambda pair: pair[0] == pair[1], zip(rest, question.details, strict=False))
     return rest[: sum(1 for _pair in same)].rstrip()

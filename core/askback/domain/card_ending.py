@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ENDINGS", "Ending", "build_ending"]
+__all__ = ["ENDINGS", "REVOKED", "Ending", "build_ending"]
 
 from collections.abc import Mapping
 from typing import Final
@@ -11,7 +11,7 @@ from pydantic import AwareDatetime
 
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, start_interview
-from askback.domain.outcome import Outcome, OutcomeStatus
+from askback.domain.outcome import Outcome, OutcomeStatus, Revocation
 from askback.domain.timeout_words import Consequence, build_consequence
 from askback.internal.values import Value
 from askback.translations.catalogue import N_, _
@@ -26,6 +26,8 @@ ENDINGS: Final[Mapping[OutcomeStatus, str]] = {
 """First line of a settled card without an answer of one line."""
 DISCUSS = N_("To be discussed first")
 """That line if somebody wants to discuss the question before anybody answers it."""
+REVOKED = N_("Revoked by my operator: each call needs approval again.")
+"""The note of a settled card whose approval of later calls no longer holds."""
 
 
 class Ending(Value):
@@ -42,6 +44,9 @@ class Ending(Value):
     """True if the lines of the card hold defaults that apply, and no answers."""
     has_unused_drafts: bool = False
     """True if people had begun to answer, and the defaults apply all the same."""
+
+    revoked: Revocation | None = None
+    """The end of what it allowed for later calls, by the operator."""
 
     @property
     def lists_defaults(self) -> bool:
@@ -65,6 +70,7 @@ def build_ending(interview: Interview, outcome: Outcome) -> Ending:
         discuss=outcome.discuss,
         consequence=build_consequence(interview.form, outcome),
         falls_back=falls_back,
+        revoked=outcome.revoked,
         has_unused_drafts=falls_back and _has_changed_drafts(interview),
     )
 

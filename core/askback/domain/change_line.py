@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CHANGED_BY", "NOT_GIVEN", "ChangeLine", "build_change_lines"]
+__all__ = ["CHANGED_BY", "NOT_GIVEN", "REMOVED", "ChangeLine", "build_change_lines"]
 
 from collections.abc import Iterable
 from itertools import takewhile
@@ -23,6 +23,8 @@ CHANGED_BY = N_("changed by ")
 """Text in front of the name of the person who changed an argument."""
 NOT_GIVEN = MISSING
 """Text in place of a value that the agent did not give."""
+REMOVED = N_("(removed)")
+"""Text in place of the new value of an argument that people removed."""
 
 
 class ChangeLine(Value):
@@ -31,7 +33,8 @@ class ChangeLine(Value):
     name: str
     before: str | None
     """The value of the agent's call, or the part around the first difference. None if it had none."""
-    after: str
+    after: str | None
+    """The newest value, or the part around the first difference. None if it was removed."""
     by: Actor
 
 
@@ -43,6 +46,8 @@ def build_change_lines(changes: Iterable[ArgumentChange]) -> tuple[ChangeLine, .
 def _build_line(change: ArgumentChange) -> ChangeLine:
     name, _is_whole = format_name(change.name)
     before, after = format_value(change.before), format_value(change.after)
+    if change.is_removed:
+        return ChangeLine(name=name, before=_cut(before, 0), after=None, by=change.by)
     if change.is_new:
         return ChangeLine(name=name, before=None, after=_cut(after, 0), by=change.by)
     same = sum(1 for _pair in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))

@@ -20,7 +20,7 @@ from typing import Final, Literal, TypeAlias
 from askback.translations.catalogue import N_, _, ngettext
 
 Picks: TypeAlias = Literal["people", "channels"]
-"""What people pick from the platform's own list, instead of from options."""
+"""The kind of things that people pick from the platform's own list, instead of from options."""
 SOMETHING_ELSE = N_("Something else…")
 """Label of the option or the button for an answer in a person's own words."""
 NOT_PICKED: Final[Mapping[str, str]] = {

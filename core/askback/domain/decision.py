@@ -24,6 +24,7 @@ from askback.domain.actions import (
 from askback.domain.apply_action import Closed, FilesRefused, apply_action
 from askback.domain.apply_edit import EditRefused, apply_edit, build_edit_fields
 from askback.domain.approval import is_approval
+from askback.domain.arguments import describe_whole
 from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.caller_absence import Absence
 from askback.domain.click_response import (
@@ -223,7 +224,8 @@ def _build_details(ask: Ask, actor: Actor, is_admitted: AdmissionCheck) -> Respo
         return Details(ask_id=ask.id, title=_("Your answers"), text=text)
     if question.details is None:
         return Notice(text=_("The card already shows everything."))
-    return Details(ask_id=ask.id, title=question.header or _("Details"), text=question.details, is_document=True)
+    text = describe_whole(question.details) if is_approval(ask) else question.details
+    return Details(ask_id=ask.id, title=question.header or _("Details"), text=text, is_document=True)
 
 
 def _record_clicked_message(ask: Ask, message: MessageRef | None) -> Ask:

@@ -2,90 +2,179 @@
 
 from __future__ import annotations
 
-__all__ = ["EditRules", "build_edit_form", "build_edit_rules", "infer_schema"]
+__all__ = [
+    "EditRules",
+    "FixedParameter",
+    "build_edit_rules",
+    "build_parameter_rules",
+    "build_partial_rules",
+    "infer_schema",
+]
 
 from collections.abc import Collection, Mapping
 from typing import Final, cast
 
 from pydantic import Field, JsonValue
 
+from askback.domain.approval_title import MISSING
+from askback.domain.edit_schema import get_joint_schema
 from askback.domain.edit_values import to_draft
-from askback.domain.form import Form
-from askback.domain.form_fields import fits_field
+from askback.domain.form import Form, Option, Question
+from askback.domain.form_fields import WhenEmpty, fits_field
 from askback.domain.form_limits import FIELD_ANSWER, MAX_QUESTIONS
 from askback.domain.json_schema import read_form
+from askback.domain.plain_schema import accepts_null, inline_references, simplify_property
+from askback.domain.reserved_options import NO_ANSWER
 from askback.domain.schema_choices import UnsupportedSchema, as_object, is_number
-from askback.domain.schema_references import inline_references
-from askback.errors import CallerError
 from askback.internal.values import PersonText, Value
 from askback.text.literal import quote_line
 from askback.translations.catalogue import N_, _
 
 NO_FORM: Final = N_("Nobody can change the arguments here, because they do not fit into a form.")
+FIXED: Final = N_("Nobody can change {names} here.")
 NO_FIELD: Final = N_("Nobody can change the arguments here, because {name} does not fit into a field.")
 
-_DROPPED: Final = frozenset({"default", "title", "examples"})
-"""Keywords of a property that its field does not show. It shows the value of the call, and the argument's name."""
+NAMED: Final = 5
+"""Most arguments that the sentence about fixed ones names."""
+MAX_OPTIONS_WITH_EMPTY: Final = 25
+"""Number of options up to which one more is added. More would not fit into the shortest menu of a platform."""
+_DROPPED: Final = frozenset({"default", "title", "examples", "nullable"})
+"""Keywords of a property that its field does not show. It shows the value of the call, and the argument's name. An
+empty field is null."""
+
+
+class FixedParameter(Value):
+    """A parameter that people cannot change, because it does not fit into a form."""
+
+    name: str
+    why: str
+    """The reason, in sentences for the developer."""
 
 
 class EditRules(Value):
-    """The arguments of a tool call that people may change before they approve it, and the question afterwards."""
+    """The arguments of a tool call that people may change before they approve it, and the question afterwards.
+
+    `build_parameter_rules` reads the fields up to `joint` from a tool's schema. `build_edit_rules` checks that a call
+    fits them, and adds the rest.
+    """
 
     form: Form | None = None
     """One question for each argument that they may change; its id is the argument's name. None means none."""
+    optional: tuple[str, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """The names of the arguments that an empty field removes."""
+    nullable: tuple[str, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """The names of the arguments that an empty field sets to null."""
+    joint: dict[str, JsonValue] | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The whole schema, if it has rules about several arguments together. None if each field checks all."""
     problem: PersonText | None = None
-    """The reason why they can change none, in words for them, although the tool allows it."""
+    """The reason why they can change none, or not all, in words for them, although the tool allows it."""
     alone: bool = False
     """True if a person who changed the call may be the only one who approves it."""
     title: str | None = Field(default=None, exclude_if=lambda value: value is None)
     """The template of the question; see `approval_title`."""
     description: str | None = Field(default=None, exclude_if=lambda value: value is None)
-    """The developer's own text above the question."""
+    """The developer's own text below the question."""
+
+    def get_when_empty(self, name: str) -> WhenEmpty | None:
+        """Return the effect of an empty field. None if an argument must have a value."""
+        return "removed" if name in self.optional else "null" if name in self.nullable else None
 
 
 def build_edit_rules(
-    data: Mapping[str, JsonValue], form: Form | None, *, title: str | None = None, description: str | None = None
+    data: Mapping[str, JsonValue],
+    parameters: EditRules | None,
+    *,
+    title: str | None = None,
+    description: str | None = None,
 ) -> EditRules:
-    """Return the rules for a call with these arguments. None means that the tool's parameters fit into no form.
+    """Return the rules for a call with these arguments, from those for every call of the tool.
+
+    None means that the tool's parameters fit into no form.
 
     If a value of the call does not fit into its field, people can change nothing, because they would see a part of it.
     """
-    problem = _(NO_FORM) if form is None else _find_value_problem(form, data)
-    return EditRules(form=None if problem else form, problem=problem, title=title, description=description)
+    if parameters is None or parameters.form is None:
+        problem = _(NO_FORM)
+    else:
+        problem = _find_value_problem(parameters.form, data)
+    rules = EditRules(problem=problem) if parameters is None or problem is not None else parameters
+    return rules.evolve(title=title, description=description)
 
 
-def build_edit_form(schema: Mapping[str, JsonValue], names: Collection[str] | None = None) -> Form:
-    """Return a question for each parameter in the schema of a tool, or for each of these names.
+def build_parameter_rules(schema: Mapping[str, JsonValue], names: Collection[str] | None = None) -> EditRules:
+    """Return the rules for every call of a tool: a question for each parameter in its schema, or for each name.
 
     Raises `UnsupportedSchema`, whose text is for the developer.
     """
-    try:
-        properties = as_object(inline_references(schema).get("properties")) or {}
-    except CallerError as error:
-        raise UnsupportedSchema(str(error)) from None
+    whole = inline_references(schema)
+    properties = as_object(whole.get("properties")) or {}
     unknown = [name for name in names or () if name not in properties]
     if unknown:
         known = ", ".join(properties) or "none"
         raise UnsupportedSchema(f"There is no parameter {quote_line(unknown[0])}. The parameters are: {known}.")
-    found = {name: _simplify(name, given) for name, given in properties.items() if names is None or name in names}
-    form = read_form({"type": "object", "properties": found, "required": list(found)})
+    wanted = [name for name in properties if names is None or name in names]
+    return _build_rules(whole, wanted).evolve(joint=get_joint_schema(whole))
+
+
+def build_partial_rules(
+    schema: Mapping[str, JsonValue], data: Mapping[str, JsonValue]
+) -> tuple[EditRules, tuple[FixedParameter, ...]]:
+    """Return the same for each parameter that fits into a form with its value in this call, and the other parameters.
+
+    Raises `UnsupportedSchema` if none fits.
+    """
+    whole = inline_references(schema)
+    kept: list[str] = []
+    fixed: list[FixedParameter] = []
+    for name in as_object(whole.get("properties")) or {}:
+        try:
+            form = _build_rules(whole, [name]).form
+            why = None if form is None else _find_value_problem(form, data)
+            if why is None and len(kept) == MAX_QUESTIONS:
+                why = f"A form has at most {MAX_QUESTIONS} questions."
+        except UnsupportedSchema as error:
+            why = str(error)
+        if why is None:
+            kept.append(name)
+        else:
+            fixed.append(FixedParameter(name=name, why=why))
+    if fixed and not kept:
+        raise UnsupportedSchema(fixed[0].why)
+    named = [quote_line(one.name) for one in fixed if one.name in data][:NAMED]
+    problem = _(FIXED).format(names=", ".join(named)) if named else None
+    return _build_rules(whole, kept).evolve(joint=get_joint_schema(whole), problem=problem), tuple(fixed)
+
+
+def _build_rules(schema: Mapping[str, JsonValue], names: Collection[str]) -> EditRules:
+    """Return a question for each of these parameters. Raises `UnsupportedSchema`."""
+    properties = as_object(schema.get("properties")) or {}
+    found = {name: _simplify(name, properties[name]) for name in names}
+    required = schema.get("required")
+    demanded = [name for name in found if isinstance(required, list) and name in required]
+    optional = tuple(name for name in found if name not in demanded)
+    nullable = tuple(name for name in demanded if accepts_null(properties[name]))
+    form = _add_empty_options(
+        read_form({"type": "object", "properties": found, "required": list(found)}), {*optional, *nullable}
+    )
     for question in form.questions:
         if not fits_field(question):
             raise UnsupportedSchema(
                 f"The property {quote_line(question.id)} has values that do not fit into a menu: give at most 100, "
                 "each on one line."
             )
-    return form
+    return EditRules(form=form, optional=optional, nullable=nullable)
 
 
 def infer_schema(data: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return a schema for the texts, numbers and booleans of a call whose tool has published none.
 
-    Other arguments are not in it, so people cannot change them.
+    Other arguments are not in it, so people cannot change them. Nobody knows which ones the tool needs, so all of them
+    are required.
     """
     found = {name: kind for name, value in data.items() if (kind := _infer_type(value)) is not None}
     kept = dict(list(found.items())[:MAX_QUESTIONS])
-    return {"type": "object", "properties": {name: {"type": kind} for name, kind in kept.items()}}
+    properties: dict[str, JsonValue] = {name: {"type": kind} for name, kind in kept.items()}
+    return {"type": "object", "properties": properties, "required": [*kept]}
 
 
 def _infer_type(value: JsonValue) -> str | None:
@@ -113,24 +202,27 @@ def _simplify(name: str, given: object) -> object:
     schema = as_object(given)
     if schema is None:
         return given
-    kept = _drop_null({key: part for key, part in schema.items() if key not in _DROPPED})
+    kept = {key: part for key, part in simplify_property(schema).items() if key not in _DROPPED}
     about = kept.get("description")
     described = f"{name}: {about}" if isinstance(about, str) and about.strip() else name
     found = {**kept, "title": name, "description": described}
     if found.get("type") == "string" and "enum" not in found:
-        longest = found.get("maxLength")
-        found["maxLength"] = min(longest, FIELD_ANSWER) if isinstance(longest, int) and longest else FIELD_ANSWER
+        longest = found.get("maxLength", FIELD_ANSWER)
+        found["maxLength"] = min(cast("float", longest), FIELD_ANSWER) if is_number(longest) else longest
     return found
 
 
-def _drop_null(schema: dict[str, object]) -> dict[str, object]:
-    branches = cast("list[object]", schema["anyOf"]) if isinstance(schema.get("anyOf"), list) else []
-    others = [one for branch in branches if (one := as_object(branch)) is not None and one.get("type") != "null"]
-    if len(branches) == 2 and len(others) == 1 and "const" not in others[0]:
-        rest = {key: part for key, part in schema.items() if key != "anyOf"}
-        return {**{key: part for key, part in others[0].items() if key not in _DROPPED}, **rest}
-    named = schema.get("type")
-    if isinstance(named, list):
-        types = [one for one in cast("list[object]", named) if one != "null"]
-        return {**schema, "type": types[0]} if len(types) == 1 else schema
-    return schema
+def _add_empty_options(form: Form, names: Collection[str]) -> Form:
+    """Return the form with an option for "no value" in each of these questions of which people choose one option.
+
+    A text field and boxes can be empty by themselves. A question without room for the option stays as it is.
+    """
+
+    def add(question: Question) -> Question:
+        is_full = len(question.options) >= MAX_OPTIONS_WITH_EMPTY
+        is_named = any(option.label == _(MISSING) for option in question.options)
+        if question.id not in names or not question.options or question.multi_select or is_full or is_named:
+            return question
+        return question.evolve(options=(*question.options, Option(value=NO_ANSWER, label=_(MISSING))))
+
+    return form.evolve(questions=tuple(map(add, form.questions)))

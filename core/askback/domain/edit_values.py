@@ -6,7 +6,7 @@ way.
 
 from __future__ import annotations
 
-__all__ = ["FieldDraft", "WrongValue", "read_value", "to_draft"]
+__all__ = ["FieldDraft", "NewValue", "WrongValue", "read_value", "to_draft"]
 
 from collections.abc import Mapping
 from typing import cast
@@ -14,16 +14,16 @@ from typing import cast
 from pydantic import JsonValue
 
 from askback.domain.actions import FieldAnswer
-from askback.domain.argument_change import is_same_value
 from askback.domain.form import Question
-from askback.domain.form_fields import UNANSWERED
+from askback.domain.form_fields import UNANSWERED, WhenEmpty
 from askback.domain.form_limits import FIELD_ANSWER
-from askback.domain.reserved_options import NONE_OF_THESE, RESERVED
-from askback.domain.schema_choices import format_number, is_number
+from askback.domain.reserved_options import NO_ANSWER, NONE_OF_THESE, RESERVED
+from askback.domain.schema_choices import format_number, is_number, to_option_value
 from askback.domain.text_kinds import is_numeric, parse_number, to_json_value
 from askback.errors import PersonError
 from askback.internal.values import Value
 from askback.text.literal import count_utf16_units, replace_controls
+from askback.text.unseen import strip_text
 from askback.translations.catalogue import N_, _
 
 NOT_SHOWN = N_("Please shorten it, and leave out characters that nobody can see.")
@@ -42,10 +42,25 @@ class FieldDraft(Value):
     is_optional: bool = False
     """True if the call has no value, null or an empty text. The field is then empty, and may stay so."""
 
+    def is_empty(self, question: Question) -> bool:
+        """Return True if the field shows no value."""
+        return self.is_optional or self.chosen == (_find_empty_option(question),)
+
+
+class NewValue(Value):
+    """The new value of an argument."""
+
+    value: JsonValue = None
+    is_removed: bool = False
+    """True if the argument has no value any more."""
+
 
 def to_draft(question: Question, data: Mapping[str, JsonValue]) -> FieldDraft | None:
     """Return what the field of an argument shows. None if the field cannot show the whole of its value."""
     value = data.get(question.id)
+    nothing = _find_empty_option(question)
+    if value is None and nothing is not None:
+        return FieldDraft(chosen=(nothing,))
     if value is None or (isinstance(value, str) and not value.strip() and not question.options):
         return FieldDraft(is_optional=True)
     if question.multi_select:
@@ -60,15 +75,19 @@ def to_draft(question: Question, data: Mapping[str, JsonValue]) -> FieldDraft | 
     return FieldDraft(text=value) if count_utf16_units(value) <= FIELD_ANSWER else None
 
 
-def read_value(question: Question, before: FieldDraft, sent: FieldAnswer) -> JsonValue:
-    """Return the new value of an argument. None if the person left the field as it was; no new value is null.
+def read_value(
+    question: Question, before: FieldDraft, sent: FieldAnswer, when_empty: WhenEmpty | None = None
+) -> NewValue | None:
+    """Return the new value of an argument. None if the person left the field as it was.
 
-    Raises `WrongValue`.
+    `when_empty` is the effect of a field that the person emptied. None means that it must have a value. Raises
+    `WrongValue`.
     """
     if question.options:
-        return _read_chosen(question, before, sent.chosen)
-    text = _normalize(sent.text or "")
-    if text == _normalize(before.text):
+        return _read_chosen(question, before, sent.chosen, when_empty)
+    written = (sent.text or "").replace("\r\n", "\n")
+    text = strip_text(written)
+    if text == strip_text(before.text.replace("\r\n", "\n")):
         return None
     if is_numeric(question.rules.kind):
         old, new = (parse_number("number", one) for one in (before.text, text))
@@ -76,16 +95,22 @@ def read_value(question: Question, before: FieldDraft, sent: FieldAnswer) -> Jso
             return None
     if not text and before.is_optional:
         return None
-    problem = question.rules.find_problem(text)
+    if not text and when_empty is not None:
+        return NewValue(is_removed=when_empty == "removed")
+    rules = question.rules
+    is_exact = rules.kind == "text" and _has_layout(before.text)
+    problem = rules.find_exact_problem(written) if is_exact else rules.find_problem(text)
     if problem is not None:
         raise WrongValue(problem)
-    value = to_json_value(question.rules.kind, text)
+    value = written if is_exact else to_json_value(rules.kind, text)
     if to_draft(question, {question.id: value}) is None:
         raise WrongValue(_(NOT_SHOWN))
-    return value
+    return NewValue(value=value)
 
 
-def _read_chosen(question: Question, before: FieldDraft, chosen: tuple[int, ...]) -> JsonValue:
+def _read_chosen(
+    question: Question, before: FieldDraft, chosen: tuple[int, ...], when_empty: WhenEmpty | None
+) -> NewValue | None:
     picked = tuple(sorted(set(chosen)))
     if picked == before.chosen:
         return None
@@ -93,6 +118,8 @@ def _read_chosen(question: Question, before: FieldDraft, chosen: tuple[int, ...]
         len(picked) > 1 and not question.multi_select
     ):
         raise WrongValue(_("There is no such option."))
+    if when_empty is not None and (not picked or picked == (_find_empty_option(question),)):
+        return NewValue(is_removed=when_empty == "removed")
     if not picked:
         raise WrongValue(_(UNANSWERED))
     problem = question.find_count_problem(len(picked)) if question.multi_select else None
@@ -104,7 +131,12 @@ def _read_chosen(question: Question, before: FieldDraft, chosen: tuple[int, ...]
         for index in picked
         if question.options[index].value not in RESERVED
     ]
-    return values if question.multi_select else values[0]
+    return NewValue(value=values if question.multi_select else values[0])
+
+
+def _find_empty_option(question: Question) -> int | None:
+    """Return the index of the option that means no value; None if there is none."""
+    return next((index for index, option in enumerate(question.options) if option.value == NO_ANSWER), None)
 
 
 def _choose_several(question: Question, value: JsonValue) -> FieldDraft | None:
@@ -120,16 +152,12 @@ def _choose_several(question: Question, value: JsonValue) -> FieldDraft | None:
 
 
 def _find_option(question: Question, value: JsonValue) -> int | None:
-    kind = question.rules.kind
-    return next(
-        (
-            index
-            for index, option in enumerate(question.options)
-            if option.value not in RESERVED and is_same_value(to_json_value(kind, option.value), value)
-        ),
-        None,
-    )
+    """Return the index of the option for a value: 1 and 1.0 are the same number."""
+    text = to_option_value(question.rules.kind, value)
+    found = (index for index, option in enumerate(question.options) if option.value == text)
+    return None if text in RESERVED else next(found, None)
 
 
-def _normalize(text: str) -> str:
-    return text.replace("\r\n", "\n").strip()
+def _has_layout(text: str) -> bool:
+    """Return True for a text of several lines, or with white space around it, as programs and patches are."""
+    return "\n" in text or text != text.strip()

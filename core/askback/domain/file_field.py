@@ -60,7 +60,7 @@ def build_file_field(ask_id: str, interview: Interview) -> FileField:
         ask_id=ask_id,
         step=interview.step,
         header=(question.header or "") if interview.form.is_single else interview.form.get_header(interview.current),
-        prompt=question.prompt,
+        prompt=question.whole_prompt,
         rules=question.files or FileRules(),
         names=tuple(file.shown_name for file in interview.draft.files),
     )

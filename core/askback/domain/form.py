@@ -33,6 +33,7 @@ from askback.domain.form_limits import (
     MAX_DESCRIPTION,
     MAX_DETAILS,
     MAX_HEADER,
+    MAX_HELP_TEXT,
     MAX_ID,
     MAX_IMAGE_URL,
     MAX_LABEL,
@@ -43,10 +44,12 @@ from askback.domain.form_limits import (
     MAX_PREVIEW,
     MAX_PROMPT,
     MAX_QUESTIONS,
+    MAX_TITLE,
     MAX_VALUE,
 )
-from askback.domain.text_rules import TextRules
-from askback.internal.values import Value, find_repeats
+from askback.domain.text_rules import TextRules, limit_line
+from askback.internal.values import Value, find_repeats, is_from_store
+from askback.text.unseen import find_lookalikes, has_visible_text
 from askback.translations.catalogue import N_
 
 DEFAULT_PLACEHOLDER = N_("Enter your answer…")
@@ -55,8 +58,8 @@ DEFAULT_PLACEHOLDER = N_("Enter your answer…")
 def _limit_text(what: str, longest: int) -> AfterValidator:
     """Return a validator for a non-blank text of at most `longest` characters, which keeps the text unchanged."""
 
-    def check(value: str) -> str:
-        if not value.strip():
+    def check(value: str, info: ValidationInfo) -> str:
+        if not has_visible_text(value) and not is_from_store(info):
             raise ValueError(f"is empty: write {what}")
         if len(value) > longest:
             raise ValueError(f"has {len(value):,} characters: shorten {what} to {longest:,}")
@@ -129,7 +132,11 @@ class Question(Value):
     id: Annotated[str, _limit_text("an id", MAX_ID)]
     prompt: Annotated[str, _limit_text("the question", MAX_PROMPT)]
     header: Annotated[str, _limit_text("a short header", MAX_HEADER)] | None = None
-    # Excluded by default, because an older process rejects a field that it does not know.
+    # The next three are excluded by default, because an older process rejects a field that it does not know.
+    help_text: Annotated[str, _limit_text("the help text", MAX_HELP_TEXT)] | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
+    """A text below the question that helps to answer it."""
     picks: Picks | None = Field(default=None, exclude_if=lambda value: value is None)
     """The list that people pick from: people or channels of the workspace or server. It then has no options."""
     files: FileRules | None = Field(default=None, exclude_if=lambda value: value is None)
@@ -187,8 +194,10 @@ class Question(Value):
         if len(value) > MAX_OPTIONS:
             raise ValueError(f"has {len(value):,} options: give at most {MAX_OPTIONS:,}")
         repeated = find_repeats("the value", [option.value for option in value])
-        if repeated is not None:
-            raise ValueError(repeated)
+        # Equal labels are numbered on the card. Labels that only look alike are a trap, no matter who wrote them.
+        alike = None if is_from_store(info) else find_lookalikes([option.label for option in value])
+        if repeated is not None or alike is not None:
+            raise ValueError("; ".join(filter(None, (repeated, alike))))
         return value
 
     @field_validator("multi_select")
@@ -264,6 +273,11 @@ class Question(Value):
         return self.multi_select and not self.asks_for_text
 
     @property
+    def whole_prompt(self) -> str:
+        """The question with its help text below it."""
+        return self.prompt if self.help_text is None else f"{self.prompt}\n{self.help_text}"
+
+    @property
     def has_hidden_details(self) -> bool:
         """True if the prompt does not contain the details in full."""
         return self.details is not None and self.details not in self.prompt
@@ -271,7 +285,8 @@ class Question(Value):
     def list_texts(self) -> list[str]:
         """Return all texts of the question: those that people read, its id, and the values of its options."""
         options = [text for one in self.options for text in (one.value, one.label, one.description, one.preview)]
-        own = (self.id, self.header, self.prompt, self.details, self.placeholder, self.rules.hint)
+        rules = (self.rules.hint, self.rules.unit)
+        own = (self.id, self.header, self.prompt, self.help_text, self.details, self.placeholder, *rules)
         return [text for text in (*own, *options) if text]
 
     def find_count_problem(self, count: int) -> str | None:
@@ -293,6 +308,11 @@ class Form(Value):
     """One or more questions that are asked together."""
 
     questions: tuple[Question, ...]
+    # Excluded by default, because an older process rejects a field that it does not know.
+    title: Annotated[str, limit_line("title", MAX_TITLE)] | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
+    """The heading above the questions."""
 
     @field_validator("questions", mode="wrap")
     @classmethod
@@ -319,6 +339,16 @@ class Form(Value):
     def has_pattern(self) -> bool:
         """True if a written answer must match a pattern, which can take hours: Python's patterns have no limit."""
         return any(question.rules.pattern is not None for question in self.questions)
+
+    def list_texts(self) -> list[str]:
+        """Return all texts of the form, as `Question.list_texts` does of a question."""
+        title = [] if self.title is None else [self.title]
+        return [*title, *(text for question in self.questions for text in question.list_texts())]
+
+    @property
+    def summary(self) -> str:
+        """The title, or else the first question."""
+        return self.questions[0].prompt if self.title is None else self.title
 
     def get_header(self, index: int) -> str:
         """Return the short name of a question for cards and reviews: its header, or Q1, Q2 …"""

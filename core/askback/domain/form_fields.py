@@ -9,6 +9,7 @@ __all__ = [
     "FieldQuestions",
     "FormField",
     "FormFields",
+    "WhenEmpty",
     "build_form_fields",
     "describe_choice",
     "find_field_problems",
@@ -17,7 +18,7 @@ __all__ = [
     "fits_field",
 ]
 
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -31,6 +32,7 @@ from askback.domain.outcome import Picked
 from askback.domain.text_problem import NEITHER, find_text_problem, get_placeholder
 from askback.internal.values import Value
 from askback.text.literal import is_readable_line
+from askback.text.unseen import has_visible_text
 from askback.translations.catalogue import N_, Language, _, get_language
 
 MAX_FIELD_OPTIONS: Final = 100
@@ -39,6 +41,10 @@ ANSWER_ALL = N_("Answer all…")
 """Label of the button that opens a modal with all questions of a form."""
 ANSWER_SEVERAL = N_("Answer {count} together…")
 """Label of that button if other questions depend on these."""
+EMPTY_REMOVES = N_("Empty it to leave the argument out.")
+EMPTY_IS_NULL = N_("Empty it to send null.")
+WhenEmpty = Literal["removed", "null"]
+"""The effect of an empty field on an argument of a tool call."""
 TITLE = N_("Your answers")
 EDIT_TITLE = N_("Change the arguments")
 SAVE = N_("Change")
@@ -84,6 +90,14 @@ class FormField(Value):
     """True if the field may stay empty."""
     is_exact: bool = False
     """True if the field must hold its text exactly, and not as the nearest value of a picker."""
+    when_empty: WhenEmpty | None = None
+    """The effect of an empty field, if it has a value that people may take away."""
+
+    def add_empty_hint(self, hint: str | None) -> str | None:
+        """Return the sentence about the value with the effect of an empty field, in the current language."""
+        if self.when_empty is None:
+            return hint
+        return " ".join(filter(None, (hint, _(EMPTY_REMOVES if self.when_empty == "removed" else EMPTY_IS_NULL))))
 
     @property
     def placeholder(self) -> str:
@@ -209,7 +223,7 @@ def _find_problem(interview: Interview, sent: FieldAnswer) -> tuple[str, bool] |
         return _(NOT_PICKED[question.picks]), False
     if len(sent.picked) > MAX_PICKED:
         return describe_too_many(question.picks, MAX_PICKED), False
-    if draft.unsent is not None and draft.unsent.strip():
+    if draft.unsent is not None and has_visible_text(draft.unsent):
         both = _(BOTH if question.picks is None else BOTH_PICKED)
         return find_text_problem(question, draft.unsent, has_choice=bool(draft.chosen)) or both, True
     if sent.writes and draft.text is None:

@@ -12,7 +12,9 @@ __all__ = [
     "MAX_ANSWER",
     "MAX_DESCRIPTION",
     "MAX_DETAILS",
+    "MAX_FORMAT",
     "MAX_HEADER",
+    "MAX_HELP_TEXT",
     "MAX_ID",
     "MAX_IMAGE_URL",
     "MAX_LABEL",
@@ -26,6 +28,8 @@ __all__ = [
     "MAX_PREVIEW",
     "MAX_PROMPT",
     "MAX_QUESTIONS",
+    "MAX_TITLE",
+    "MAX_UNIT",
     "MAX_VALUE",
 ]
 
@@ -43,7 +47,10 @@ MAX_PICKED_NAME: Final = 200
 
 MAX_PROMPT: Final = 10_000
 MAX_HEADER: Final = 200
+MAX_HELP_TEXT: Final = 1000
 MAX_ID: Final = 200
+MAX_TITLE: Final = 150
+"""Maximum length of the title of a form in UTF-16 units: Slack's limit for a heading."""
 MAX_DETAILS: Final = 1_000_000
 """Maximum length of the full text behind "Show everything"."""
 
@@ -56,6 +63,10 @@ MAX_IMAGE_URL: Final = 3000
 
 MAX_PLACEHOLDER: Final = 150
 """Slack's limit for the hint in an empty text field."""
+MAX_UNIT: Final = 30
+"""Maximum length of the unit of a number, in UTF-16 units."""
+MAX_FORMAT: Final = 30
+"""Maximum length of the name of a format of JSON Schema, in UTF-16 units."""
 DEFAULT_ANSWER: Final = 1000
 """Maximum length of a written answer if the question does not say it, from the design documents of the tools."""
 MAX_ANSWER: Final = 4000

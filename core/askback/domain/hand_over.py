@@ -7,14 +7,17 @@ the framework, and acknowledges it afterwards. If the process dies in between, n
 from __future__ import annotations
 
 __all__ = [
+    "CALLERS",
     "HAND_OVER",
     "NOT_ASKED",
     "CallId",
     "ClaimResult",
     "HandOver",
     "HandOverState",
+    "build_known_notice",
     "build_unknown_notice",
     "name_call",
+    "name_caller_call",
 ]
 
 from collections.abc import Collection, Sequence
@@ -35,12 +38,15 @@ ClaimResult = Literal["claimed", "taken", "acknowledged", "unknown", "changed", 
 
 HAND_OVER: Final = "handover:"
 """Prefix of `OutgoingMessage.target` for notices about a hand-over. The ask's id follows."""
+CALLERS: Final = "askback"
+"""The framework of calls of the clients of askback's servers."""
 NOT_ASKED: Final = ""
 """The id of an ask that is about to be stored."""
 UNKNOWN: Final = N_(
     "The program that asked this was interrupted while it acted on the answer, so the outcome is unknown. It will not "
     "act on it again by itself: please check what it has done."
 )
+KNOWN: Final = N_("The outcome is known now: the program has finished its work after this answer.")
 
 
 class CallId(Value):
@@ -84,15 +90,33 @@ def name_call(
     return CallId(framework=framework, run=run, call=f"{name}.{number}")
 
 
+def name_caller_call(ask: Ask) -> CallId:
+    """Return the call of a client of askback's servers, by the key of its ask.
+
+    The run is all of the key but its last part, so equal calls are of one run.
+    """
+    run, _, call = (ask.key or "").rpartition(":")
+    return CallId(framework=CALLERS, run=run, call=call)
+
+
 def build_unknown_notice(ask: Ask, hand_over: HandOver) -> OutgoingMessage:
     """Return the notice for people that the outcome of a hand-over is unknown. It names those who decided."""
+    return _build_notice(ask, f"{HAND_OVER}{ask.id}:{hand_over.holder}", UNKNOWN)
+
+
+def build_known_notice(ask: Ask, hand_over: HandOver) -> OutgoingMessage:
+    """Return the notice for the same people that the outcome is no longer unknown."""
+    return _build_notice(ask, f"{HAND_OVER}{ask.id}:{hand_over.holder}:known", KNOWN)
+
+
+def _build_notice(ask: Ask, target: str, sentence: str) -> OutgoingMessage:
     outcome = ask.outcome
     deciders = () if outcome is None else tuple(vote.by for vote in outcome.votes) or tuple(filter(None, (outcome.by,)))
     with use_language(ask.policy.language):
-        sentence = _(UNKNOWN)
+        text = _(sentence)
     return OutgoingMessage(
-        target=f"{HAND_OVER}{ask.id}:{hand_over.holder}",
-        text=sentence,
+        target=target,
+        text=text,
         markdown=False,
         mention=Who.from_people(*deciders) if deciders else None,
         reply_to=next(iter(ask.messages), None),

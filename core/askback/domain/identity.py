@@ -12,6 +12,7 @@ from pydantic import Field, field_validator
 
 from askback.internal.values import PersonText, Value
 from askback.text.literal import quote_name
+from askback.text.unseen import has_visible_text
 from askback.translations.catalogue import Language
 
 LONGEST_CALLED = 80
@@ -44,7 +45,7 @@ class Actor(Value):
     @property
     def display_name(self) -> str:
         """The name, or else the id, for a sentence. Nothing in the name can be taken for a part of the sentence."""
-        return quote_name(self.name, LONGEST_CALLED) if self.name.strip() else self.id
+        return quote_name(self.name, LONGEST_CALLED) if has_visible_text(self.name) else self.id
 
     def is_same_person(self, other: Actor) -> bool:
         """Return True if platform and id are equal and the tenants do not contradict each other.

@@ -67,7 +67,7 @@ class IncomingMessage(Value):
     at: datetime
     """The time of writing by the platform's clock, because events can arrive out of order."""
     files: tuple[AttachedFile, ...] = ()
-    """What is attached: files, and messages from elsewhere, which have no content to read."""
+    """The attachments: files, and messages from elsewhere, which have no content to read."""
     direct: bool = False
     """True if it was written to the bot alone, and no other person can read it."""
     midway: bool = False
@@ -77,7 +77,7 @@ class IncomingMessage(Value):
     refers_to: MessageRef | None = None
     """The message that it replies to, if the platform has such replies."""
     mentions: Mentions | None = Field(default=None, exclude=True)
-    """What it mentions, if it says nothing else. It is never stored."""
+    """The people and channels that it mentions, if it says nothing else. They are never stored."""
     hidden: bool = False
     """True if the platform does not show what it says. Its author has taken part, and nothing else is known of it."""
     trace: str | None = None

@@ -19,6 +19,7 @@ from askback.domain.argument_change import ArgumentChange
 from askback.domain.form import Condition, Form, Question
 from askback.domain.outcome import Answer, Choice, Outcome, Picked, Vote
 from askback.internal.values import Value
+from askback.text.unseen import strip_text
 
 Phase = Literal["asking", "reviewing", "closed"]
 
@@ -68,7 +69,7 @@ class Draft(Value):
     @property
     def shown_text(self) -> str:
         """The text in its field when that opens: the rejected text, or else the written answer or the note."""
-        return self.unsent if self.unsent and self.unsent.strip() else self.text or self.note or ""
+        return self.unsent if self.unsent and strip_text(self.unsent) else self.text or self.note or ""
 
 
 class Interview(Value):

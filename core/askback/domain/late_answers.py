@@ -11,6 +11,7 @@ from askback.domain.apply_action import is_click_recorded
 from askback.domain.ask import AdmissionCheck, Ask
 from askback.domain.incoming_message import IncomingMessage
 from askback.text.literal import quote_line
+from askback.text.unseen import strip_text
 from askback.translations.catalogue import N_, _
 
 KEPT = N_("I have kept what you wrote as a message, which the agent reads.")
@@ -21,13 +22,13 @@ def get_text(action: Action) -> str:
     """Return the text that a person wrote to an ask; empty if they wrote nothing."""
     match action.operation:
         case SubmitText(text=written):
-            return written.strip()
+            return strip_text(written)
         case SubmitForm() as sent:
             return "\n".join(sent.texts)
         case Choose(note=str(note)):
-            return note.strip()
+            return strip_text(note)
         case Decline(reason=reason) | Choose(reason=reason) | Cancel(reason=reason) | Remind(reason=reason):
-            return (reason or "").strip()
+            return strip_text(reason)
         case _:
             return ""
 

@@ -12,14 +12,15 @@ from typing import Final
 
 from askback.domain.card import Card, Item
 from askback.internal.values import Value
-from askback.text.literal import count_utf16_units
+from askback.text.literal import count_utf16_units, to_literal, to_single_line
 from askback.translations.catalogue import _
 
 LONGEST_NAME: Final = 38
 """Maximum length of a label on the button of a row, in UTF-16 units. Discord shows no more of it, and a phone has room
 for no more."""
 MAX_CHARACTERS: Final = 2_000
-"""Maximum number of characters in all rows together. The controls of a card stay in its first message."""
+"""Maximum number of characters in all rows together, as the card shows them. The controls of a card stay in its first
+message."""
 
 
 class OptionRow(Value):
@@ -53,7 +54,7 @@ def build_rows(card: Card, most: int) -> tuple[OptionRow, ...]:
             OptionRow(item=item, title=item.numbered_label, label=_("Choose {number}").format(number=item.number))
             for item in card.items
         ]
-    characters = sum(count_utf16_units(f"{row.title or ''}{row.body or ''}") for row in rows)
+    characters = sum(count_utf16_units(to_literal(f"{row.title or ''}\n{row.body or ''}")) for row in rows)
     return tuple(rows) if characters <= MAX_CHARACTERS else ()
 
 
@@ -61,5 +62,5 @@ def _are_button_labels(card: Card) -> bool:
     return (
         card.is_described
         and card.has_line_options
-        and all(count_utf16_units(item.label) <= LONGEST_NAME for item in card.items)
+        and all(count_utf16_units(to_single_line(item.label)) <= LONGEST_NAME for item in card.items)
     )

@@ -7,7 +7,7 @@ __all__ = ["find_items"]
 from collections.abc import Sequence
 
 from askback.domain.card import Item
-from askback.text.literal import replace_controls
+from askback.text.unseen import normalize_look
 
 
 def find_items(items: Sequence[Item], query: str) -> list[Item]:
@@ -15,14 +15,14 @@ def find_items(items: Sequence[Item], query: str) -> list[Item]:
 
     Each word of the query must occur in the label, in the description, or as the number. An empty query matches all.
     """
-    words = replace_controls(query).casefold().split()
+    words = normalize_look(query).casefold().split()
     exact = words[0].removesuffix(".") if len(words) == 1 else ""
 
     def matches(item: Item) -> bool:
         number = str(item.number)
         if number == exact or (exact and number.startswith(words[0])):
             return True
-        body = f"{item.label} {item.description or ''}".casefold()
+        body = normalize_look(f"{item.label} {item.description or ''}").casefold()
         return all(word in body or word.rstrip(".") == number for word in words)
 
     found = [item for item in items if matches(item)]

@@ -104,6 +104,15 @@ OutcomeState = Literal["answered", "refused", "declined", "cancelled", "timed_ou
 """`OutcomeStatus`, and "refused", in the order of lists and statistics."""
 
 
+class Revocation(Value):
+    """The end of an approval of later calls, by the operator."""
+
+    at: AwareDatetime
+    reason: PersonText | None = None
+    by: PersonText | None = None
+    """The operator's own name, which nothing proves."""
+
+
 class Outcome(Value):
     """The end of an ask. The agent receives nothing else."""
 
@@ -127,6 +136,8 @@ class Outcome(Value):
     """The defaults that apply because nobody answered in time, as the card announced. Nobody chose them."""
     halted: bool = Field(default=False, exclude_if=lambda value: not value)
     """True if nobody answered in time, and the agent must therefore stop until a person writes."""
+    revoked: Revocation | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The end of what it allowed for later calls. None if that holds, or if it allowed none."""
 
     @field_validator("answers")
     @classmethod

@@ -6,7 +6,7 @@ __all__ = ["describe_answers", "describe_call", "describe_questions"]
 
 from collections.abc import Iterator
 
-from askback.domain.arguments import Arguments
+from askback.domain.arguments import Arguments, describe_whole
 from askback.domain.form import Option, Question
 from askback.domain.interview import Draft, Interview
 from askback.translations.catalogue import N_, _
@@ -17,12 +17,13 @@ NOTE = N_("Note to the choice:")
 
 
 def describe_questions(interview: Interview, *, with_details: bool) -> str:
-    """Return the questions that people saw, with all options, marks at the chosen ones, and what people wrote.
+    """Return the questions with their title, all options, marks at the chosen ones, and what people wrote.
 
     `with_details` adds the details of each question.
     """
     answered = interview.outcome is not None and interview.outcome.status == "answered"
-    return "\n\n".join(
+    title = [] if interview.form.title is None else [interview.form.title]
+    questions = (
         "\n\n".join(
             (
                 *_iter_parts(
@@ -35,6 +36,7 @@ def describe_questions(interview: Interview, *, with_details: bool) -> str:
         )
         for index in interview.visible
     )
+    return "\n\n".join((*title, *questions))
 
 
 def describe_call(interview: Interview, arguments: Arguments | None, *, with_details: bool) -> str:
@@ -45,7 +47,8 @@ def describe_call(interview: Interview, arguments: Arguments | None, *, with_det
     question = interview.question
     if arguments is None:
         return describe_questions(interview, with_details=with_details)
-    shown = question.details if with_details and question.details is not None else arguments.describe()
+    has_all = with_details and question.details is not None
+    shown = describe_whole(question.details or "") if has_all else arguments.describe()
     title = question.prompt.partition("\n")[0]
     chosen = interview.draft.chosen if interview.outcome is not None and interview.outcome.status == "answered" else ()
     return "\n\n".join(
@@ -89,7 +92,7 @@ def _iter_texts(draft: Draft, caption: str) -> Iterator[str]:
 
 
 def _describe_prompt(question: Question) -> str:
-    return question.prompt if question.header is None else f"{question.header}\n{question.prompt}"
+    return "\n".join(filter(None, (question.header, question.whole_prompt)))
 
 
 def _describe_option(option: Option, number: int, *, is_chosen: bool) -> str:

@@ -21,7 +21,7 @@ CALLED = 10
 
 ASKED_FOR = N_("You asked for a reminder: {question} still waits for an answer.")
 REMINDED = N_("Reminder: {question} still waits for you.")
-EDITED = N_("{person} has changed the call, so your vote on it does not count any more: {question}")
+EDITED = N_("Your vote does not count any more, because {person} changed the call. Please decide again: {question}")
 ESCALATED = N_("This now waits for you, too: {question}")
 
 

@@ -29,6 +29,7 @@ from askback.domain.argument_change import list_changers
 from askback.domain.ask import Ask
 from askback.domain.identity import Actor, deduplicate_accounts
 from askback.internal.values import Value
+from askback.text.unseen import strip_text
 
 RESULTS = 1
 """The results of calls are in the row after theirs."""
@@ -123,4 +124,4 @@ def _list_picked_people(ask: Ask) -> Iterator[Actor]:
 
 
 def _has_words(text: str | None) -> bool:
-    return bool(text and text.strip())
+    return bool(strip_text(text))

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["NONE_OF_THESE", "NO_ANSWER", "RESERVED", "build_no_answer_option", "build_none_option"]
+__all__ = [
+    "NONE_OF_THESE",
+    "NO_ANSWER",
+    "NO_ANSWERS",
+    "NULL",
+    "RESERVED",
+    "build_no_answer_option",
+    "build_none_option",
+    "build_null_option",
+]
 
 from typing import Final
 
@@ -11,14 +20,22 @@ from askback.translations.catalogue import _
 
 NO_ANSWER: Final = "askback:no-answer"
 """Value of the option that leaves an optional question without an answer."""
+NULL: Final = "askback:null"
+"""Value of the same option, where a program has to get null in place of the answer."""
+NO_ANSWERS: Final = frozenset({NO_ANSWER, NULL})
 NONE_OF_THESE: Final = "askback:none-of-these"
 """Value of the option that chooses none of the others."""
-RESERVED: Final = frozenset({NO_ANSWER, NONE_OF_THESE})
+RESERVED: Final = NO_ANSWERS | {NONE_OF_THESE}
 
 
 def build_no_answer_option() -> Option:
     """Return the option that leaves an optional question without an answer, in the current language."""
     return Option(value=NO_ANSWER, label=_("(no answer)"))
+
+
+def build_null_option() -> Option:
+    """Return the option that answers with null, in the current language."""
+    return Option(value=NULL, label=_("(no answer)"))
 
 
 def build_none_option() -> Option:

@@ -34,7 +34,7 @@ class ReviewLine(Value):
     note: str | None
     """The note to the choice."""
     picks: Picks | None
-    """What the question asks people to pick; None if it has options or asks for a text."""
+    """The kind of things that people pick; None if it has options or asks for a text."""
     picked: tuple[Picked, ...]
     """The people or channels, whose names are the first labels of the answer."""
     missing: str | None

@@ -9,21 +9,31 @@ __all__ = [
     "format_number",
     "is_number",
     "read_choices",
+    "to_option_value",
     "write_choices",
 ]
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 from pydantic import JsonValue
 
 from askback.domain.form import Option
 from askback.domain.reserved_options import RESERVED
+from askback.domain.schema_keywords import KEYWORDS
 from askback.domain.text_kinds import MAX_INTEGER, TextKind, is_numeric, parse_number, to_json_value
 from askback.errors import CallerError
 from askback.text.literal import quote_line
+from askback.text.unseen import has_visible_text
+
+_WANTED: Final[Mapping[TextKind, str]] = {
+    "text": "a text that people can see",
+    "integer": "a whole number that every program can read",
+    "number": "a number that every program can read",
+}
+"""The values of each kind that can be listed, in an error."""
 
 
 class UnsupportedSchema(CallerError):
@@ -39,7 +49,7 @@ class Choices:
 
     def find_value(self, value: object) -> str | None:
         """Return the option's value for a value of the schema; None if it is not permitted."""
-        text = _to_option_value(self.kind, value)
+        text = to_option_value(self.kind, value)
         return text if any(option.value == text for option in self.options) else None
 
 
@@ -54,9 +64,18 @@ def read_choices(schema: Mapping[str, object]) -> Choices | None:
     if not entries:
         raise UnsupportedSchema("permits no value at all, so nobody could answer it: list at least one value")
     kind = _find_kind(schema.get("type"), [value for value, _, _ in entries])
+    values = [_check_value(kind, value) for value, _, _ in entries]
+    labels = [_find_label(kind, title, value) for value, (_, title, _) in zip(values, entries, strict=True)]
     options = tuple(
-        Option.parse({"value": _check_value(kind, value), "label": _find_label(title, value), "description": text})
-        for value, title, text in entries
+        Option.parse(
+            {
+                "value": value,
+                # Equal titles would leave people without a difference.
+                "label": label if labels.count(label) == 1 else f"{label} ({_find_label(kind, None, value)})",
+                "description": text,
+            }
+        )
+        for value, label, (_, _, text) in zip(values, labels, entries, strict=True)
     )
     return Choices(kind, options)
 
@@ -79,14 +98,25 @@ def _list_entries(schema: Mapping[str, object]) -> list[tuple[object, object, ob
         return [(value, names[i] if i < len(names) else None, None) for i, value in enumerate(values)]
     found: list[tuple[object, object, object]] = []
     for value in values:
-        entry = as_object(value)
-        if entry is None or "const" not in entry or entry.keys() - {"const", "title", "description", "type"}:
+        entries = _read_alternative(as_object(value) or {})
+        if entries is None:
             raise UnsupportedSchema(
                 f"has alternatives in `{name}` that are not fixed values, and people choose only between fixed ones: "
                 'write each as {"const": …, "title": …}'
             )
-        found.append((entry["const"], entry.get("title"), entry.get("description")))
+        found += entries
     return found
+
+
+def _read_alternative(entry: Mapping[str, object]) -> list[tuple[object, object, object]] | None:
+    """Return the values of one alternative, which may list several of them. None if they are not fixed."""
+    (name, *others) = (entry.keys() & KEYWORDS) - {"type"} or ("",)
+    listed = [entry["const"]] if name == "const" else entry.get("enum")
+    if others or name not in ("const", "enum") or not isinstance(listed, list):
+        return None
+    values = cast("list[object]", listed)
+    title = entry.get("title") if len(values) == 1 else None  # it would name several of them alike
+    return [(value, title, entry.get("description")) for value in values]
 
 
 def _find_kind(named: object, values: list[object]) -> TextKind:
@@ -96,27 +126,28 @@ def _find_kind(named: object, values: list[object]) -> TextKind:
     if named is None and all(isinstance(value, str) for value in values):
         return "text"
     if named is None and all(map(is_number, values)):
-        return "integer" if all(_to_option_value("integer", value) for value in values) else "number"
+        return "integer" if all(to_option_value("integer", value) for value in values) else "number"
+    if named in (None, "boolean") and all(isinstance(value, bool) for value in values):
+        return "boolean"
     raise UnsupportedSchema("lists values that are not all texts or all numbers: use one type for all of them")
 
 
 def _check_value(kind: TextKind, value: object) -> str:
-    text = _to_option_value(kind, value)
-    if text is None or not text.strip():
-        wanted = {"text": "a text that is not empty", "integer": "a whole number"}.get(kind, "a number")
-        raise UnsupportedSchema(f"permits {quote_line(repr(value))}, which is not {wanted}: give such a value")
+    text = to_option_value(kind, value)
+    if text is None or not has_visible_text(text):
+        raise UnsupportedSchema(f"permits {quote_line(repr(value))}, which is not {_WANTED[kind]}: give such a value")
     if text in RESERVED:
         raise UnsupportedSchema(f"permits {quote_line(text)}, which askback uses itself: give another value")
     return text
 
 
-def _find_label(title: object, value: object) -> str:
-    if isinstance(title, str) and title.strip():
+def _find_label(kind: TextKind, title: object, value: str) -> str:
+    if isinstance(title, str) and has_visible_text(title):
         return title
-    return value if isinstance(value, str) else format_number(cast("float", value))
+    return {"true": "Yes", "false": "No"}[value] if kind == "boolean" else value
 
 
-def _to_option_value(kind: TextKind, value: object) -> str | None:
+def to_option_value(kind: TextKind, value: object) -> str | None:
     if kind == "boolean":
         return str(value).lower() if isinstance(value, bool) else None
     if not is_numeric(kind):

@@ -18,7 +18,9 @@ LONGEST_TITLE = 150
 
 
 def get_form_title(card: Card) -> str:
-    """Return the questions of a settled form in one line. If some are answered, their answers name them below."""
+    """Return the title of a settled form, or its questions in one line. Answered ones are named below."""
+    if card.form_title is not None:
+        return card.form_title
     if any(line.answer for line in card.lines) or not card.lines:
         count = len(card.lines)
         return ngettext("{count} question", "{count} questions", count).format(count=count)

@@ -14,7 +14,6 @@ from askback.domain.caller_absence import Absence
 from askback.domain.card import LONGEST_NAMED, get_excerpt
 from askback.domain.form import Option, Question
 from askback.domain.interview import Interview
-from askback.domain.text_kinds import is_checked
 from askback.domain.text_problem import NOTE_HINT, get_placeholder
 from askback.domain.text_rules import NOTE_RULES, TextRules
 from askback.internal.values import Value
@@ -59,7 +58,7 @@ class TextField(Value):
 
     @property
     def hint(self) -> str:
-        """What a person can write, in a sentence."""
+        """A sentence about what a person can write."""
         if self.options and not self.is_note:
             return f"{_(NOTE_HINT)} {self.rules.describe()}"
         return self.rules.describe()
@@ -67,7 +66,7 @@ class TextField(Value):
     @property
     def is_line(self) -> bool:
         """True if one line is enough, as for a number or a date. A rejected text may have more, and would lose them."""
-        return not self.options and is_checked(self.rules.kind) and to_single_line(self.value) == self.value
+        return not self.options and self.rules.is_one_line and to_single_line(self.value) == self.value
 
 
 def build_text_field(ask_id: str, interview: Interview) -> TextField:
@@ -79,7 +78,7 @@ def build_text_field(ask_id: str, interview: Interview) -> TextField:
         header=interview.form.get_header(interview.current)
         if not interview.form.is_single
         else (question.header or ""),
-        prompt=question.prompt,
+        prompt=question.whole_prompt,
         placeholder=get_placeholder(question),
         value=draft.shown_text,
         rules=question.rules if question.allow_custom else NOTE_RULES,
@@ -128,7 +127,7 @@ def build_vote_field(ask_id: str, interview: Interview, index: int, reason: str 
 
 def _get_short_prompt(question: Question) -> str:
     """Return the prompt without the excerpt of its details, which the card behind the field shows already."""
-    return question.prompt.partition("\n")[0] if get_excerpt(question) else question.prompt
+    return question.prompt.partition("\n")[0] if get_excerpt(question) else question.whole_prompt
 
 
 def list_option_labels(options: Sequence[Option], longest: int) -> tuple[str, ...]:

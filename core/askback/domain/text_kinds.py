@@ -14,6 +14,7 @@ __all__ = [
     "find_kind_problem",
     "is_checked",
     "is_numeric",
+    "normalize_number",
     "parse_number",
     "to_json_value",
 ]
@@ -22,10 +23,12 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import date, datetime
+from fractions import Fraction
 from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from askback.domain.number_limits import NumberLimits
 from askback.translations.catalogue import N_, _
 from askback.translations.sentences import capitalize_first, end_sentence
 
@@ -40,6 +43,9 @@ TIME_PATTERN: Final = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,16}")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})?")
+_DECIMAL_COMMA: Final = re.compile(r"[+-]?[0-9]{1,40},[0-9]{1,40}")
+_THOUSANDS: Final = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
+"""A number that is 1.5 thousand to some people and 1.5 to others, such as 1,500."""
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME: Final = re.compile(TIME_PATTERN)
 _DATE_TIME: Final = re.compile(
@@ -55,6 +61,8 @@ _URI: Final = re.compile(
     rf"|[A-Za-z0-9]{_PATH})(?:\?{_REST})?(?:#{_REST})?"
 )
 
+_OPENED: Final = re.compile("https?://|mailto:[^@]+@", re.IGNORECASE)
+"""Beginnings of addresses that a program can open without running them."""
 
 _EXAMPLES: Final[Mapping[TextKind, str]] = {
     "integer": N_("a whole number, such as 42"),
@@ -67,25 +75,13 @@ _EXAMPLES: Final[Mapping[TextKind, str]] = {
 }
 
 
-def describe_kind(kind: TextKind, minimum: float | None, maximum: float | None) -> str | None:
+def describe_kind(kind: TextKind, limits: NumberLimits) -> str | None:
     """Return what a person can write, in a sentence with an example or the range. None means any text."""
-    if not is_numeric(kind) or (minimum is None and maximum is None):
-        example = _EXAMPLES.get(kind)
-        return None if example is None else end_sentence(capitalize_first(_(example)))
-    if minimum is not None and maximum is not None:
-        between = _(
-            "A whole number from {least:.15g} to {most:.15g}."
-            if kind == "integer"
-            else "A number from {least:.15g} to {most:.15g}."
-        )
-        return between.format(least=minimum, most=maximum)
-    if maximum is None:
-        least = _(
-            "A whole number of at least {least:.15g}." if kind == "integer" else "A number of at least {least:.15g}."
-        )
-        return least.format(least=minimum)
-    most = _("A whole number of at most {most:.15g}." if kind == "integer" else "A number of at most {most:.15g}.")
-    return most.format(most=maximum)
+    found = limits.describe_range(whole=kind == "integer") if is_numeric(kind) else None
+    if found is not None:
+        return found
+    example = _EXAMPLES.get(kind)
+    return None if example is None else end_sentence(capitalize_first(_(example)))
 
 
 def is_checked(kind: TextKind) -> bool:
@@ -100,12 +96,22 @@ def is_numeric(kind: TextKind) -> bool:
 
 def parse_number(kind: TextKind, text: str) -> int | float | None:
     """Return the number that a text is; None if it is none of this kind."""
-    text = text.strip()
+    text = normalize_number(kind, text.strip())
     if _INTEGER.fullmatch(text) and abs(int(text)) <= MAX_INTEGER:
         return int(text)
     if kind != "number" or not _NUMBER.fullmatch(text) or not math.isfinite(value := float(text)):
         return None
     return value
+
+
+def normalize_number(kind: TextKind, text: str) -> str:
+    """Return a number with a decimal point, also if it has a comma, as in many languages. Other texts stay.
+
+    A comma that may separate thousands is not a decimal comma.
+    """
+    if kind != "number" or not _DECIMAL_COMMA.fullmatch(text) or _THOUSANDS.fullmatch(text):
+        return text
+    return text.replace(",", ".")
 
 
 def to_json_value(kind: TextKind, text: str) -> JsonValue:
@@ -115,13 +121,16 @@ def to_json_value(kind: TextKind, text: str) -> JsonValue:
     return parse_number(kind, text) if is_numeric(kind) else text
 
 
-def find_kind_problem(kind: TextKind, text: str, minimum: float | None, maximum: float | None) -> str | None:
-    """Return the reason why a text is not of this kind, in words for the person. None means it is one."""
+def find_kind_problem(kind: TextKind, text: str, limits: NumberLimits, *, any_scheme: bool = False) -> str | None:
+    """Return the reason why a text is not of this kind, in words for the person. None means it is one.
+
+    Addresses are those of pages and of mail, unless `any_scheme`: others may run what they hold, as `javascript:` does.
+    """
     match kind:
         case "text" | "boolean":
             return None
         case "integer" | "number":
-            return _find_number_problem(kind, text, minimum, maximum)
+            return _find_number_problem(kind, text, limits)
         case "email":
             found = _EMAIL.fullmatch(text)
             valid = found is not None and len(found["local"]) <= 64 and len(found["host"]) <= 250
@@ -129,7 +138,7 @@ def find_kind_problem(kind: TextKind, text: str, minimum: float | None, maximum:
         case "uri":
             found = _URI.fullmatch(text)
             valid = found is not None and len(found["host"] or "") <= 250 and int(found["port"] or 0) <= 65535
-            return None if valid else _ask_for(kind)
+            return None if valid and (any_scheme or _OPENED.match(text)) else _ask_for(kind)
         case "date":
             return None if _DATE.fullmatch(text) and _is_date(text) else _ask_for(kind)
         case "time":
@@ -142,15 +151,11 @@ def _ask_for(kind: TextKind) -> str:
     return _("Please write {example}.").format(example=_(_EXAMPLES[kind]))
 
 
-def _find_number_problem(kind: TextKind, text: str, minimum: float | None, maximum: float | None) -> str | None:
+def _find_number_problem(kind: TextKind, text: str, limits: NumberLimits) -> str | None:
     value = parse_number(kind, text)
     if value is None:
         return _ask_for(kind)
-    if minimum is not None and value < minimum:
-        return _("Please write a number of at least {least:.15g}.").format(least=minimum)
-    if maximum is not None and value > maximum:
-        return _("Please write a number of at most {most:.15g}.").format(most=maximum)
-    return None
+    return limits.find_problem(value, Fraction(normalize_number(kind, text)))
 
 
 def _is_date(text: str) -> bool:

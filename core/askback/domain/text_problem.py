@@ -6,6 +6,7 @@ __all__ = ["NEITHER", "NOTE_HINT", "NO_CHOICE", "describe_text", "find_text_prob
 
 from askback.domain.form import DEFAULT_PLACEHOLDER, Question
 from askback.domain.text_rules import NOTE_RULES
+from askback.text.unseen import has_visible_text
 from askback.translations.catalogue import N_, _
 
 NEITHER = N_("Please choose an option or write an answer.")
@@ -24,7 +25,7 @@ def find_text_problem(question: Question, text: str, *, has_choice: bool) -> str
         return NOTE_RULES.find_problem(text)
     if not question.allow_custom:
         return _(NO_CHOICE)
-    return question.rules.find_problem(text) if text.strip() else _(NEITHER)
+    return question.rules.find_problem(text) if has_visible_text(text) else _(NEITHER)
 
 
 def describe_text(question: Question) -> str:

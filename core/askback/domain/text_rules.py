@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
-__all__ = ["NOTE_RULES", "TextRules"]
+__all__ = ["NOTE_RULES", "TextRules", "limit_line"]
 
 import re
-from collections.abc import Mapping
-from typing import Final, cast
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final, cast
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from askback.domain.form_limits import DEFAULT_ANSWER, MAX_ANSWER, MAX_NOTE
-from askback.domain.text_kinds import TextKind, describe_kind, find_kind_problem
+from askback.domain.form_limits import DEFAULT_ANSWER, MAX_ANSWER, MAX_FORMAT, MAX_NOTE, MAX_UNIT
+from askback.domain.number_limits import NumberLimits
+from askback.domain.schema_text import FORMAT_EXAMPLES, find_pattern_problem, matches_schema
+from askback.domain.text_kinds import (
+    TextKind,
+    describe_kind,
+    find_kind_problem,
+    is_checked,
+    is_numeric,
+    normalize_number,
+)
 from askback.internal.values import Value
+from askback.text.literal import count_utf16_units, is_readable_line, to_literal
+from askback.text.unseen import strip_text
 from askback.translations.catalogue import _, ngettext
 from askback.translations.sentences import group_digits
+
+SHORT_PATTERN: Final = 60
+"""Maximum length of a pattern that people are shown, in UTF-16 units. A longer one says nothing to them."""
+
+
+def limit_line(what: str, longest: int) -> AfterValidator:
+    """Return a check that a text is one readable line of at most `longest` UTF-16 units, as people see it."""
+
+    def check(value: str) -> str:
+        if not is_readable_line(value):
+            raise ValueError(f"is not one readable line: write a short {what}, or leave it out")
+        if count_utf16_units(to_literal(value)) > longest:
+            raise ValueError(f"is too long: shorten the {what} to {longest} characters")
+        return value
+
+    return AfterValidator(check)
 
 
 class TextRules(Value):
@@ -27,12 +54,28 @@ class TextRules(Value):
     """A regular expression that the whole text must match. From trusted code only, never from a model."""
     hint: str | None = None
     """The sentence for a person whose text does not match the pattern."""
-    # The next three are excluded by default, because an older process rejects a field that it does not know.
+    # The others are excluded by default, because an older process rejects a field that it does not know.
     kind: TextKind = Field(default="text", exclude_if=lambda value: value == "text")
     """The kind of the answer. It also says how a program reads the values of the options, such as "2" as a number."""
     minimum: float | None = Field(default=None, allow_inf_nan=False, exclude_if=lambda value: value is None)
     """The smallest number, for the kinds `integer` and `number`."""
     maximum: float | None = Field(default=None, allow_inf_nan=False, exclude_if=lambda value: value is None)
+    exclusive_minimum: float | None = Field(default=None, allow_inf_nan=False, exclude_if=lambda value: value is None)
+    """The number must be greater than this."""
+    exclusive_maximum: float | None = Field(default=None, allow_inf_nan=False, exclude_if=lambda value: value is None)
+    """The number must be less than this."""
+    step: float | None = Field(default=None, gt=0, allow_inf_nan=False, exclude_if=lambda value: value is None)
+    """The distance between two numbers that can be answers, counted from `minimum`."""
+    unit: Annotated[str, limit_line("unit", MAX_UNIT)] | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
+    """The unit of the number, such as "px"."""
+    schema_pattern: str | None = Field(default=None, min_length=1, exclude_if=lambda value: value is None)
+    """A regular expression of JSON Schema that a part of the text must match. It may come from a model."""
+    schema_format: Annotated[str, limit_line("format", MAX_FORMAT)] | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
+    """The name of a format of JSON Schema, for a text. A format that askback does not know limits nothing."""
 
     @model_validator(mode="before")
     @classmethod
@@ -61,6 +104,14 @@ class TextRules(Value):
             raise ValueError(f"is not a regular expression ({error}): correct it") from error
         return value
 
+    @field_validator("schema_pattern")
+    @classmethod
+    def _check_schema_pattern(cls, value: str | None) -> str | None:
+        problem = None if value is None else find_pattern_problem(value)
+        if problem is not None:
+            raise ValueError(problem)
+        return value
+
     @field_validator("maximum")
     @classmethod
     def _check_maximum(cls, value: float | None, info: ValidationInfo) -> float | None:
@@ -69,11 +120,44 @@ class TextRules(Value):
             raise ValueError(f"is smaller than minimum ({least:g}): swap the two")
         return value
 
+    @field_validator("exclusive_maximum")
+    @classmethod
+    def _check_exclusive_maximum(cls, value: float | None, info: ValidationInfo) -> float | None:
+        least = cast("float | None", info.data.get("exclusive_minimum"))
+        if value is not None and least is not None and least >= value:
+            raise ValueError(f"is not greater than exclusive_minimum ({least:g}): correct one of them")
+        return value
+
+    @property
+    def is_limited_number(self) -> bool:
+        """True if the answer is a number with limits, steps or a unit."""
+        return is_numeric(self.kind) and (self.step is not None or self.unit is not None or self._limits.has_range)
+
+    @property
+    def is_one_line(self) -> bool:
+        """True if an answer has one line by its nature, as a number or a date has."""
+        return is_checked(self.kind) or self.schema_format in FORMAT_EXAMPLES
+
+    @property
+    def _limits(self) -> NumberLimits:
+        return NumberLimits(
+            minimum=self.minimum,
+            maximum=self.maximum,
+            exclusive_minimum=self.exclusive_minimum,
+            exclusive_maximum=self.exclusive_maximum,
+            step=self.step,
+        )
+
     def describe(self) -> str:
         """Return what a person can write, in a sentence for the field."""
-        kind = describe_kind(self.kind, self.minimum, self.maximum)
+        kind = describe_kind(self.kind, self._limits)
+        if kind is not None and is_numeric(self.kind):
+            return " ".join((kind, *self._describe_scale()))
         if kind is not None:
             return kind
+        asked = self._describe_schema()
+        if asked is not None:
+            return asked
         if self.pattern is not None and self.hint:
             return self.hint
         if self.min_length > 1:
@@ -84,9 +168,16 @@ class TextRules(Value):
             count=group_digits(self.max_length)
         )
 
+    def _describe_scale(self) -> Iterator[str]:
+        steps = self._limits.describe_step()
+        if steps is not None:
+            yield steps
+        if self.unit is not None:
+            yield _("Unit: {unit}").format(unit=to_literal(self.unit))
+
     def find_problem(self, text: str) -> str | None:
         """Return the reason why this text is not a valid answer, in words for the person. None means it is valid."""
-        size = len(text.strip())
+        size = len(strip_text(text))
         if size < self.min_length:
             if self.min_length == 1:
                 return _("Please write an answer: it is empty.")
@@ -94,12 +185,52 @@ class TextRules(Value):
                 least=self.min_length, size=size
             )
         if size > self.max_length:
-            return _("Please shorten it to {most} characters; it has {size}.").format(
-                most=group_digits(self.max_length), size=group_digits(size)
-            )
+            return self._describe_too_long(size)
         if self.pattern is not None and not re.fullmatch(self.pattern, text.strip()):
             return self.hint or _("This does not have the requested format.")
-        return find_kind_problem(self.kind, text.strip(), self.minimum, self.maximum)
+        any_scheme = self.pattern is not None  # the pattern says which
+        problem = find_kind_problem(self.kind, text.strip(), self._limits, any_scheme=any_scheme)
+        return self._find_schema_problem(text.strip()) if problem is None else problem
+
+    def find_exact_problem(self, text: str) -> str | None:
+        """Return the same for a text that a program gets with the white space around it."""
+        problem = self.find_problem(text)
+        if problem is None and len(text) > self.max_length:
+            problem = self._describe_too_long(len(text))
+        return self._find_schema_problem(text) if problem is None else problem
+
+    def _find_schema_problem(self, text: str) -> str | None:
+        if self.schema_pattern is None and self.schema_format is None:
+            return None
+        if matches_schema(text, self.schema_pattern, self.schema_format):
+            return None
+        return " ".join(filter(None, (_("This does not have the requested format."), self._describe_schema())))
+
+    def _describe_schema(self) -> str | None:
+        """Return the format or the pattern in a sentence. None if it is missing, or too long to be of use."""
+        if self.schema_format is not None:
+            example = FORMAT_EXAMPLES.get(self.schema_format)
+            if example is not None and self._permits(example):
+                return _("Format: {name}, such as {example}").format(name=self.schema_format, example=example)
+            return _("Format: {name}").format(name=to_literal(self.schema_format))
+        pattern = self.schema_pattern
+        if pattern is None or not is_readable_line(pattern) or count_utf16_units(to_literal(pattern)) > SHORT_PATTERN:
+            return None
+        return _("Pattern: {pattern}").format(pattern=to_literal(pattern))
+
+    def _permits(self, example: str) -> bool:
+        is_long_enough = self.min_length <= len(example) <= self.max_length
+        return is_long_enough and matches_schema(example, self.schema_pattern, self.schema_format)
+
+    def _describe_too_long(self, size: int) -> str:
+        """Return the problem of a text with too many characters, in words for the person."""
+        return _("Please shorten it to {most} characters; it has {size}.").format(
+            most=group_digits(self.max_length), size=group_digits(size)
+        )
+
+    def normalize(self, text: str) -> str:
+        """Return a valid answer as programs get it: without the white space around it, and with a decimal point."""
+        return normalize_number(self.kind, strip_text(text))
 
 
 NOTE_RULES: Final = TextRules(max_length=MAX_NOTE)

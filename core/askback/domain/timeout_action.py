@@ -12,7 +12,7 @@ from typing import Literal
 from askback.domain.form import Form, Question
 from askback.domain.interview import Interview, start_interview
 from askback.domain.outcome import Answer
-from askback.domain.reserved_options import NO_ANSWER
+from askback.domain.reserved_options import NO_ANSWERS
 from askback.text.literal import quote_line
 from askback.translations.catalogue import ENGLISH, use_language
 
@@ -62,4 +62,4 @@ def _start_with_defaults(form: Form) -> Interview:
 
 
 def _find_no_answer(question: Question) -> tuple[int, ...]:
-    return tuple(index for index, option in enumerate(question.options) if option.value == NO_ANSWER)
+    return tuple(index for index, option in enumerate(question.options) if option.value in NO_ANSWERS)

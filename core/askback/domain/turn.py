@@ -120,7 +120,7 @@ class TurnInput(Value):
     """The files of the answers to these calls whose contents were read."""
     written: tuple[InboxMessage, ...] = ()
     history: tuple[HistoryMessage, ...] = ()
-    """What was written in the thread before."""
+    """The earlier messages of the thread."""
     halt: StopRecord | None = None
     known: tuple[Actor, ...] = ()
     """The authors of all earlier messages."""
@@ -168,6 +168,8 @@ class ApprovalContext(Value):
     """The only person who sees the conversation. None if others see it too."""
     wrong: Mapping[str, str] = Field(default_factory=dict[str, str])
     """Error texts for the model, by the id of each call that can never run. People are not asked about these calls."""
+    exempt: tuple[str, ...] = ()
+    """The ids of the calls that need no approval, as their tool's own rule says."""
 
 
 class Turn(Value):

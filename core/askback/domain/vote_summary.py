@@ -206,6 +206,12 @@ def get_verdict(card: Card, tally: VoteCount) -> Verdict | None:
 
 def describe_result(card: Card, tally: VoteCount, *, labelled: bool = False) -> str:
     """Return the result in a few words without a full stop. `labelled` names the option also if it is the only one."""
+    result = _describe_result(card, tally, labelled=labelled)
+    is_revoked = card.ending is not None and card.ending.revoked is not None
+    return _("{result} (revoked)").format(result=result) if is_revoked else result
+
+
+def _describe_result(card: Card, tally: VoteCount, *, labelled: bool) -> str:
     found = get_verdict(card, tally)
     if found is not None:
         word = {

@@ -19,6 +19,7 @@ from askback.domain.outcome import Answer, Choice, Outcome, Vote
 from askback.domain.who import Who
 from askback.internal.values import Value
 from askback.text.literal import to_literal
+from askback.text.unseen import strip_text
 from askback.translations.catalogue import N_, _, ngettext
 
 CHANGED_SINCE = N_("Somebody has changed the call since, so this did not count. Please look at the newest card.")
@@ -134,7 +135,7 @@ def _record_vote(interview: Interview, approval: Approval, action: Action, index
         raise NotPossible(
             _("Your vote is already “{option}”. {missing}").format(option=to_literal(option.label), missing=missing)
         )
-    why = (reason or "").strip()
+    why = strip_text(reason)
     if approval.needs_reason(option) and not why:
         raise ReasonRequired(index, "" if reason is None else _("Please say why: this decision needs a reason."))
     problem = REASON_RULES.find_problem(why) if why else None

@@ -13,7 +13,9 @@ class WaitReport(Value):
     waiting: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
     lost: frozenset[str] = frozenset()
-    """The asks among them whose answer no later call can receive, once this process has stopped waiting."""
+    """Asks whose answer no later call can receive, once this process has stopped waiting."""
+    kept: frozenset[str] = frozenset()
+    """Asks for which nobody waits, and whose answer only a later call to this process can receive."""
 
     def __bool__(self) -> bool:
-        return bool(self.waiting or self.ended)
+        return bool(self.waiting or self.ended or self.lost or self.kept)

@@ -22,13 +22,15 @@ from acp.schema import (
 from pydantic import JsonValue
 
 from askback.domain import approval
-from askback.domain.approval_title import escape_unseen
+from askback.domain.approval_title import format_title
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval
 from askback.domain.form import Form, Option
+from askback.doors.acp_call_table import build_call_table
 from askback.doors.call_question import CallQuestion
 from askback.doors.results import to_result
 from askback.errors import CallerError
+from askback.text.unseen import escape_unseen
 from askback.translations.catalogue import N_, _
 
 _OTHERS: Final = frozenset({"tool_call_id", "status", "raw_output", "field_meta"})
@@ -88,7 +90,7 @@ def read_request(call: ToolCallUpdate, options: Sequence[PermissionOption], *, a
     if not data.keys() & _TELLING:
         raise CallerError(
             "The agent asks for permission without saying what for, so nobody was asked: it has to give the call's "
-            "title, its input or its content."
+            "title, its input or its content, here or in an update that reaches the door's session_update."
         )
     offered = {str(index): one for index, one in enumerate(options) if allow_always or one.kind != "allow_always"}
     permitting = [value for value, one in offered.items() if one.kind in _PERMITTING]
@@ -113,8 +115,11 @@ def read_request(call: ToolCallUpdate, options: Sequence[PermissionOption], *, a
             if offered[wide].kind == "allow_always" and offered[narrow].kind == "allow_once"
         ),
     )
-    title = _("Run {tool}?").replace("{tool}", "{title}" if "title" in data else "{kind}")
-    (question,) = approval.build_form(str(data.get("kind", "call")), data, template=title).questions
+    name, kind = str(data.get("title") or data.get("kind") or "call"), str(data.get("kind", "call"))
+    title = format_title(_("Run {tool}?"), {"tool": name})
+    template = title.replace("{", "{{").replace("}", "}}")  # it has no arguments any more
+    table = build_call_table(data, named=f"“{name}”" in title)
+    (question,) = approval.build_form(kind, table, template=template).questions
     form = Form(questions=(question.evolve(options=tuple(shown)),))
     digest = approval.compute_digest("acp", [data, [[one.option_id, one.kind, one.name] for one in offered.values()]])
     return PermissionRequest(CallQuestion("permit", form, digest, vote=vote), offered)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["InterruptedCall", "decide", "read_calls"]
+__all__ = ["InterruptedCall", "decide", "find_edits", "read_calls"]
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +16,8 @@ from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.doors.ask_tool import find_ask_tool, parse_arguments
 from askback.doors.call_question import CallQuestion
-from askback.doors.results import CallKind, to_result
+from askback.doors.editable_tool import EditedCall, find_editable_tool
+from askback.doors.results import CallKind, format_name, to_result
 from askback.doors.tool_decisions import build_call_question, describe_rejection
 from askback.errors import CallerError, ModelError
 
@@ -51,9 +52,12 @@ def _read_call(item: ToolApprovalItem) -> InterruptedCall:
     given = _read_arguments(item)
     asking = find_ask_tool(item)
     if asking is not None:
-        with suppress(ModelError, CallerError):  # of what is no JSON, people read the text, and the tool says why
+        with suppress(ModelError, CallerError):  # of what is not JSON, people read the text, and the tool says why
             return InterruptedCall(item, call_id, tool, given, *asking.read(given))
-    question = build_call_question(tool, given, ("approve", "reject"), None)
+    changing = find_editable_tool(item)
+    decisions = ("approve", "reject") if changing is None else ("approve", "edit", "reject")
+    parameters = None if changing is None else changing.params_json_schema
+    question = build_call_question(tool, given, decisions, None, parameters=parameters)
     return InterruptedCall(item, call_id, tool, given, "permit", question)
 
 
@@ -67,6 +71,18 @@ def _read_arguments(item: ToolApprovalItem) -> Mapping[str, JsonValue]:
     return parse_arguments(str(data.get("arguments") or ""))
 
 
+def find_edits(calls: Sequence[InterruptedCall], asks: Mapping[str, Ask]) -> dict[str, EditedCall]:
+    """Return the calls that people approved with changes, by their ids."""
+    found: dict[str, EditedCall] = {}
+    for call in calls:
+        ask = asks[call.id]
+        data = approval.get_approved_arguments(ask, call.tool, call.given) if call.kind == "permit" else None
+        if data is not None and ask.interview.changes:
+            told = approval.describe_changes(call.tool, ask.interview.changes, format_name)
+            found[call.id] = EditedCall(data, told)
+    return found
+
+
 def decide(state: RunState[Any], call: InterruptedCall, ask: Ask, where: str) -> str | None:
     """Approve a call in the state of the run, or reject it with the reason. Return what people answered to a question.
 
@@ -76,7 +92,7 @@ def decide(state: RunState[Any], call: InterruptedCall, ask: Ask, where: str) ->
     assert outcome is not None
     if call.kind == "permit":
         told = None
-        allowed = approval.is_allowed(ask, call.tool, dict(call.given), own=True)
+        allowed = approval.get_approved_arguments(ask, call.tool, call.given) is not None
         rejection = describe_rejection(call.tool, outcome)
     else:
         told = rejection = str(to_result(ask, outcome, call.kind, where)["message"])

@@ -36,9 +36,9 @@ DESCRIPTION: Final = (
     "hours, and you continue when they have answered. If nobody answers, the result says so: that is neither a yes nor "
     "a no."
 )
-_OF_DOOR: Final = ("place", "on_timeout", "default")
+_OF_DOOR: Final = ("place", "deadline", "on_timeout", "default")
 """Fields of the input that only the operator of this door decides."""
-_OF_ANSWER: Final = ("options", "allow_note", "form", "picks", "several")
+_OF_ANSWER: Final = ("options", "allow_note", "allow_custom", "form", "picks", "several")
 """Fields that say what an answer looks like. A tool with its own form has none of them."""
 
 _answers: ContextVar[Mapping[str, str]] = ContextVar("askback_answers")
@@ -115,7 +115,7 @@ def use_answers(answers: Mapping[str, str]) -> Generator[None]:
 
 
 def parse_arguments(text: str) -> Mapping[str, JsonValue]:
-    """Return the arguments that a model has written. A text that is no JSON object is the only argument, as it is."""
+    """Return the arguments that a model has written. A text that is not a JSON object is the only argument."""
     try:
         found: object = json.loads(text or "{}")
     except ValueError:

@@ -25,7 +25,7 @@ class Unanswered(AskbackError):
     def __init__(self, ask: Ask, outcome: Outcome) -> None:
         self.ask = ask
         self.outcome = outcome
-        super().__init__(describe_unanswered(outcome))
+        super().__init__(describe_unanswered(outcome, is_vote=ask.policy.approval is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ class CallQuestion:
     """
     edits: EditRules | None = None
     """The arguments that people may change first. None means that the framework does not allow it."""
+    notes: tuple[str, ...] = ()
+    """Sentences for the operator's log that say why people cannot change the others."""
 
 
 def get_answered(ask: Ask) -> Outcome:

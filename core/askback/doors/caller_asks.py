@@ -6,107 +6,88 @@ the ask of another principal, and a call with other content never gets an earlie
 
 from __future__ import annotations
 
-__all__ = ["CallerAsks", "NewAsk", "StoppedWaiting", "parse_kind"]
+__all__ = ["CallerAsks"]
 
 import asyncio
-import hashlib
-import json
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, get_args
+from typing import Any, Final, TypeVar
 
 from cachetools import FIFOCache
-from pydantic import JsonValue
+from sqlalchemy import Connection, select
 
 from askback.client.answer_contents import read_content
 from askback.client.external_writes import write
 from askback.client.presence import Loss, Presence
 from askback.client.session import AskSession
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Policy
 from askback.domain.attached_file import MessageFile
-from askback.domain.form import Form
-from askback.domain.identity import Place
+from askback.domain.caller_absence import format_absence
 from askback.domain.open_ask_limits import AGENT_PACE
 from askback.domain.wait_report import WaitReport
-from askback.domain.webhook import Webhook, WebhookDelivery
-from askback.doors.results import CallKind
+from askback.domain.webhook import WebhookDelivery
+from askback.doors.database_upgrade import upgrade_database
+from askback.doors.new_ask import KeyReused, NewAsk, StoppedWaiting, hash_text
+from askback.doors.receipt_records import ReceiptRecords
 from askback.doors.shared_session import SharedSession
-from askback.errors import AskbackError, OperatorError
+from askback.doors.stored_question import store_question
+from askback.errors import AskbackError
 from askback.internal.clock import monotonic, utc_now
 from askback.manager import build_ask
+from askback.runtime.shutdown import end_tasks
 from askback.settings.core import Settings
-from askback.store.external_access import DatabaseLocation, DatabaseNotFound, DatabaseNotReady, read_snapshot
-from askback.store.queries import asks, webhooks
+from askback.store.external_access import DatabaseLocation, DatabaseNotFound, DatabaseNotReady, OutdatedDatabase
+from askback.store.queries import asks, waits, webhooks
+from askback.store.queries.new_asks import KeyTaken
+from askback.store.snapshot_reader import SnapshotReader
+from askback.translations.catalogue import use_language
 
 log = logging.getLogger("askback.door")
 
-_KINDS: Final[tuple[CallKind, ...]] = get_args(CallKind)
-KEPT: Final = 1000
-"""Maximum number of outcomes to keep for callers that were lost."""
-KEPT_SECONDS: Final = 3600.0
-"""Seconds after an outcome during which a call that is the same receives it, if no caller has."""
+Found = TypeVar("Found")
+
+APPROVAL_KEPT: Final = timedelta(hours=1)
+"""The time after an approval during which a call that is the same gets it, if no call has."""
+MOST_APPROVALS: Final = 1000
+"""Maximum number of approvals to keep for calls that are the same."""
 MOST_PENDING: Final = 100
 """Maximum number of open asks that a caller sees in a list."""
-
-
-class StoppedWaiting(OperatorError):
-    """Raised if this process ends while a caller waits."""
-
-    def __init__(self) -> None:
-        super().__init__("askback stopped waiting for this question, which stays open.")
-
-
-@dataclass(frozen=True, slots=True)
-class NewAsk:
-    """A question that a caller wants to ask."""
-
-    kind: CallKind
-    form: Form
-    place: Place
-    build_policy: Callable[[], Policy]
-    """Return the policy; its times count from the call."""
-    who: JsonValue
-    """The people who decide, as part of what identifies the question."""
-    call: str | None = None
-    """The caller's own id of the call, which is the same when the call is repeated."""
-    webhook: Webhook | None = None
-    """An address that gets the outcome. The same question with another address is still the same question."""
-
-    def compute_digest(self) -> str:
-        """Return a digest of what is asked, where, and of whom."""
-        parts = [self.kind, self.form.model_dump(mode="json"), self.place.key, self.who]
-        return _hash(json.dumps(parts, sort_keys=True))
 
 
 class CallerAsks:
     """Asks for callers, and waits for them. Owns the sessions that serve the asks."""
 
-    def __init__(self, settings: Settings, where: DatabaseLocation, door: str) -> None:
-        """`door` begins the key of each ask, so that no door reaches the asks of another."""
+    def __init__(self, settings: Settings, where: DatabaseLocation, door: str, *, keeps_receipts: bool = True) -> None:
+        """`door` begins the key of each ask, so that no door reaches the asks of another.
+
+        `keeps_receipts` is False for a door that has its own hand-overs.
+        """
         self._door = door
+        self._receipts = ReceiptRecords(where) if keeps_receipts else None
         # The callers are agents, so the pace of agents applies.
         pace = AGENT_PACE if settings.question_pace is None else settings.question_pace
         self._settings = settings.model_copy(update={"question_pace": pace})
         self._where = where
+        self._reader = SnapshotReader(where)
         self._sessions: dict[str, SharedSession] = {}
         self._followed: dict[str, asyncio.Task[None]] = {}
         self._settled: dict[str, asyncio.Future[Ask]] = {}
         self._waiting: dict[str, int] = {}
         """The number of callers that wait for each ask."""
-        self._unclaimed: FIFOCache[str, str] = FIFOCache(KEPT)
-        """The ids of asks whose outcome no caller has received yet, by the beginning of their keys."""
-        self._receivers: FIFOCache[str, str] = FIFOCache(KEPT)
-        """The first call that received the outcome of each ask."""
-        self._asking = asyncio.Lock()
+        self._approvals: FIFOCache[str, tuple[str, ...]] = FIFOCache(MOST_APPROVALS)
+        """The approvals that this process asked for and no call has received, by the beginnings of their keys."""
+        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """A lock for each platform, since the question on one may have to wait until that is connected."""
         self._presence = Presence(self._record_waits)
         self._platform = ""
         """The platform whose session reports the waits: that of the newest."""
         self._listeners: list[Callable[[], None]] = []
+        self._upgrading: asyncio.Task[None] | None = None
+        self._is_closed = False
 
     @property
     def location(self) -> DatabaseLocation:
@@ -120,42 +101,61 @@ class CallerAsks:
         for listener in self._listeners:
             listener()
 
-    async def resume(self, principals: Sequence[str]) -> None:
+    async def resume(self, principals: Sequence[str], platforms: Collection[str]) -> None:
         """Serve the open asks of these principals, which an earlier process of this door asked.
 
-        An error is logged only, since each later call reports its reason.
+        A database of an earlier release is upgraded first, on one of these platforms and in the background. An error is
+        logged only, since each later call reports its reason.
         """
         try:
             for principal in principals:
-                for ask in await self.list_pending(principal):
+                found = await self.list_pending(principal)
+                for ask in found:
                     log.info("Resumed an open question.", extra={"action": "resumed", "ask_id": ask.id})
                     self._follow(ask)
-                    if parse_kind(ask) != "permit":
-                        self._unclaimed[_get_beginning(ask)] = ask.id
+                if found and self._receipts is not None:
+                    await self._receipts.track(*found)
+        except OutdatedDatabase:
+            again = upgrade_database(self.serve, platforms, lambda: self.resume(principals, platforms))
+            self._upgrading = asyncio.create_task(again, name="askback upgrade")
+            return
         except AskbackError as error:
             log.warning("Could not look for open questions: %s", error, extra={"action": "resume"})
+        if self._receipts is not None:
+            self._receipts.start(self.serve)
 
     async def ask(self, principal: str, new: NewAsk) -> Ask:
         """Store the ask, or return the one of an earlier call that was the same. The result may be settled.
 
-        Without an id of the call, a call is the same if it asks the same while the first is open, or while no call has
-        received the outcome. An approval is given to one call only, so a waiting one is never shared.
+        A key finds only its own question. Otherwise, a call is also the same if it asks the same while the first is
+        open, or while no call has received the outcome. An approval is given to one call only, so a waiting one is
+        never shared. Raises `KeyReused`.
         """
-        beginning = f"{self._get_prefix(principal)}{new.kind}:{new.compute_digest()}:"
-        key = beginning + (secrets.token_hex(16) if new.call is None else _hash(new.call))
-        async with self._asking, self._get_session(new.place.platform).use() as session:
+        prefix = self._get_prefix(principal)
+        beginning = f"{prefix}{new.kind}:{new.compute_digest()}:"
+        key = beginning + (secrets.token_hex(16) if new.call is None else hash_text(new.call))
+        platform = new.place.platform
+        async with self._asking[platform], self._get_session(platform).use() as session:
             ask = await self._find_same(session, new, beginning, key)
             if ask is None:
-                ask = await session.submit(
-                    lambda: build_ask(new.form, to=new.place, policy=new.build_policy(), key=key).evolve(
-                        webhook=new.webhook
+                # Other processes may store asks meanwhile, so only the transaction can tell if the key is free.
+                only_key = (prefix, key.removeprefix(beginning[:-1])) if new.is_key else None
+                try:
+                    storing = session.submit(
+                        lambda: build_ask(new.form, to=new.place, policy=new.build_policy(), key=key).evolve(
+                            webhook=new.webhook, only_key=only_key, keeps_receipt=self._receipts is not None
+                        )
                     )
-                )
+                    ask = await store_question(storing, lambda one: None if self._is_closed else self._follow(one))
+                except KeyTaken:
+                    raise KeyReused(new.call) from None
             elif (webhook := new.webhook) is not None:
                 found = ask.id
                 await write(self._where, lambda store: store.add_webhook(found, webhook), wakes=False)
             self._follow(ask)
-        self._unclaimed[beginning] = ask.id
+            if new.kind == "permit" and ask.outcome is None:
+                self._approvals[beginning] = tuple(dict.fromkeys((*self._approvals.get(beginning, ()), ask.id)))
+                await self._withdraw_lost(session, beginning, ask)
         if new.webhook is not None and ask.is_complete:
             self._notify()
         return ask
@@ -164,17 +164,41 @@ class CallerAsks:
         same = await session.read(lambda connection: asks.get_by_key(connection, key))
         if same is not None:
             return same
-        left = self._unclaimed.get(beginning)
-        if left is not None and not (new.kind == "permit" and left in self._waiting):
-            ask = await session.get(left)
-            if ask is not None and (
-                ask.outcome is None or utc_now() - ask.outcome.at < timedelta(seconds=KEPT_SECONDS)
-            ):
-                return ask
-        if new.kind == "permit":
+        if new.is_key:
             return None
+        if new.kind == "permit":
+            return await self._find_approval(session, beginning)
+        if (receipts := self._receipts) is not None:
+            run = beginning.removesuffix(":")
+            left = await session.read(lambda connection: receipts.find_unreceived(connection, run))
+            if left is not None:
+                return await session.get(left)
         found = await session.read(lambda connection: asks.list_open_with_key(connection, beginning))
+        if found and receipts is not None:
+            await receipts.track(found[-1])
         return found[-1] if found else None
+
+    async def _find_approval(self, session: AskSession, beginning: str) -> Ask | None:
+        """Return an approval that this process asked for, and for which no call waits."""
+        for left in self._approvals.get(beginning, ()):
+            if left in self._waiting:
+                continue
+            ask = await session.get(left)
+            if ask is not None and (ask.outcome is None or utc_now() - ask.outcome.at < APPROVAL_KEPT):
+                return ask
+            self._forget_approval(beginning, left)
+        return None
+
+    async def _withdraw_lost(self, session: AskSession, beginning: str, ask: Ask) -> None:
+        """End the other asks for the same approval whose outcomes no call can receive: their processes have ended."""
+        found = await session.read(lambda connection: asks.list_open_with_key(connection, beginning))
+        others = [one.id for one in found if one.id != ask.id]
+        if not others:
+            return
+        with use_language(ask.policy.language):
+            reason = format_absence("gone")
+        for lost in await session.read(lambda connection: waits.list_lost(connection, others)):
+            await session.cancel(lost, reason)
 
     async def wait(
         self,
@@ -184,20 +208,21 @@ class CallerAsks:
         report: Callable[[], Awaitable[None]],
         loss: Loss | None = None,
         *,
+        closed: asyncio.Future[None] | None = None,
         shows_presence: bool = True,
     ) -> Ask:
-        """Return the ask once it is settled, or as it is after this time. A cancelled wait settles nothing.
+        """Return the ask once it is settled, or as it is after this time, or once the caller is gone (`closed`).
 
-        `report` is called again after each interval of `every` seconds. With a `loss`, no later call can receive the
-        outcome. `shows_presence` is False if a later process takes the outcome, so that the card never says that no
-        caller waits.
+        A cancelled wait settles nothing. `report` is called again after each interval of `every` seconds. With a
+        `loss`, no later call can receive the outcome. `shows_presence` is False if a later process takes the outcome,
+        so that the card never says that no caller waits.
         """
         if ask.is_complete:
             return ask
         self._follow(ask)
         # A caller that does not wait comes back in its own time.
         with self._show_presence(ask, loss) if shows_presence and seconds > 0 else nullcontext():
-            newest = await self._wait(ask, seconds, every, report)
+            newest = await self._wait(ask, seconds, every, report, closed)
         if newest.outcome is not None:
             self._presence.forget(ask.id)
         return newest
@@ -217,18 +242,29 @@ class CallerAsks:
             yield
 
     async def _record_waits(self, report: WaitReport) -> None:
-        # One session reports all of them: they are in one database.
-        async with self._get_session(self._platform).use() as session:
+        # One session reports all of them: they are in one database. That of another platform may wait for its platform.
+        serving = (platform for platform, session in self._sessions.items() if session.is_serving)
+        async with self._get_session(next(serving, self._platform)).use() as session:
             await session.record_waits(report)
 
-    async def _wait(self, ask: Ask, seconds: float, every: float, report: Callable[[], Awaitable[None]]) -> Ask:
+    async def _wait(
+        self,
+        ask: Ask,
+        seconds: float,
+        every: float,
+        report: Callable[[], Awaitable[None]],
+        closed: asyncio.Future[None] | None,
+    ) -> Ask:
         settled = self._settled[ask.id]
+        ends: set[asyncio.Future[Any]] = {settled} if closed is None else {settled, closed}
         until = monotonic() + seconds
         self._waiting[ask.id] = self._waiting.get(ask.id, 0) + 1
         try:
             while True:
                 left = until - monotonic()
-                await asyncio.wait({settled}, timeout=max(min(left, every), 0.0))
+                await asyncio.wait(ends, timeout=max(min(left, every), 0.0), return_when=asyncio.FIRST_COMPLETED)
+                if closed is not None and closed.done():
+                    return ask  # the outcome is for the next call that is the same
                 if settled.done():
                     return settled.result()
                 if left <= every:
@@ -239,31 +275,50 @@ class CallerAsks:
             if not self._waiting[ask.id]:
                 del self._waiting[ask.id]
 
-    def claim(self, ask: Ask, call: str | None) -> bool:
-        """Record that a call receives the outcome. Return False if another call has received it already."""
-        beginning = _get_beginning(ask)
-        if self._unclaimed.get(beginning) == ask.id:
-            del self._unclaimed[beginning]
-        call = secrets.token_hex(16) if call is None else call
-        return self._receivers.setdefault(ask.id, call) == call
+    async def claim(self, ask: Ask, call: str | None) -> bool:
+        """Record that a call acts on an approval, before it gets it. Return False if another call does.
+
+        If this process ends before the response is written, nobody knows if that call has received it.
+        """
+        self._forget_approval(_get_beginning(ask), ask.id)
+        return self._receipts is None or await self._receipts.claim(ask, None if call is None else hash_text(call))
+
+    def note_received(self, ask: Ask) -> None:
+        """Record that a caller has received the outcome, so that the same question is asked again from now on."""
+        self._forget_approval(_get_beginning(ask), ask.id)
+        if self._receipts is not None:
+            self._receipts.note_received(ask)
+
+    def _forget_approval(self, beginning: str, ask_id: str) -> None:
+        left = tuple(one for one in self._approvals.pop(beginning, ()) if one != ask_id)
+        if left:
+            self._approvals[beginning] = left
 
     async def find(self, principal: str, ask_id: str) -> Ask | None:
         """Return an ask of this principal; None if no ask of this principal has that id."""
-        try:
-            ask = await asyncio.to_thread(read_snapshot, self._where, lambda connection: asks.get(connection, ask_id))
-        except (DatabaseNotFound, DatabaseNotReady):
-            return None
+        ask = await self._read(lambda connection: asks.get(connection, ask_id), None)
         return ask if ask is not None and (ask.key or "").startswith(self._get_prefix(principal)) else None
 
     async def read_file(self, ask: Ask, file_id: str) -> tuple[MessageFile, bytes] | None:
         """Return a file of the answers to an ask with its contents. None if there is none, or if it was not read."""
         return await asyncio.to_thread(read_content, self._where, ask.id, file_id)
 
+    async def check_database(self) -> None:
+        """Raise `AskbackError` if the database cannot be read, or not yet. The first question creates it."""
+        await self._read(lambda connection: connection.execute(select(1)).scalar(), None)
+
+    async def _read(self, query: Callable[[Connection], Found], default: Found) -> Found:
+        """Return what a query finds; the default as long as there is no database."""
+        try:
+            return await self._reader.read(query)
+        except OutdatedDatabase:
+            raise  # what is asked for may be in it
+        except (DatabaseNotFound, DatabaseNotReady):
+            return default
+
     async def list_webhooks(self, ask: Ask) -> tuple[WebhookDelivery, ...]:
         """Return the addresses that get the outcome of an ask."""
-        return await asyncio.to_thread(
-            read_snapshot, self._where, lambda connection: webhooks.list_of_ask(connection, ask.id)
-        )
+        return await self._reader.read(lambda connection: webhooks.list_of_ask(connection, ask.id))
 
     async def cancel(self, ask: Ask, reason: str) -> Ask:
         """End an ask without an answer, if it is open. Return its newest state."""
@@ -274,13 +329,15 @@ class CallerAsks:
     async def list_pending(self, principal: str) -> tuple[Ask, ...]:
         """Return the open asks of this principal, oldest first."""
         prefix = self._get_prefix(principal)
-        try:
-            found = await asyncio.to_thread(
-                read_snapshot, self._where, lambda connection: asks.list_open_with_key(connection, prefix)
-            )
-        except (DatabaseNotFound, DatabaseNotReady):
-            return ()
+        found = await self._read(lambda connection: asks.list_open_with_key(connection, prefix), ())
         return found[:MOST_PENDING]
+
+    async def list_unread(self, principal: str) -> tuple[Ask, ...]:
+        """Return the settled asks of this principal whose outcome no call has received, oldest first."""
+        receipts, prefix = self._receipts, self._get_prefix(principal)
+        if receipts is None:
+            return ()
+        return await self._read(lambda connection: receipts.list_unreceived(connection, prefix, MOST_PENDING), ())
 
     async def serve(self, platform: str) -> None:
         """Serve for some seconds: the database exists then, and pending messages are delivered even without a bot."""
@@ -295,15 +352,21 @@ class CallerAsks:
 
     async def close(self) -> None:
         """Stop serving. Open asks stay open."""
+        self._is_closed = True
+        if self._upgrading is not None:
+            await end_tasks([self._upgrading])
         await self._presence.close()
+        if self._receipts is not None:
+            await self._receipts.close()
         for task in self._followed.values():
             task.cancel()
         if self._followed:
             await asyncio.wait(self._followed.values())
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
+        await self._reader.close()
 
     def _get_prefix(self, principal: str) -> str:
-        return f"{self._door}:{_hash(principal)}:"
+        return f"{self._door}:{hash_text(principal)}:"
 
     def _get_session(self, platform: str) -> SharedSession:
         if platform not in self._sessions:
@@ -325,6 +388,7 @@ class CallerAsks:
             async with self._get_session(ask.place.platform).use() as session:
                 newest = await session.wait(ask.id)
                 settled.set_result(newest)
+                self._presence.forget(ask.id)
                 self._notify()
                 await session.wait_until_drawn(newest)
         except AskbackError as error:
@@ -339,18 +403,8 @@ class CallerAsks:
                 settled.exception()  # a caller may not be waiting for it
 
 
-def parse_kind(ask: Ask) -> CallKind | None:
-    """Return the kind of the call that asked; None if no call of a door did."""
-    parts = (ask.key or "").split(":")
-    return next((kind for kind in _KINDS if len(parts) == 5 and parts[2] == kind), None)
-
-
 def _get_beginning(ask: Ask) -> str:
     return (ask.key or "").rpartition(":")[0] + ":"
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _log_note(sentence: str) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 __all__ = ["Caller", "Callers", "Scope", "read_callers"]
 
+import difflib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Final, Literal, get_args
 
@@ -19,8 +20,9 @@ from askback.domain.ask_policy import LONGEST_WAIT
 from askback.doors.rules import DoorRules
 from askback.doors.tokens import Tokens, hash_token
 from askback.doors.webhook_rules import WebhookRules, read_webhook_rules
-from askback.errors import CallerError, OperatorError, to_problems
+from askback.errors import CallerError, OperatorError, Problem, to_problems
 from askback.settings.durations import is_never, parse_duration
+from askback.translations.catalogue import Language, normalize_language
 
 Scope = Literal["ask", "cancel", "permit"]
 """A right of a caller. Every caller may also read its own questions. `permit` is for approvals of tool calls."""
@@ -88,9 +90,12 @@ class _Entry(BaseModel):
     scopes: tuple[Scope, ...] = ("ask", "cancel")
     approvers: _Names = ()
     requested_by: _Names = ()
+    own: bool | None = None
     edit: _Names = ()
+    language: Annotated[Language | None, BeforeValidator(normalize_language)] = None
     wait: Annotated[_Seconds | None, BeforeValidator(_read_forever)] = None
     remind: Annotated[tuple[_Seconds, ...], BeforeValidator(_read_list)] = ()
+    escalate: dict[_Seconds, _Names] = Field(default_factory=dict[float, tuple[str, ...]])
     webhooks: _Names = ()
     webhook_networks: _Names = ()
     webhook_secret: Annotated[tuple[SecretStr, ...], BeforeValidator(_read_list), Field(max_length=MAX_SECRETS)] = ()
@@ -104,6 +109,7 @@ class _Entry(BaseModel):
         return hash_token(self.token.get_secret_value(), name, source)
 
     def build_rules(self, approvals: ApprovalRules) -> DoorRules:
+        own = approvals.allow_self_approval if self.own is None else self.own
         return DoorRules(
             places=self.to,
             answerers=self.who,
@@ -112,7 +118,9 @@ class _Entry(BaseModel):
             editable=self.edit,
             wait=self.wait,
             remind=self.remind,
-            approvals=approvals,
+            escalate=self.escalate,
+            language=self.language,
+            approvals=replace(approvals, allow_self_approval=own),
             terms=PYTHON,
         )
 
@@ -151,6 +159,16 @@ def read_callers(text: str, source: str, approvals: ApprovalRules) -> Callers:
     return Callers(callers)
 
 
+def _describe(problem: Problem) -> str:
+    known = _Entry.model_fields
+    if "." in problem.field or "[" in problem.field or problem.field in known or not problem.field:
+        return f"{problem.field or 'it'} {problem.message}"
+    # A misspelt name must not be left out: it may be a rule.
+    near = difflib.get_close_matches(problem.field, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(known)}"
+    return f"{problem.field} is an unknown field ({hint})"
+
+
 def _read_entry(name: str, table: object, source: str) -> _Entry:
     if not NAME.fullmatch(name):
         raise OperatorError(
@@ -160,6 +178,6 @@ def _read_entry(name: str, table: object, source: str) -> _Entry:
         return _Entry.model_validate(table)
     except ValidationError as error:
         # A token in the wrong type must not appear in the error.
-        problems = "; ".join(f"{one.field or 'it'} {one.message}" for one in to_problems(error)[:10])
+        problems = "; ".join(map(_describe, to_problems(error)[:10]))
         scopes = f" Scopes are {', '.join(get_args(Scope))}." if "scopes" in problems else ""
         raise OperatorError(f"[{name}] in {source} is wrong: {problems}.{scopes}") from None

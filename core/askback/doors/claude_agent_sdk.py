@@ -11,19 +11,17 @@ __all__ = ["ClaudeAgentDoor", "NotClaimed", "NotResumed", "OutcomeUnknown"]
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence
 from contextlib import aclosing, suppress
-from typing import Any
+from typing import Any, Unpack
 
 from askback.client.addressing import Names, to_tuple
-from askback.client.duration_parameters import Duration
-from askback.domain.ask_policy import Reasons
 from askback.domain.hand_over import HandOver
 from askback.domain.timeout_action import TimeoutAction
-from askback.doors.framework_door import FrameworkDoor, ResumableDoor, build_rules
+from askback.doors.door_options import DoorOptions
+from askback.doors.framework_door import FrameworkDoor, ResumableDoor
 from askback.doors.hand_over import NotClaimed, OutcomeUnknown
 from askback.doors.results import QUESTIONS
 from askback.errors import CallerError, OperatorError
 from askback.internal.extras import import_extra
-from askback.settings.environment import load_settings
 
 with import_extra("claude-agent-sdk", "The door for the Claude Agent SDK"):
     from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKError, Message, PermissionResult, ToolPermissionContext
@@ -44,44 +42,24 @@ class ClaudeAgentDoor(ResumableDoor):
     def __init__(
         self,
         *,
-        to: str,
-        who: Names = (),
-        approvers: Names = (),
         requires_approval: Sequence[str] = (),
-        requested_by: Names = (),
-        wait: Duration | None = None,
-        remind: Duration | Sequence[Duration] = (),
-        quorum: int | None = None,
-        reasons: Reasons | None = None,
         on_timeout: TimeoutAction = "report",
         edit: Names = (),
         name: str = "claude-agent-sdk",
+        **options: Unpack[DoorOptions],
     ) -> None:
-        """`to` is a place such as `slack:#agents`. `who` may answer questions, and `approvers` decide about tool calls.
+        """`name` separates agents that share a database. The other options are those of `DoorOptions`.
 
         `requires_approval` names the tools of which `run` and `resume` let people approve each call, even if Claude
         Code's own rules allow it. `edit` names the tools whose arguments people may change before they approve a call:
-        its texts, numbers and booleans, since Claude Code publishes no schema of a tool. `name` separates agents that
-        share a database. If nobody answers a question in time, `on_timeout` decides what the model reads: only that
-        ("report"), or that it stops ("halt"). What is left out comes from the settings. Raises `CallerError`.
+        its texts, numbers and booleans, since Claude Code publishes no schema of a tool. If nobody answers a question
+        in time, `on_timeout` decides what the model reads: only that ("report"), or that it stops ("halt"). Raises
+        `CallerError`.
         """
         wrong = [tool for tool in requires_approval if not tool or set(tool) & set("()|*, ")]
         if wrong:
             raise CallerError(f"`requires_approval` names tools, and not rules: correct {', '.join(map(repr, wrong))}.")
-        settings = load_settings()
-        rules = build_rules(
-            settings,
-            to=to,
-            who=who,
-            approvers=approvers,
-            requested_by=requested_by,
-            wait=wait,
-            remind=remind,
-            quorum=quorum,
-            reasons=reasons,
-            on_timeout=on_timeout,
-        )
-        super().__init__(FrameworkDoor(name, rules, settings))
+        super().__init__(FrameworkDoor(name, on_timeout, **options))
         self._tools = GatedTools(tuple(dict.fromkeys((QUESTIONS, *requires_approval))), to_tuple(edit))
         self._name = f"process-{secrets.token_hex(8)}"
 
@@ -144,7 +122,7 @@ class ClaudeAgentDoor(ResumableDoor):
 
     async def _wait_for_answer(self, session: str, *, again: bool = False) -> AnsweredCall:
         """Return the call for which a session waits, once people have answered. Raises the errors of `resume`."""
-        known = await self._door.list_hand_overs(session)
+        known = await (self._door.list_unclaimed(session) if again else self._door.list_hand_overs(session))
         waiting = next((one for one in known if one.state == "asked"), None)
         if waiting is None:
             waiting = _find_unknown(known)

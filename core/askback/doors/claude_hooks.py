@@ -22,15 +22,14 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
 
 from askback.domain.ask_policy import Approval
 from askback.domain.form import Form
+from askback.domain.form_limits import MAX_ID
 from askback.domain.json_schema import read_form
+from askback.doors.confirmation import build_confirmation
 from askback.doors.permission import PermissionAnswer
 from askback.doors.results import CallKind
-from askback.doors.tool_inputs import AskInput, build_question
 from askback.errors import CallerError
 from askback.text.literal import to_single_line
 
-ACCEPT: Final = "Accept"
-DECLINE: Final = "Decline"
 LONGEST_SERVER_NAME: Final = 200
 
 
@@ -46,7 +45,7 @@ class HookBody(_Body):
     """The input of a hook about a call of a tool."""
 
     hook_event_name: Literal["PermissionRequest", "PreToolUse"]
-    tool_name: str = Field(min_length=1, max_length=500)
+    tool_name: str = Field(min_length=1, max_length=MAX_ID)
     tool_input: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     tool_use_id: str | None = Field(default=None, max_length=200)
 
@@ -97,8 +96,8 @@ def build_elicitation(body: ElicitationBody) -> tuple[CallKind, Form, Approval |
         )
     message = f"{to_single_line(body.mcp_server_name)}: {body.message}"
     if not body.requested_schema.get("properties"):
-        return build_question(AskInput.model_validate({"question": message, "options": [ACCEPT, DECLINE]}))
-    return "form", read_form(body.requested_schema, message=message), None
+        return build_confirmation(message)
+    return "form", read_form(body.requested_schema, message=message, titled=True), None
 
 
 def answer_elicitation(result: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

@@ -25,6 +25,9 @@ from claude_agent_sdk import (
     PermissionResultDeny,
     ResultMessage,
     StreamEvent,
+    TaskNotificationMessage,
+    TaskStartedMessage,
+    TaskUpdatedMessage,
     ToolPermissionContext,
     ToolResultBlock,
     UserMessage,
@@ -35,7 +38,7 @@ from pydantic import JsonValue
 from askback.domain import approval
 from askback.domain.hand_over import CallId
 from askback.doors.claude_calls import AnsweredCall, GatedTools, build_result, name_call
-from askback.doors.claude_turn import ModelTurn
+from askback.doors.claude_turn import BackgroundTasks, ModelTurn
 from askback.doors.framework_door import FrameworkDoor
 from askback.doors.hand_over import NotClaimed
 from askback.doors.tool_inputs import repair_texts
@@ -75,6 +78,7 @@ class ClaudeRun:
         self._answered = answered
         self._session = secrets.token_hex(8) if answered is None else answered.hand_over.id.run
         self._turn = ModelTurn()
+        self._tasks = BackgroundTasks()
         self._begun = asyncio.Event()
         self._ended = asyncio.Event()
 
@@ -123,6 +127,8 @@ class ClaudeRun:
         match message:
             case StreamEvent():
                 self._turn.note(message)
+            case TaskStartedMessage() | TaskUpdatedMessage() | TaskNotificationMessage():
+                self._tasks.note(message)
             case UserMessage(content=list(blocks)) if self._answered is not None:
                 ids = [block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)]
                 self.has_result = self.has_result or self._answered.tool_use_id in ids
@@ -142,7 +148,7 @@ class ClaudeRun:
             return {}
         if self._options.session_store is not None and Path(given["cwd"]) != self._base:
             return {}  # such a store finds a session by the folder in which it continues
-        if not await self._turn.has_only(identifier):
+        if not await self._turn.has_only(identifier) or self._tasks.are_running:
             return {}
         call = self._name(name_call(identifier, given["cwd"]))
         try:

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 __all__ = ["DeferredCall", "build_results", "describe_changes", "read_calls"]
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from pydantic import JsonValue
 from pydantic_ai.exceptions import ToolFailed
-from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
 
 from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.doors.ask_user import ASK_USER, read_questions
 from askback.doors.call_question import CallQuestion, Unanswered, get_answered
-from askback.doors.interrupts import read_value
+from askback.doors.langgraph_interrupts import read_value
 from askback.doors.results import format_name
 from askback.doors.tool_decisions import build_call_question, describe_rejection
+from askback.text.unseen import has_visible_text
 
 SCHEMA = "response_schema"
 """The key of a call's metadata with the JSON Schema of its answer."""
+TEXTS = ("description", "reason")
+"""The keys of a call's metadata with a text for people."""
+
+_Arguments = Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,51 +36,75 @@ class DeferredCall:
     """A deferred call, with the question about it."""
 
     id: str
+    name: str
+    """The name of its hand-over. It is the id, but some models use the same ids in each turn."""
     tool: str
-    given: Mapping[str, JsonValue]
+    given: _Arguments
     question: CallQuestion
     read: Callable[[Ask], JsonValue] | None
     """Return the answer to a call that people answer. None for a call that they approve. Raises `Unanswered`."""
 
 
 def read_calls(
-    requests: DeferredToolRequests, parameters: Mapping[str, Mapping[str, JsonValue] | None] | None = None
+    requests: DeferredToolRequests,
+    messages: Sequence[ModelMessage],
+    parameters: Mapping[str, _Arguments | None],
 ) -> list[DeferredCall]:
     """Return the deferred calls of a turn with their questions. Raises `CallerError` if people cannot be asked that.
 
-    `parameters` has the tools whose arguments people may change, with the JSON Schema of these if it is known.
+    `messages` are all of the run. `parameters` has the tools whose arguments people may change, with the JSON Schema of
+    these if it is known.
     """
+    made = Counter(
+        part.tool_call_id
+        for message in messages
+        if isinstance(message, ModelResponse)
+        for part in message.parts
+        if isinstance(part, ToolCallPart)
+    )
+
+    def read(part: ToolCallPart, *, needs_approval: bool) -> DeferredCall:
+        identifier, tool, given = part.tool_call_id, part.tool_name, cast("_Arguments", part.args_as_dict())
+        earlier = made[identifier] - 1
+        name = f"{identifier}.{earlier}" if earlier > 0 else identifier
+        metadata = requests.metadata.get(identifier, {})
+        if needs_approval:
+            return DeferredCall(identifier, name, tool, given, _read_approval(tool, given, metadata, parameters), None)
+        return DeferredCall(identifier, name, tool, given, *_read_call(tool, given, metadata))
+
     return [
-        *(_read_approval(part, parameters or {}) for part in requests.approvals),
-        *(_read_call(part, requests.metadata.get(part.tool_call_id, {})) for part in requests.calls),
+        *(read(part, needs_approval=True) for part in requests.approvals),
+        *(read(part, needs_approval=False) for part in requests.calls),
     ]
 
 
-def _read_approval(part: ToolCallPart, parameters: Mapping[str, Mapping[str, JsonValue] | None]) -> DeferredCall:
-    given, tool = _get_arguments(part), part.tool_name
+def _read_approval(
+    tool: str, given: _Arguments, metadata: Mapping[str, Any], parameters: Mapping[str, _Arguments | None]
+) -> CallQuestion:
     allowed = ("approve", "edit", "reject") if tool in parameters else ("approve", "reject")
-    question = build_call_question(tool, given, allowed, None, parameters=parameters.get(tool))
-    return DeferredCall(part.tool_call_id, part.tool_name, given, question, None)
+    return build_call_question(tool, given, allowed, _find_text(metadata), parameters=parameters.get(tool))
 
 
-def _read_call(part: ToolCallPart, metadata: Mapping[str, Any]) -> DeferredCall:
-    given = _get_arguments(part)
-    if part.tool_name == ASK_USER and (found := read_questions(given)) is not None:
-        return DeferredCall(part.tool_call_id, part.tool_name, given, *found)
+def _read_call(
+    tool: str, given: _Arguments, metadata: Mapping[str, Any]
+) -> tuple[CallQuestion, Callable[[Ask], JsonValue]]:
+    if tool == ASK_USER and (found := read_questions(given)) is not None:
+        return found
     schema: object = metadata.get(SCHEMA)
     if isinstance(schema, Mapping) or isinstance(given.get("question"), str):
-        value = read_value(part.tool_call_id, dict(given), cast("Mapping[str, JsonValue] | None", schema))
-        return DeferredCall(part.tool_call_id, part.tool_name, given, value.questions[0], lambda ask: value.read([ask]))
-    question = build_call_question(part.tool_name, given, ("respond",), None)
-    return DeferredCall(part.tool_call_id, part.tool_name, given, question, _read_text)
+        value = read_value(tool, dict(given), cast("Mapping[str, JsonValue] | None", schema))
+        return value.questions[0], lambda ask: value.read([ask])
+    return build_call_question(tool, given, ("respond",), _find_text(metadata)), _read_text
+
+
+def _find_text(metadata: Mapping[str, Any]) -> str | None:
+    """Return the developer's own text about a call for people. The rest of the metadata may be for programs only."""
+    found = (metadata.get(name) for name in TEXTS)
+    return next((text for text in found if isinstance(text, str) and has_visible_text(text)), None)
 
 
 def _read_text(ask: Ask) -> JsonValue:
     return "\n".join(get_answered(ask).answers[0].labels)
-
-
-def _get_arguments(part: ToolCallPart) -> Mapping[str, JsonValue]:
-    return cast("Mapping[str, JsonValue]", part.args_as_dict())
 
 
 def describe_changes(settled: Iterable[tuple[DeferredCall, Ask]]) -> str | None:

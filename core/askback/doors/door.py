@@ -7,19 +7,23 @@ __all__ = ["LONGEST_CALL_ID", "Call", "Door"]
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from pydantic import JsonValue
 
 from askback.client.presence import Loss
 from askback.client.result import get_outcome
+from askback.domain.approval import is_approved
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.edit_rules import EditRules
 from askback.domain.form import Form
 from askback.domain.timeout_action import TimeoutAction
+from askback.domain.wait import Wait
 from askback.domain.webhook import Webhook
-from askback.doors.caller_asks import CallerAsks, NewAsk, parse_kind
+from askback.doors.caller_asks import CallerAsks
+from askback.doors.new_ask import NewAsk, parse_kind
 from askback.doors.permission import (
     PermissionAnswer,
     answer_questions,
@@ -28,13 +32,17 @@ from askback.doors.permission import (
     deny,
     deny_undecided,
 )
+from askback.doors.receipts import get_receipts
 from askback.doors.results import QUESTIONS, CallKind, describe_open, to_result
 from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rules
 from askback.doors.tool_decisions import build_call_question
 from askback.doors.tool_inputs import PermitInput, check_secrets
 from askback.errors import AskbackError, CallerError, ModelError
+from askback.internal.clock import to_iso
 from askback.text.redaction import contains_known_secret
+from askback.text.unseen import strip_text
 from askback.tools import get_tool
+from askback.translations.catalogue import _, use_language
 
 log = logging.getLogger("askback.door")
 
@@ -57,17 +65,25 @@ class Call:
     """The longest time that the call waits for people."""
     report: Callable[[str], Awaitable[None]]
     """Called with a sentence every `REPORT_SECONDS` while the call waits. If it raises an error, the call ends."""
+    caller: str | None = None
+    """The caller's name for people, from the operator. Nothing that a caller says about itself is one."""
+    is_key: bool = False
+    """True if the id is a key that the caller chose for one question."""
 
 
 class Door:
     """Asks people for callers to whom the same rules apply."""
 
-    def __init__(self, rules: DoorRules, asks: CallerAsks, *, quotes_names: bool = True) -> None:
-        """`quotes_names` is for callers that are models: see `to_result`."""
+    def __init__(self, rules: DoorRules, asks: CallerAsks, *, for_model: bool = True) -> None:
+        """`for_model` is False for callers that are programs: see `to_result`."""
         self.rules = rules
-        self._quotes_names = quotes_names
+        self._for_model = for_model
         self._asks = asks
         self._book = AddressBook(rules)
+
+    async def check_names(self) -> None:
+        """Look up the names in the rules. Raises `CallerError` or `OperatorError` for those that cannot work."""
+        await self._book.check()
 
     async def ask(
         self,
@@ -77,19 +93,19 @@ class Door:
         vote: Approval | None = None,
         place: str | None = None,
         *,
-        limit: float | None = None,
+        limit: Wait | None = None,
         on_timeout: TimeoutAction = "report",
         webhook: Webhook | None = None,
     ) -> dict[str, JsonValue]:
         """Ask a form in a place, which is one of the operator's. Wait, and return the result.
 
-        Without a `vote`, the first answer decides. `limit` is the caller's wish: the question times out after that many
-        seconds, if the operator does not set less. `on_timeout` decides what follows then. A `webhook` gets the
+        Without a `vote`, the first answer decides. `limit` is the caller's wish: the question times out then, if the
+        operator does not set less. `on_timeout` decides what follows then. A `webhook` gets the
         outcome, too. Raises `AskbackError`.
         """
         people = await self._book.look_up(self.rules.find_place(place))
         ask = await self._submit(call, kind, people, form, vote, limit=limit, on_timeout=on_timeout, webhook=webhook)
-        return self._build_result(call, await self._wait(call, ask, people.asked), people.asked)
+        return self._build_result(await self._wait(call, ask, people.asked), people.asked)
 
     async def ask_questions(self, call: Call, given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Ask the input of `AskUserQuestion` in the default place. Raises `AskbackError`."""
@@ -98,7 +114,7 @@ class Door:
     async def wait_for(self, call: Call, ask: Ask) -> dict[str, JsonValue]:
         """Wait for an ask of this caller, and return the result."""
         await self._learn_name(ask)
-        return self._build_result(call, await self._wait(call, ask, ASKED), ASKED)
+        return self._build_result(await self._wait(call, ask, ASKED), ASKED)
 
     def note_poll(self, ask: Ask) -> None:
         """Count the caller as waiting for an ask, since its protocol lets it ask again every few seconds."""
@@ -108,8 +124,17 @@ class Door:
         """Withdraw an ask of this caller, if it is open, and return the result. Raises `CallerError`."""
         reason = _repair_reason(reason)
         await self._learn_name(ask)
-        newest = await self._asks.cancel(ask, f"The agent withdrew it{f': {reason}' if reason else '.'}")
-        return self._build_result(call, newest, ASKED)
+        newest = await self._asks.cancel(ask, self._describe_withdrawal(ask, reason))
+        return self._build_result(newest, ASKED)
+
+    def _describe_withdrawal(self, ask: Ask, reason: str) -> str:
+        """Return the reason of a withdrawal, in words for the people who were asked."""
+        with use_language(ask.policy.language):
+            if self._for_model:
+                words = _("The agent withdrew it: {reason}") if reason else _("The agent withdrew it.")
+            else:
+                words = _("The program withdrew it: {reason}") if reason else _("The program withdrew it.")
+            return words.format(reason=reason)
 
     async def find(self, principal: str, ask_id: str) -> Ask | None:
         """Return an ask of this caller; None if the caller has none with that id."""
@@ -117,19 +142,28 @@ class Door:
 
     async def list_pending(self, principal: str) -> list[JsonValue]:
         """Return the open asks of a caller, oldest first."""
-        found = await self._asks.list_pending(principal)
-        for ask in found:
-            await self._learn_name(ask)
         return [
-            {
-                "id": ask.id,
-                "question": ask.interview.form.questions[0].prompt,
-                "where": self._name_place(ask),
-                "since": ask.created_at.isoformat(),
-                "deadline": None if ask.policy.deadline is None else ask.policy.deadline.isoformat(),
-            }
-            for ask in found
+            await self._list(ask) | {"deadline": None if ask.policy.deadline is None else to_iso(ask.policy.deadline)}
+            for ask in await self._asks.list_pending(principal)
         ]
+
+    async def list_unread(self, principal: str) -> list[JsonValue]:
+        """Return the settled asks of a caller whose results it has not read, oldest first."""
+        return [
+            await self._list(ask) | {"status": outcome.state, "at": to_iso(outcome.at)}
+            for ask in await self._asks.list_unread(principal)
+            if (outcome := ask.outcome) is not None
+        ]
+
+    async def _list(self, ask: Ask) -> dict[str, JsonValue]:
+        """Return an ask as an entry of a list."""
+        await self._learn_name(ask)
+        return {
+            "id": ask.id,
+            "question": ask.interview.form.summary,
+            "where": self._name_place(ask),
+            "since": to_iso(ask.created_at),
+        }
 
     async def request_permission(self, call: Call, given: PermitInput) -> PermissionAnswer:
         """Let people approve a call of a tool, or answer the questions of `AskUserQuestion`.
@@ -154,21 +188,23 @@ class Door:
             newest = await self._wait(call, ask, people.asked)
             if newest.outcome is None:
                 return deny(str(describe_open(newest, people.asked, people.found.name)["message"]))
-            self._asks.claim(newest, call.id)
+            self._add_receipt(newest)
             return answer_questions(given.input, newest, newest.outcome)
         decisions = ("approve", "reject", "edit") if given.tool_name in self.rules.editable else ("approve", "reject")
-        question = build_call_question(given.tool_name, given.input, decisions, None)
+        with self.rules.use_language():
+            question = build_call_question(given.tool_name, given.input, decisions, None)
         ask = await self._submit(
             call, "permit", people, question.form, None, subject=question.digest, edits=question.edits
         )
-        # Without an id of the call, only this process knows which call is the same.
-        newest = await self._wait(call, ask, "approvers", "with process" if call.id is None else None)
+        # Claude Code repeats no call: not after its own end, and not after that of this process.
+        newest = await self._wait(call, ask, "approvers", "with process")
         if newest.outcome is None:
             return deny_undecided(given.tool_name, newest)
-        if not self._asks.claim(newest, call.id):
+        if is_approved(newest) and not await self._asks.claim(newest, call.id):
             return deny(
                 "The approval was given to an earlier call that is the same. Make the call again, and people are asked."
             )
+        self._add_receipt(newest)
         return answer_request(given.tool_name, given.input, newest, newest.outcome)
 
     async def _submit(
@@ -181,20 +217,25 @@ class Door:
         *,
         subject: str | None = None,
         edits: EditRules | None = None,
-        limit: float | None = None,
+        limit: Wait | None = None,
         on_timeout: TimeoutAction = "report",
         webhook: Webhook | None = None,
     ) -> Ask:
         check_secrets(form)
 
-        def build_policy() -> Policy:
-            if subject is not None:
-                return people.build_approval_policy(self.rules, subject, edits)
-            return people.build_policy(self.rules.limit_wait(limit), vote, on_timeout)
+        def build_policy(limit: Wait | None = limit) -> Policy:
+            with self.rules.use_language():
+                if subject is not None:
+                    policy = people.build_approval_policy(self.rules, subject, edits)
+                else:
+                    policy = people.build_policy(self.rules.limit_wait(limit), vote, on_timeout)
+            return policy.evolve(caller=call.caller)
 
         policy = build_policy()
         policy.check(form)
-        new = NewAsk(kind, form, people.found.place, build_policy, identify_rules(policy), call.id, webhook)
+        # The time that is left until a moment must not change what identifies the question.
+        who = identify_rules(build_policy(None) if isinstance(limit, datetime) else policy)
+        new = NewAsk(kind, form, people.found.place, build_policy, who, call.id, call.is_key, webhook)
         return await self._asks.ask(call.principal, new)
 
     async def _wait(self, call: Call, ask: Ask, asked: str, loss: Loss | None = None) -> Ask:
@@ -203,7 +244,8 @@ class Door:
         async def report() -> None:
             await call.report(f"Waiting for {asked} in {self._name_place(ask)}.")
 
-        return await self._asks.wait(ask, call.seconds, REPORT_SECONDS, report, loss)
+        closed = get_receipts().closed
+        return await self._asks.wait(ask, call.seconds, REPORT_SECONDS, report, loss, closed=closed)
 
     async def describe(self, ask: Ask) -> dict[str, JsonValue]:
         """Return the result of an ask of this caller, which counts as received by nobody."""
@@ -213,20 +255,24 @@ class Door:
     def _describe(self, ask: Ask, asked: str) -> dict[str, JsonValue]:
         where = self._name_place(ask)
         if ask.outcome is None:
-            return describe_open(ask, asked, where)
+            return describe_open(ask, asked, where, for_model=self._for_model)
         kind = parse_kind(ask) or "ask"
-        result = to_result(ask, ask.outcome, kind, where, quotes_names=self._quotes_names)
+        result = to_result(ask, ask.outcome, kind, where, for_model=self._for_model)
         if kind == "ask" and ask.policy.approval is not None and (outcome := get_outcome(ask)) is not None:
             result["approved"] = outcome.approved
         return result
 
-    def note_received(self, ask: Ask, call_id: str | None = None) -> None:
+    def note_received(self, ask: Ask) -> None:
         """Record that the caller has received the outcome, so that the same question is asked again from now on."""
-        self._asks.claim(ask, call_id)
+        self._asks.note_received(ask)
 
-    def _build_result(self, call: Call, ask: Ask, asked: str) -> dict[str, JsonValue]:
+    def _add_receipt(self, ask: Ask) -> None:
+        """Let the outcome count as received once the response to this request was written."""
+        get_receipts().add(lambda: self.note_received(ask))
+
+    def _build_result(self, ask: Ask, asked: str) -> dict[str, JsonValue]:
         if ask.outcome is not None and parse_kind(ask) != "permit":  # an approval is for the call that asked for it
-            self.note_received(ask, call.id)
+            self._add_receipt(ask)
         return self._describe(ask, asked)
 
     async def _learn_name(self, ask: Ask) -> None:
@@ -240,7 +286,7 @@ class Door:
 
 def _repair_reason(reason: str | None) -> str:
     """Return a caller's reason on one line, of limited length. Raises `CallerError` if people would read a secret."""
-    found = " ".join((reason or "").split())[:LONGEST_REASON]
+    found = " ".join(strip_text(reason).split())[:LONGEST_REASON]
     if contains_known_secret(found):
         raise CallerError("The reason contains a secret of askback's process, which people would read: take it out.")
     return found

@@ -5,32 +5,31 @@ The key of an ask names the framework, the run and the call. So a process that w
 
 from __future__ import annotations
 
-__all__ = ["FrameworkDoor", "ResumableDoor", "build_rules"]
+__all__ = ["CLAIMED_SECONDS", "ClosableDoor", "FrameworkDoor", "ResumableDoor"]
 
+import asyncio
 import json
 import logging
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from types import TracebackType
-from typing import NoReturn, Self
+from typing import NoReturn, Self, Unpack
 
-from askback.client.addressing import Names, to_tuple
-from askback.client.duration_parameters import Duration, parse_durations, parse_wait
-from askback.client.parameter_names import PYTHON
 from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Policy, Reasons
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.hand_over import CallId, HandOver
 from askback.domain.timeout_action import TimeoutAction, find_default_problem
 from askback.doors.call_question import CallQuestion
-from askback.doors.caller_asks import CallerAsks, NewAsk
+from askback.doors.caller_asks import CallerAsks
+from askback.doors.door_options import DoorOptions, build_rules
 from askback.doors.hand_over import HandOvers, NotClaimed, OutcomeUnknown
+from askback.doors.new_ask import NewAsk
 from askback.doors.resume_worker import ResumeWorker
-from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rules
+from askback.doors.rules import AddressBook, Addressees, identify_rules
 from askback.doors.tool_inputs import check_secrets
-from askback.errors import AskbackError, CallerError
-from askback.settings.core import Settings
+from askback.errors import AskbackError
+from askback.settings.environment import load_settings
 from askback.store.url import parse_database_url
 from askback.translations.catalogue import Language
 
@@ -38,68 +37,32 @@ log = logging.getLogger("askback.door")
 
 REPORT_SECONDS = 3600.0
 """Seconds between two reports of a wait, which nobody receives here."""
+CLAIMED_SECONDS = 0.5
+"""Seconds between two looks while another process hands an outcome over."""
 CHANGED = "The agent asks again, since the call has changed."
 OUTDATED = "The agent no longer waits for this."
-
-
-def build_rules(
-    settings: Settings,
-    *,
-    to: str,
-    who: Names,
-    approvers: Names,
-    requested_by: Names,
-    wait: Duration | None,
-    remind: Duration | Sequence[Duration],
-    quorum: int | None,
-    reasons: Reasons | None,
-    on_timeout: TimeoutAction,
-) -> DoorRules:
-    """Return the rules of a door. What is None comes from the settings. Raises `CallerError`."""
-    limit = settings.timeout if wait is None else parse_wait("wait", wait, PYTHON)
-    if on_timeout == "default" and limit is None:
-        raise CallerError("on_timeout='default' needs a deadline: give `wait` a time.")
-    approvals = settings.approvals
-    if wait is not None:
-        approvals = replace(approvals, timeout=limit)
-    if quorum is not None:
-        approvals = replace(approvals, quorum=quorum)
-    if reasons is not None:
-        approvals = replace(approvals, reasons=reasons)
-    rules = DoorRules(
-        places=(to,),
-        answerers=to_tuple(who),
-        approvers=to_tuple(approvers),
-        requesters=to_tuple(requested_by),
-        wait=limit,
-        remind=parse_durations("remind", remind, PYTHON),
-        on_timeout=on_timeout,
-        approvals=approvals,
-        terms=PYTHON,
-    )
-    if not rules.answerers and rules.approvers:
-        # A door that only approves calls needs nobody else.
-        rules = replace(rules, answerers=rules.approvers)
-    rules.check()
-    return rules
 
 
 class FrameworkDoor:
     """Asks people about the calls of a framework, and hands each outcome over once."""
 
-    def __init__(self, framework: str, rules: DoorRules, settings: Settings) -> None:
+    def __init__(self, framework: str, on_timeout: TimeoutAction, **options: Unpack[DoorOptions]) -> None:
+        """`framework` separates agents that share a database. Raises `CallerError`."""
+        settings = load_settings()
         where = parse_database_url(settings.database_url)
         self.framework = framework
         self.language: Language | None = settings.language
         """The language in which questions are built, as their cards."""
         self.hand_overs = HandOvers(where)
-        self._rules = rules
-        self._asks = CallerAsks(settings, where, "framework")
-        self._book = AddressBook(rules)
+        self._rules = build_rules(settings, on_timeout, **options)
+        self._asks = CallerAsks(settings, where, "framework", keeps_receipts=False)
+        self._book = AddressBook(self._rules)
 
     async def ask(self, call: CallId, question: CallQuestion) -> Ask:
         """Store the ask about a call, or return the one of the same call before. The result may be settled."""
         check_secrets(question.form)
+        for note in question.notes:
+            log.info("%s", note, extra={"action": "not_editable"})
         people = await self._book.look_up(self._rules.places[0])
 
         def build_policy() -> Policy:
@@ -137,12 +100,12 @@ class FrameworkDoor:
 
     @asynccontextmanager
     async def claim(
-        self, digests: Mapping[CallId, str], is_taken: Callable[[], bool] = lambda: True
-    ) -> AsyncGenerator[None]:
+        self, digests: Mapping[CallId, str], is_taken: Callable[[], bool] = lambda: True, *, exclusive: bool = False
+    ) -> AsyncGenerator[str]:
         """Resume the framework inside this block, as `HandOvers.claim` describes. If it fails, people get a notice."""
         try:
-            async with self.hand_overs.claim(digests, is_taken):
-                yield
+            async with self.hand_overs.claim(digests, is_taken, exclusive=exclusive) as claim:
+                yield claim
         except NotClaimed:
             raise
         except Exception:
@@ -153,12 +116,39 @@ class FrameworkDoor:
         """Return all hand-overs of a run, after lost claims were marked as unknown."""
         return await self.hand_overs.list_of_run(self.framework, run)
 
+    async def list_unclaimed(self, run: str) -> tuple[HandOver, ...]:
+        """Return all hand-overs of a run, once no process hands over any of them.
+
+        A process that died with a claim has none after `CLAIM_SECONDS`; its outcomes are unknown then.
+        """
+        found = await self.list_hand_overs(run)
+        while any(one.state == "claimed" for one in found):
+            await asyncio.sleep(CLAIMED_SECONDS)
+            found = await self.list_hand_overs(run)
+        return found
+
     async def withdraw(self, outdated: Iterable[HandOver]) -> None:
         """End the questions about calls for which the framework no longer waits."""
         for one in outdated:
             # First the questions, so that a process that is killed here leaves a hand-over that is found again.
             await self._cancel(one.id, OUTDATED)
             await self.hand_overs.forget(one)
+
+    async def acknowledge(self, finished: Iterable[HandOver]) -> None:
+        """Record that the framework has acted on these outcomes, as its own state proves.
+
+        Where people were told that it is unknown, they get a notice.
+        """
+        known = tuple(finished)
+        for holder in {one.holder for one in known if one.holder is not None}:
+            await self.hand_overs.acknowledge(holder)
+        if any(one.state == "unknown" for one in known):
+            await self._deliver()
+
+    async def acknowledge_claim(self, run: str, claim: str | None) -> None:
+        """Record that the framework has acted on the outcomes of a claim, which what it saved for this run names."""
+        doubtful = await self.hand_overs.list_in_doubt(self.framework, run)
+        await self.acknowledge(one for one in doubtful if one.holder == claim)
 
     async def raise_unknown(self, hand_over: HandOver, advice: str) -> NoReturn:
         """Deliver the notice about a hand-over, and raise `OutcomeUnknown`."""
@@ -204,8 +194,8 @@ class FrameworkDoor:
         return people.build_policy(self._rules, question.vote, action)
 
 
-class ResumableDoor:
-    """The methods that the doors of all frameworks have. A run that was interrupted is resumed later."""
+class ClosableDoor:
+    """A door that waits for people until it is closed, or until its block ends."""
 
     def __init__(self, door: FrameworkDoor) -> None:
         self._door = door
@@ -221,6 +211,10 @@ class ResumableDoor:
     async def close(self) -> None:
         """Stop waiting. Open questions stay open, and a later process finds them."""
         await self._door.close()
+
+
+class ResumableDoor(ClosableDoor):
+    """The methods of a door whose framework stores its runs. A run that was interrupted is resumed later."""
 
     async def list_answered(self) -> tuple[str, ...]:
         """Return the ids of the threads or conversations in which people have answered. They wait for `resume`."""

@@ -30,7 +30,8 @@ RENEWALS = 3
 CLAIMS = 3
 """Most attempts to claim, if it is unknown whether the commit of each earlier one succeeded."""
 _REASONS: Final[Mapping[ClaimResult, str]] = {
-    "taken": "Another process is just handing it over: wait for that one.",
+    "taken": "Another process is handing it over now: wait for that one. If it has ended, call resume again after "
+    f"{CLAIM_SECONDS:.0f} seconds.",
     "acknowledged": "It was handed over before, and the agent has continued from there: continue its newest state.",
     "unknown": "A process ended while it handed it over, so it is unknown what the agent did: check that first.",
     "changed": "The agent now waits for the outcome of another call than people were shown: ask again.",
@@ -77,6 +78,10 @@ class HandOvers:
         """Return all hand-overs of a run, after lost claims were marked as unknown."""
         return await self._list(lambda store: store.list_hand_overs(framework, run))
 
+    async def list_in_doubt(self, framework: str, run: str) -> tuple[HandOver, ...]:
+        """Return the hand-overs of a run that are claimed, by a live process or a dead one, or unknown."""
+        return await self._list(lambda store: store.list_hand_overs_in_doubt(framework, run))
+
     async def list_answered_runs(self, framework: str) -> tuple[str, ...]:
         """Return the runs in which an outcome waits to be handed over, or a claim was lost."""
         return await self._list(lambda store: store.list_answered_runs(framework))
@@ -90,58 +95,79 @@ class HandOvers:
         listed = tuple(calls)
         return await self._write(lambda store: store.release_hand_overs(listed))
 
+    async def acknowledge(self, holder: str) -> bool:
+        """Record that the framework has taken the outcomes of a claim. Return False if the claim does not exist."""
+        return await self._write(lambda store: store.acknowledge_hand_overs(holder))
+
     async def forget(self, hand_over: HandOver) -> bool:
         """Delete a hand-over for which no framework waits any more. Return False if it was claimed meanwhile."""
         return await self._write(lambda store: store.delete_hand_over(hand_over))
 
+    async def receive(self, call: CallId) -> None:
+        """Record that a caller has received an outcome."""
+        await self._write(lambda store: store.receive_hand_over(call))
+
+    async def expire(self, framework: str) -> tuple[HandOver, ...]:
+        """Mark the lost claims of a framework as unknown, and return them. People get a notice about each."""
+        return await self._list(lambda store: store.expire_hand_overs(framework))
+
+    async def claim_once(self, call: CallId, digest: str, holder: str) -> ClaimResult:
+        """Claim an outcome. Nobody renews the claim, so it must be acknowledged within seconds."""
+        return await self._claim(dict.fromkeys([call], digest), holder)
+
     @asynccontextmanager
     async def claim(
-        self, digests: Mapping[CallId, str], is_taken: Callable[[], bool] = lambda: True
-    ) -> AsyncGenerator[None]:
+        self, digests: Mapping[CallId, str], is_taken: Callable[[], bool] = lambda: True, *, exclusive: bool = False
+    ) -> AsyncGenerator[str]:
         """Resume the framework inside this block. The values are the digests of the calls that it continues.
+
+        The block gets the name of the claim, which no other claim has. `exclusive` is for a framework that cannot
+        continue a run twice at once, with outcomes of different calls.
 
         Raises `NotClaimed` before the block. If the block raises or is cancelled, the outcome is unknown. If the
         framework has not taken it at the end of the block (`is_taken`), it can be claimed again.
         """
         holder = f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}"
-        result = await self._claim(digests, holder)
+        result = await self._claim(digests, holder, exclusive=exclusive)
         if result != "claimed":
             raise NotClaimed(result)
 
-        async def abandon(store: Store) -> bool:
-            return await store.abandon_hand_overs(holder)
-
-        async def acknowledge(store: Store) -> bool:
-            return await store.acknowledge_hand_overs(holder)
-
-        async def unclaim(store: Store) -> bool:
-            return await store.unclaim_hand_overs(holder)
-
         renewal = asyncio.create_task(self._keep_renewed(holder), name="askback claim")
         try:
-            yield
+            yield holder
         except BaseException:
             try:
-                await asyncio.shield(self._end_claim(renewal, abandon if is_taken() else unclaim))
+                end = self._abandon if is_taken() else self._unclaim
+                await asyncio.shield(self._end_claim(renewal, end, holder))
             except OperatorError as error:
                 # Nobody renews the claim, so the outcome is unknown soon. The error of the block matters more.
                 log.warning("Could not record that a claim failed: %s", error, extra={"action": "claim_not_ended"})
             raise
-        await asyncio.shield(self._end_claim(renewal, acknowledge if is_taken() else unclaim))
+        end = self.acknowledge if is_taken() else self._unclaim
+        await asyncio.shield(self._end_claim(renewal, end, holder))
 
-    async def _end_claim(self, renewal: asyncio.Task[None], end: Callable[[Store], Awaitable[bool]]) -> None:
+    async def _end_claim(self, renewal: asyncio.Task[None], end: Callable[[str], Awaitable[bool]], holder: str) -> None:
         renewal.cancel()
         await asyncio.wait([renewal])
-        await self._write(end)
+        await end(holder)
 
-    async def _claim(self, digests: Mapping[CallId, str], holder: str) -> ClaimResult:
+    async def _abandon(self, holder: str) -> bool:
+        return await self._write(lambda store: store.abandon_hand_overs(holder))
+
+    async def _unclaim(self, holder: str) -> bool:
+        return await self._write(lambda store: store.unclaim_hand_overs(holder))
+
+    async def _claim(self, digests: Mapping[CallId, str], holder: str, *, exclusive: bool = False) -> ClaimResult:
+        def claim(store: Store) -> Awaitable[ClaimResult]:
+            return store.claim_hand_overs(digests, holder, exclusive=exclusive)
+
         for _ in range(CLAIMS - 1):
             try:
-                return await self._write(lambda store: store.claim_hand_overs(digests, holder))
+                return await self._write(claim)
             except StoreError as error:
                 if not error.in_doubt:
                     raise
-        return await self._write(lambda store: store.claim_hand_overs(digests, holder))
+        return await self._write(claim)
 
     async def _keep_renewed(self, holder: str) -> None:
         while True:

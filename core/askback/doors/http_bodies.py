@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-__all__ = ["LONGEST_KEY", "MAX_WAIT", "AskBody", "AskList", "CancelBody", "PendingAsk", "build_question"]
+__all__ = ["LONGEST_KEY", "MAX_BODY", "MAX_WAIT", "AskBody", "AskList", "CancelBody", "PendingAsk", "build_question"]
 
 from typing import Annotated, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
+from askback.client.http_client import LONGEST_KEY
 from askback.client.request import AskRequest
 from askback.domain.ask_policy import LONGEST_WAIT, Approval, Reasons
 from askback.domain.form import Form
+from askback.domain.form_limits import MAX_PROMPT
 from askback.domain.webhook import LONGEST_URL
 from askback.doors import tool_inputs
 from askback.doors.results import CallKind
 from askback.doors.tool_inputs import AskInput
 from askback.errors import CallerError, InvalidValue
-from askback.tools.lenient_parser import LenientText, to_list
+from askback.text.unseen import has_visible_text
+from askback.tools.lenient_parser import LenientText, build_length_limits, to_list
 
 MAX_WAIT = 300.0
 """Longest wait of one request, in seconds. Proxies end requests that take longer."""
-LONGEST_KEY = 255
-"""Maximum number of characters of an Idempotency-Key."""
+MAX_BODY = 1_000_000
+"""Largest body in bytes. A body without a valid token is not read."""
 MAX_VOTERS = 100
 """Largest number of votes that a caller can ask for."""
 
@@ -29,16 +32,12 @@ MAX_VOTERS = 100
 class AskBody(AskInput):
     """A question: with options, with a form, with questions of askback, or for a written answer."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": [
-                {"required": ["question"], "properties": {"question": {"minLength": 1}}},
-                {"required": ["questions"], "properties": {"questions": {"type": "array"}}},
-            ]
-        }
+    # No `anyOf` says which of `question` and `questions` is required: generators of clients would lose all fields.
+    question: LenientText = Field(
+        default="",
+        description="The complete question, which is shown literally. It is required, unless there are `questions`.",
+        json_schema_extra=build_length_limits(MAX_PROMPT),
     )
-
-    question: LenientText = Field(default="", description="The complete question. It is shown literally.")
     questions: list[dict[str, JsonValue]] | None = Field(
         default=None,
         description="Instead of a question: the questions of a form, as in `askback ask --form`. The answers come back "
@@ -48,7 +47,9 @@ class AskBody(AskInput):
         default=None, description="The options that mean “yes”."
     )
     no: Annotated[list[str], BeforeValidator(to_list)] | None = Field(
-        default=None, description="The options that mean “no”. Default: those called no, deny, reject and the like."
+        default=None,
+        description="The options that mean “no”. Default: those called no, deny, reject and the like, and cancel or "
+        "stop next to others, in each language of askback.",
     )
     quorum: int = Field(default=1, ge=1, le=MAX_VOTERS, description="How many people have to agree.")
     refusals: int = Field(default=1, ge=1, le=MAX_VOTERS, description="How many people have to refuse.")
@@ -101,8 +102,8 @@ class PendingAsk(BaseModel):
     id: str
     question: str
     where: str
-    since: str
-    deadline: str | None
+    since: AwareDatetime
+    deadline: AwareDatetime | None
 
 
 class AskList(BaseModel):
@@ -116,14 +117,17 @@ def build_question(given: AskBody) -> tuple[CallKind, Form, Approval | None]:
 
     Raises `CallerError`.
     """
+    if given.timeout is not None and given.deadline is not None:
+        raise CallerError("There are both `timeout` and `deadline`: leave out one of them.")
     if given.is_vote and not given.options:
         raise CallerError("`quorum`, `refusals`, `yes`, `no` and `reasons` need `options` to choose from.")
     if given.questions is not None:
         others = (given.form, given.picks, given.details, given.default)
-        if given.question.strip() or given.options or given.allow_note or any(one is not None for one in others):
+        has_others = given.options or given.allow_note or any(one is not None for one in others)
+        if has_visible_text(given.question) or has_others:
             raise CallerError("`questions` is the whole form: leave out the other fields of a question.")
         return "askback_form", _read_questions(given.questions), None
-    if not given.question.strip():
+    if not has_visible_text(given.question):
         raise CallerError("`question` is missing: write the question to ask.")
     return tool_inputs.build_question(given)
 

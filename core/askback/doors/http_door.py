@@ -4,16 +4,19 @@ from __future__ import annotations
 
 __all__ = ["HttpDoor"]
 
+import asyncio
 import json
 import logging
 import math
-from collections.abc import Mapping, Sequence
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, NoReturn, TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from askback.client.http_result import AskResult, WebhookResult
+from askback.client.serving_process import check_bots
 from askback.domain.ask import Ask
 from askback.domain.file_kinds import MEDIA_TYPES
 from askback.domain.webhook import Webhook, WebhookDelivery
@@ -29,16 +32,26 @@ from askback.doors.claude_hooks import (
     build_elicitation,
 )
 from askback.doors.door import Call, Door
-from askback.doors.http_access import CALLER, HttpAccess, NotAllowed, RequestProblem
-from askback.doors.http_bodies import LONGEST_KEY, MAX_WAIT, AskBody, AskList, CancelBody, PendingAsk, build_question
+from askback.doors.http_access import CALLER, HttpAccess, RequestProblem, RulesChanged, TokenRevoked
+from askback.doors.http_bodies import (
+    LONGEST_KEY,
+    MAX_BODY,
+    MAX_WAIT,
+    AskBody,
+    AskList,
+    CancelBody,
+    PendingAsk,
+    build_question,
+)
+from askback.doors.http_health import HttpHealth
 from askback.doors.openapi import build_document
-from askback.doors.tool_inputs import PermitInput, repair_texts
-from askback.errors import AskbackError, CallerError, to_problems
+from askback.doors.tool_inputs import EXAMPLE, PermitInput, repair_texts
+from askback.errors import AskbackError, CallerError, OperatorError, to_problems
 
 log = logging.getLogger("askback.door")
 
-MAX_BODY: Final = 1_000_000
-"""Largest body in bytes. A body without a valid token is not read."""
+CHECK_SECONDS: Final = 20.0
+"""Longest time in which the names of all callers are looked up before the server starts."""
 EVENT_SECONDS: Final = 15.0
 """Seconds between two comments of a stream, which keep proxies from closing it."""
 
@@ -51,6 +64,7 @@ class HttpDoor:
     def __init__(self, callers: CallerFile, asks: CallerAsks, version: str) -> None:
         self._callers = callers
         self._asks = asks
+        self._health = HttpHealth(callers, asks)
         self._document = build_document(version)
         self._doors: dict[str, tuple[Caller, Door]] = {}
         """The door of each caller by its name, with the caller's rules at that time."""
@@ -61,27 +75,69 @@ class HttpDoor:
         application = web.Application(middlewares=[access.handle], client_max_size=MAX_BODY)
         application.add_routes(
             [
-                web.get("/healthz", self._report_health),
+                *self._health.list_routes(),
                 web.get("/openapi.json", self._describe),
-                web.get("/v1/asks", self._list),
+                # The answer to HEAD has no outcome, and must not count as its receipt.
+                web.get("/v1/asks", self._list, allow_head=False),
                 web.post("/v1/asks", self._create),
-                web.get("/v1/asks/{id}", self._get),
-                web.get("/v1/asks/{id}/events", self._stream),
-                web.get("/v1/asks/{id}/files/{file}", self._send_file),
+                web.get("/v1/asks/{id}", self._get, allow_head=False),
+                web.get("/v1/asks/{id}/events", self._stream, allow_head=False),
+                web.get("/v1/asks/{id}/files/{file}", self._send_file, allow_head=False),
                 web.post("/v1/asks/{id}/cancel", self._cancel),
                 web.post("/v1/hooks/claude-code", self._answer_hook),
             ]
         )
+        application.on_response_prepare.append(access.note_begun)
         application.on_shutdown.append(self._end_waits)
         return application
 
+    async def check_names(self) -> None:
+        """Look up the names in the rules of all callers. Raises `OperatorError` for the first that cannot work.
+
+        Nor can a place whose platform has no bot in the process that uses the file. What takes too long is looked up
+        when a program asks.
+        """
+        await self._check_callers(self._check_caller)
+
+    async def check_changes(self, changed: asyncio.Event) -> None:
+        """Look up the names again after each change of the file, until cancelled. Those that cannot work are logged."""
+        while True:
+            await changed.wait()
+            changed.clear()
+            await self._check_callers(self._try_check_caller)
+
+    async def _check_callers(self, check: Callable[[str], Awaitable[None]]) -> None:
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                for name in self._callers.list_names():
+                    await check(name)
+        except TimeoutError:
+            log.warning(
+                "Could not check all names in %g seconds. A question with a wrong one is refused.", CHECK_SECONDS,
+                extra={"action": "name_unknown"},
+            )  # fmt: skip
+
+    async def _try_check_caller(self, name: str) -> None:
+        try:
+            await self._check_caller(name)
+        except OperatorError as error:
+            log.warning("%s", error, extra={"action": "name_unknown"})
+
+    async def _check_caller(self, name: str) -> None:
+        caller = self._callers.get(name)
+        if caller is None:
+            return
+        try:
+            await self._get_door(caller).check_names()
+            for platform in caller.rules.list_platforms():
+                await asyncio.to_thread(check_bots, self._asks.location, platform)
+        except (CallerError, OperatorError) as error:
+            raise OperatorError(f"[{name}] in the file of callers cannot work: {error}") from error
+
     async def _end_waits(self, application: web.Application) -> None:
         del application
+        await self._health.close()
         await self._asks.close()
-
-    async def _report_health(self, request: web.Request) -> web.Response:
-        del request
-        return web.json_response({"status": "ok"})
 
     async def _describe(self, request: web.Request) -> web.Response:
         del request
@@ -91,15 +147,17 @@ class HttpDoor:
         caller = _get_caller(request, "ask")
         seconds = _read_wait(request)
         body = await _read_body(request, AskBody)
-        kind, form, vote = build_question(body)
-        call = self._build_call(caller, seconds, _read_key(request))
+        with caller.rules.use_language():
+            kind, form, vote = build_question(body)
+        key = _read_key(request)
+        call = replace(self._build_call(caller, seconds, key), is_key=key is not None)
         result = await self._get_door(caller).ask(
             call,
             kind,
             form,
             vote,
             body.place,
-            limit=body.timeout,
+            limit=body.timeout if body.deadline is None else body.deadline,
             on_timeout=body.on_timeout,
             webhook=_find_webhook(caller, body.webhook),
         )
@@ -120,7 +178,7 @@ class HttpDoor:
 
     async def _cancel(self, request: web.Request) -> web.Response:
         caller = _get_caller(request, "cancel")
-        body = await _read_body(request, CancelBody) if request.can_read_body else CancelBody()
+        body = await _read_body(request, CancelBody) if await request.read() else CancelBody()
         ask = await self._find(caller, request)
         return _answer(await self._get_door(caller).cancel(self._build_call(caller, 0), ask, body.reason))
 
@@ -141,6 +199,9 @@ class HttpDoor:
     async def _stream(self, request: web.Request) -> web.StreamResponse:
         caller = _get_caller(request)
         door, ask = self._get_door(caller), await self._find(caller, request)
+        if request.headers.get("Last-Event-ID") == ask.id:
+            # Clients of this protocol open an ended stream again, unless they get this status.
+            return web.Response(status=204)
         call = self._build_call(caller, EVENT_SECONDS)
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
         await response.prepare(request)
@@ -164,7 +225,9 @@ class HttpDoor:
         # Claude Code ends the request after the time that its settings give the hook.
         call = self._build_call(caller, math.inf, build_call_id(body))
         if isinstance(body, ElicitationBody):
-            result = await self._get_door(caller).ask(call, *build_elicitation(body))
+            with caller.rules.use_language():
+                question = build_elicitation(body)
+            result = await self._get_door(caller).ask(call, *question)
             return web.json_response(answer_elicitation(result))
         given = PermitInput(tool_name=body.tool_name, input=body.tool_input, tool_use_id=call.id)
         answer = await self._get_door(caller).request_permission(call, given)
@@ -188,16 +251,20 @@ class HttpDoor:
     def _get_door(self, caller: Caller) -> Door:
         known = self._doors.get(caller.name)
         if known is None or known[0] != caller:
-            known = caller, Door(caller.rules, self._asks, quotes_names=False)
+            known = caller, Door(caller.rules, self._asks, for_model=False)
             self._doors[caller.name] = known
         return known[1]
 
     def _build_call(self, caller: Caller, seconds: float, key: str | None = None) -> Call:
         async def check(_: str) -> None:
-            if not self._callers.has(caller):
-                raise NotAllowed
+            if self._callers.has(caller):
+                return
+            newest = self._callers.get(caller.name)
+            if self._callers.is_readable and (newest is None or newest.digest != caller.digest):
+                raise TokenRevoked
+            raise RulesChanged
 
-        return Call(principal=caller.name, id=key, seconds=seconds, report=check)
+        return Call(principal=caller.name, id=key, seconds=seconds, report=check, caller=caller.name)
 
 
 def _get_caller(request: web.Request, scope: Scope | None = None) -> Caller:
@@ -219,7 +286,10 @@ def _read_wait(request: web.Request) -> float:
 
 
 def _read_key(request: web.Request) -> str | None:
-    key = request.headers.get("Idempotency-Key")
+    given = request.headers.getall("Idempotency-Key", [])
+    if len(given) > 1:
+        raise RequestProblem(422, "There are several Idempotency-Keys: send one.")
+    key = next(iter(given), None)
     if key is not None and not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
         raise RequestProblem(422, f"The Idempotency-Key is not a text of 1 to {LONGEST_KEY} ASCII characters.")
     return key
@@ -228,15 +298,29 @@ def _read_key(request: web.Request) -> str | None:
 async def _read_body(request: web.Request, kind: type[BodyT]) -> BodyT:
     if request.content_type != "application/json":
         raise RequestProblem(415, "The body is not JSON: send it with Content-Type: application/json.")
+    if request.headers.get("Content-Encoding", "identity").casefold() != "identity":
+        raise RequestProblem(415, "The body is compressed: send it without Content-Encoding.")
     text = await request.read()
     try:
-        given: JsonValue = repair_texts(json.loads(text))
+        given: JsonValue = repair_texts(json.loads(text, parse_constant=_refuse_number, parse_float=_read_float))
     except (ValueError, RecursionError):
         raise RequestProblem(400, "The body is not JSON, or is nested too deeply: correct it.") from None
     try:
         return kind.model_validate(given)
     except ValidationError as error:
-        raise RequestProblem(422, "; ".join(map(str, to_problems(error)[:10]))) from None
+        problems = "; ".join(map(str, to_problems(error)[:10]))
+        example = f". Write it like this: {EXAMPLE}" if issubclass(kind, AskBody) else ""
+        raise RequestProblem(422, f"{problems}{example}") from None
+
+
+def _read_float(text: str) -> float:
+    """Return a number. No program could read one that is infinite in the answer."""
+    value = float(text)
+    return value if math.isfinite(value) else _refuse_number(text)
+
+
+def _refuse_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a number of JSON")
 
 
 def _find_webhook(caller: Caller, url: str | None) -> Webhook | None:
@@ -277,5 +361,6 @@ def _to_webhook_result(delivery: WebhookDelivery) -> JsonValue:
 
 
 def _build_event(result: Mapping[str, JsonValue]) -> bytes:
-    name = "open" if result["status"] == "open" else "settled"
-    return f"event: {name}\ndata: {json.dumps(_to_result(result))}\n\n".encode()
+    # Only the last event has an id, so a client that comes again with it has received the outcome.
+    name = "event: open" if result["status"] == "open" else f"event: settled\nid: {result['id']}"
+    return f"{name}\ndata: {json.dumps(_to_result(result))}\n\n".encode()

@@ -33,6 +33,7 @@ async def serve(
     `ready` is called once it listens.
     """
     door = HttpDoor(callers, asks, version)
+    await door.check_names()
     webhooks = WebhookWorker(asks.location, callers, door, version)
     asks.subscribe(webhooks.wake)
     async with (
@@ -55,6 +56,8 @@ async def serve(
                 extra={"action": "http"},
             )
         tasks.create_task(webhooks.run(), name="askback webhooks")
-        await asks.resume(callers.list_names())
+        await asks.resume(callers.list_names(), callers.list_platforms())
         ready()
-        await callers.watch()
+        changed = asyncio.Event()
+        tasks.create_task(door.check_changes(changed), name="askback names")
+        await callers.watch(changed.set)

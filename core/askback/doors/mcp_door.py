@@ -47,7 +47,7 @@ UNKNOWN_SECONDS: Final = 25.0
 TASK_TOOLS: Final = frozenset({"ask", QUESTIONS})
 """Tools whose calls become tasks, if the client has tasks. An approval does not: a model gets the result of a task in
 words that say that it is nobody's consent."""
-PATIENT: Final = frozenset({"claude-code"})
+PATIENT_CLIENTS: Final = frozenset({"claude-code"})
 """Clients whose calls may take as long as they like while they receive progress."""
 SILENT_SECONDS: Final = 1500.0
 """Seconds that a call of such a client waits if it receives no progress. It gives up after half an hour."""
@@ -65,12 +65,15 @@ class McpDoor:
         door: Door,
         find_principal: Callable[[object], str],
         *,
+        find_name: Callable[[object], str | None],
         call_wait: float | None = None,
         permit: bool = False,
     ) -> None:
         self._door = door
         self._find_principal = find_principal
         """Return the principal of a call from its HTTP request, which is None over stdio."""
+        self._find_name = find_name
+        """Return the operator's name for the caller in the same way; None if it has none."""
         self._call_wait = call_wait
         """The longest time that one call waits, in seconds. None means that it depends on the client."""
         self._tasks = McpTasks(door, lambda context: replace(self._read_call(context), seconds=0), _build_answer)
@@ -143,13 +146,14 @@ class McpDoor:
             id=named if isinstance(named, str) and 0 < len(named) <= LONGEST_CALL_ID else None,
             seconds=self._find_limit(context, has_progress="progress_token" in meta or "progressToken" in meta),
             report=report,
+            caller=self._find_name(context.request),
         )
 
     def _find_limit(self, context: ServerRequestContext[dict[str, Any]], *, has_progress: bool) -> float:
         client = context.session.client_params
         if self._call_wait is not None:
             return self._call_wait
-        if client is None or client.client_info.name not in PATIENT:
+        if client is None or client.client_info.name not in PATIENT_CLIENTS:
             return UNKNOWN_SECONDS
         return math.inf if has_progress else SILENT_SECONDS if context.request is None else SILENT_HTTP_SECONDS
 
@@ -158,7 +162,11 @@ class McpDoor:
     async def _ask(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
         parsed = parse_input("ask", AskInput, given)
         kind, form, vote = build_question(parsed)
-        return _build_answer(await self._door.ask(call, kind, form, vote, parsed.place, on_timeout=parsed.on_timeout))
+        return _build_answer(
+            await self._door.ask(
+                call, kind, form, vote, parsed.place, limit=parsed.deadline, on_timeout=parsed.on_timeout
+            )
+        )
 
     async def _ask_questions(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
         return _build_answer(await self._door.ask_questions(call, given))
@@ -184,10 +192,8 @@ class McpDoor:
     async def _list_pending(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
         parse_input("pending", NoInput, given)
         found = await self._door.list_pending(call.principal)
-        text = (
-            f"{len(found)} open questions: {json.dumps(found, ensure_ascii=False)}" if found else "No open questions."
-        )
-        return _build_answer({"pending": found, "message": text})
+        unread = await self._door.list_unread(call.principal)
+        return _build_answer({"pending": found, "unread": unread, "message": _describe_list(found, unread)})
 
     async def _permit(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
         try:
@@ -196,6 +202,20 @@ class McpDoor:
             answer = deny(f"Nobody was asked, so it was not run: {error}")
         # Claude Code accepts one text block, and no structured content.
         return CallToolResult(content=[TextContent(text=json.dumps(answer, ensure_ascii=False))])
+
+
+def _describe_list(found: list[JsonValue], unread: list[JsonValue]) -> str:
+    if not found and not unread:
+        return "No open questions, and no results that you have not read."
+    texts: list[str] = []
+    if found:
+        texts.append(f"{len(found)} open question{'s' * (len(found) > 1)}: {json.dumps(found, ensure_ascii=False)}")
+    if unread:
+        texts.append(
+            f"{len(unread)} question{'s' * (len(unread) > 1)} whose result you have not read: call `wait` with its id. "
+            f"{json.dumps(unread, ensure_ascii=False)}"
+        )
+    return "\n".join(texts)
 
 
 def _build_answer(data: dict[str, JsonValue]) -> CallToolResult:

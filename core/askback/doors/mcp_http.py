@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["build_http_principal", "find_http_principal", "serve_http"]
+__all__ = ["build_http_principal", "find_http_name", "find_http_principal", "serve_http"]
 
+import asyncio
 import logging
-from collections.abc import Sequence
-from contextlib import ExitStack
-from typing import Any, Final
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any, Final, cast
 
 import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
@@ -17,8 +18,12 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
 
+from askback.doors.mcp_connections import McpConnections
+from askback.doors.mcp_responses import McpResponses
+from askback.doors.mcp_sessions import SessionLimiter
 from askback.doors.tokens import Tokens
 from askback.errors import OperatorError
+from askback.network.connection_limits import compute_connection_limit
 from askback.network.listeners import listen
 from askback.settings.address import Address, is_loopback
 
@@ -27,12 +32,21 @@ log = logging.getLogger("askback.door")
 PATH: Final = "/mcp"
 MAX_BODY: Final = 4 * 1024 * 1024
 """Largest body of a request, in bytes. A body without a valid token is not read at all."""
-MAX_SESSIONS: Final = 200
 SESSION_SECONDS: Final = 1800.0
 """Seconds after which a session without a request ends. A call that waits is a request."""
 MAX_CONNECTIONS: Final = 1000
-END_SECONDS: Final = 3
-"""Seconds that open requests get at the end."""
+SPARE_FILES: Final = 256
+"""Files that the process may open besides its connections."""
+BUSY: Final = 20
+"""Connections beyond the limit that get an answer, if all others wait for answers to their requests."""
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves the signals to the command, which cancels it."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
 
 
 class _Verifier:
@@ -48,10 +62,15 @@ class _Verifier:
 
 def find_http_principal(request: object) -> str:
     """Return the principal of a request. Raises `OperatorError` if it has none, which the middleware prevents."""
+    return build_http_principal(find_http_name(request))
+
+
+def find_http_name(request: object) -> str:
+    """Return the name of a request's token. Raises `OperatorError` if it has none, which the middleware prevents."""
     user = request.scope.get("user") if isinstance(request, Request) else None
     if not isinstance(user, AuthenticatedUser):
         raise OperatorError("The request has no principal.")
-    return build_http_principal(user.access_token.client_id)
+    return user.access_token.client_id
 
 
 def build_http_principal(name: str) -> str:
@@ -72,25 +91,39 @@ async def serve_http(server: Server[dict[str, Any]], address: Address, tokens: T
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_BODY,
-        max_sessions=MAX_SESSIONS,
+        max_sessions=None,  # each token has a limit of its own
         session_idle_timeout=SESSION_SECONDS,
         transport_security=_build_security(hosts),
         token_verifier=_Verifier(tokens),
     )
+    app.add_middleware(SessionLimiter)
     app.add_middleware(AuthenticationMiddleware, backend=BearerAuthBackend(_Verifier(tokens)))
     with ExitStack() as stack:
         sockets = [stack.enter_context(one) for one in await listen(address)]
         bound = address.evolve(port=int(sockets[0].getsockname()[1]))
         log.info("Serving MCP at http://%s%s.", bound, PATH, extra={"action": "mcp"})
+        most = compute_connection_limit(MAX_CONNECTIONS, SPARE_FILES)
+        connections = McpConnections(most)
+        responses = McpResponses(app)
         config = uvicorn.Config(
-            app,
+            connections.track(responses),
+            http=cast("type[asyncio.Protocol]", connections.build_protocol),
+            ws="none",
             log_config=None,
             access_log=False,
             server_header=False,
-            limit_concurrency=MAX_CONNECTIONS,
-            timeout_graceful_shutdown=END_SECONDS,
+            limit_concurrency=most + BUSY,
+            lifespan="off",
         )
-        await uvicorn.Server(config).serve(sockets=sockets)
+        # The server would tell of a cancellation here as of an error.
+        async with app.router.lifespan_context(app):
+            try:
+                await _Server(config).serve(sockets=sockets)
+            finally:
+                ending = asyncio.create_task(responses.end(connections.close), name="askback end")
+                while not ending.done():
+                    with suppress(asyncio.CancelledError):  # the command repeats its cancellation every second
+                        await asyncio.wait({ending})
 
 
 def _build_security(hosts: Sequence[str]) -> TransportSecuritySettings:

@@ -20,6 +20,7 @@ from pydantic import JsonValue
 
 from askback.domain.ask import Ask
 from askback.doors.door import Call, Door
+from askback.internal.clock import to_iso
 
 Context = ServerRequestContext[dict[str, Any]]
 
@@ -68,7 +69,7 @@ class McpTasks:
         """Return an open ask as a new task."""
         ask = await self._find(call, ask_id)
         self._door.note_poll(ask)
-        return {"resultType": "task", **_describe(ask, "working", ask.created_at.isoformat())}
+        return {"resultType": "task", **_describe(ask, "working", to_iso(ask.created_at))}
 
     async def get(self, context: Context, params: TaskParams) -> HandlerResult:
         """Answer `tasks/get`."""
@@ -78,7 +79,7 @@ class McpTasks:
         self._door.note_poll(ask)
         result = await self._door.wait_for(call, ask)
         if result["status"] == "open":
-            return _describe(ask, "working", ask.created_at.isoformat())
+            return _describe(ask, "working", to_iso(ask.created_at))
         settled_at = str(result["at"])
         if result["status"] == "cancelled" and "by" not in result:
             return {**_describe(ask, "cancelled", settled_at), "statusMessage": str(result["message"])}
@@ -109,7 +110,7 @@ def _describe(ask: Ask, status: str, updated_at: str) -> dict[str, Any]:
     return {
         "taskId": ask.id,
         "status": status,
-        "createdAt": ask.created_at.isoformat(),
+        "createdAt": to_iso(ask.created_at),
         "lastUpdatedAt": updated_at,
         "ttlMs": None,
         "pollIntervalMs": POLL_MILLISECONDS,

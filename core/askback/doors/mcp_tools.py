@@ -19,7 +19,7 @@ INSTRUCTIONS: Final = (
     "These tools ask people in a team chat, who answer in minutes or hours. Ask for decisions, preferences and facts "
     "that only people have, and not for what you can find out or decide yourself. If the status of a result is “open”, "
     "nobody has answered yet: end your turn, and call `wait` with its id later. “timed_out” means that nobody "
-    "answered, which is neither a yes nor a no."
+    "answered, which is neither a yes nor a no. `pending` lists what you have asked, also in an earlier session."
 )
 _ASK: Final = (
     "Ask people in the team chat one question, and wait for the answer. Give options for people to choose from, or a "
@@ -31,10 +31,22 @@ _QUESTIONS: Final = (
     'their own answer instead. If you recommend an option, put it first and end its label with "(Recommended)". If the '
     "result says that the questions are open, end your turn, and call `wait` with the id later."
 )
-_WAIT: Final = "Wait for the answer to a question that is still open. Call it later, not at once: people take hours."
-_CANCEL: Final = "Withdraw an open question of yours. People then see that it was cancelled."
-_PENDING: Final = "List your open questions, with their ids."
-_PERMIT: Final = "Ask approvers in the team chat if a call of a tool may run. For --permission-prompt-tool."
+_WAIT: Final = (
+    "Wait for the answer to a question that is still open, or read the result of one that has ended. It returns what "
+    "`ask` returns. Call it later, not at once: people take hours."
+)
+_CANCEL: Final = (
+    "Withdraw an open question of yours that nobody needs to answer any more. People then see that it was cancelled. "
+    "If somebody has answered already, it returns that answer."
+)
+_PENDING: Final = (
+    "List your open questions in `pending`, and those that have ended and whose result you have not read in `unread`, "
+    "each with its id for `wait`. Call it if you no longer know what you have asked, such as in a new session."
+)
+_PERMIT: Final = (
+    "Ask approvers in the team chat if a call of a tool may run. Claude Code itself calls this before it runs a "
+    "tool (--permission-prompt-tool): do not call it yourself."
+)
 
 
 def describe_tools(places: Sequence[str], *, permit: bool) -> tuple[Tool, ...]:
@@ -52,7 +64,7 @@ def describe_tools(places: Sequence[str], *, permit: bool) -> tuple[Tool, ...]:
         _describe(QUESTIONS, "Ask people several questions", _QUESTIONS, questions),
         _describe("wait", "Wait for an answer", _WAIT, build_schema(WaitInput), reads=True),
         _describe("cancel", "Cancel a question", _CANCEL, build_schema(CancelInput)),
-        _describe("pending", "List open questions", _PENDING, build_schema(NoInput), reads=True),
+        _describe("pending", "List your questions", _PENDING, build_schema(NoInput), reads=True),
     ]
     if permit:
         found.append(_describe("permit", "Ask for permission", _PERMIT, build_schema(PermitInput)))

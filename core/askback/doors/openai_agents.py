@@ -6,21 +6,20 @@ once. The caller saves the state before people are asked.
 
 from __future__ import annotations
 
-__all__ = ["AskTool", "NotClaimed", "OpenAIAgentsDoor", "OutcomeUnknown"]
+__all__ = ["AskTool", "NotClaimed", "OpenAIAgentsDoor", "OutcomeUnknown", "editable"]
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar, Unpack, cast
+import json
+from collections.abc import Mapping
+from typing import Any, Final, Generic, TypeVar, Unpack, cast
 
-from askback.client.addressing import Names
-from askback.client.duration_parameters import Duration
-from askback.domain.ask_policy import Reasons
 from askback.domain.timeout_action import TimeoutAction
-from askback.doors.framework_door import FrameworkDoor, ResumableDoor, build_rules
+from askback.doors.door_options import DoorOptions
+from askback.doors.framework_door import FrameworkDoor, ResumableDoor
 from askback.doors.hand_over import NotClaimed, OutcomeUnknown
+from askback.doors.saved_runs import Save, save_run
 from askback.doors.turn_calls import TurnCalls
 from askback.errors import CallerError
 from askback.internal.extras import import_extra
-from askback.settings.environment import load_settings
 from askback.translations.catalogue import use_language
 
 with import_extra("openai-agents", "The door for OpenAI Agents"):
@@ -37,10 +36,14 @@ with import_extra("openai-agents", "The door for OpenAI Agents"):
     )
     from agents.run_config import RunOptions
 
-    from askback.doors.approval_items import decide, read_calls
+    from askback.doors.approval_items import decide, find_edits, read_calls
     from askback.doors.ask_tool import AskTool, use_answers
+    from askback.doors.editable_tool import editable, use_edits
 
 Context = TypeVar("Context")
+
+CLAIM: Final = "askback_claim"
+"""The key of a saved state that names the claim of the turn before. The SDK ignores it."""
 
 
 class OpenAIAgentsDoor(ResumableDoor, Generic[Context]):
@@ -50,42 +53,22 @@ class OpenAIAgentsDoor(ResumableDoor, Generic[Context]):
         self,
         agent: Agent[Context],
         *,
-        to: str,
-        save: Callable[[str, str], None],
-        who: Names = (),
-        approvers: Names = (),
-        requested_by: Names = (),
-        wait: Duration | None = None,
-        remind: Duration | Sequence[Duration] = (),
-        quorum: int | None = None,
-        reasons: Reasons | None = None,
+        save: Save,
         on_timeout: TimeoutAction = "report",
         name: str = "openai-agents",
+        **options: Unpack[DoorOptions],
     ) -> None:
-        """`to` is a place such as `slack:#agents`. `who` may answer questions, and `approvers` decide about tool calls.
+        """`name` separates agents that share a database. The other options are those of `DoorOptions`.
 
-        `save` stores a text for the id of a conversation before people are asked; `resume` takes it. `name` separates
-        agents that share a database. If nobody answers in time, `on_timeout` decides what the model reads: only that
-        ("report"), that it stops ("halt"), or the defaults of a form that has one for each answer ("default"). What is
-        left out comes from the settings. Raises `CallerError`.
+        `save` stores a text for the id of a conversation before people are asked; `resume` takes it. The function may
+        be asynchronous. If nobody answers in time, `on_timeout` decides what the model reads: only that ("report"),
+        that it stops ("halt"), or the defaults of a form that has one for each answer ("default"). Raises
+        `CallerError`.
         """
-        settings = load_settings()
-        rules = build_rules(
-            settings,
-            to=to,
-            who=who,
-            approvers=approvers,
-            requested_by=requested_by,
-            wait=wait,
-            remind=remind,
-            quorum=quorum,
-            reasons=reasons,
-            on_timeout=on_timeout,
-        )
+        super().__init__(FrameworkDoor(name, on_timeout, **options))
         self._agent = agent
         self._save = save
-        self._where = to
-        super().__init__(FrameworkDoor(name, rules, settings))
+        self._where = options["to"]
 
     async def run(
         self, given: str | list[TResponseInputItem], conversation: str, **options: Unpack[RunOptions[Context]]
@@ -95,7 +78,7 @@ class OpenAIAgentsDoor(ResumableDoor, Generic[Context]):
         Raises `OutcomeUnknown`, `NotClaimed` and the errors of the agent. If the process ends meanwhile, continue with
         `resume`.
         """
-        result = self._store(conversation, await Runner.run(self._agent, given, **options))
+        result = await self._store(conversation, await Runner.run(self._agent, given, **options))
         return await self._answer(result, conversation, options)
 
     async def resume(
@@ -108,6 +91,7 @@ class OpenAIAgentsDoor(ResumableDoor, Generic[Context]):
         text, and `NotClaimed` if these outcomes were handed over before.
         """
         state = await self._read(saved, options)
+        await self._door.acknowledge_claim(conversation, _find_claim(saved))
         result = await self._continue(state, conversation, options, again=again)
         return await self._answer(result, conversation, options)
 
@@ -116,9 +100,10 @@ class OpenAIAgentsDoor(ResumableDoor, Generic[Context]):
             result = await self._continue(result.to_state(), conversation, options)
         return result
 
-    def _store(self, conversation: str, result: RunResult) -> RunResult:
+    async def _store(self, conversation: str, result: RunResult, claim: str | None = None) -> RunResult:
         if result.interruptions:
-            self._save(conversation, result.to_state().to_string(context_serializer=_omit_context))
+            saved = result.to_state().to_json(context_serializer=_omit_context)
+            await save_run(self._save, conversation, json.dumps(saved | {CLAIM: claim}, indent=2))
         return result
 
     async def _continue(
@@ -132,13 +117,14 @@ class OpenAIAgentsDoor(ResumableDoor, Generic[Context]):
             await turn.release()
         asks = await turn.settle()
         told = {call.id: decide(state, call, asks[call.id], self._where) for call in calls}
+        edits = find_edits(calls, asks)
         options = options.copy()
         options.pop("previous_response_id", None)  # the state has a newer one
-        async with turn.claim():
-            with use_answers({call: answer for call, answer in told.items() if answer is not None}):
+        async with turn.claim() as claim:
+            with use_answers({call: answer for call, answer in told.items() if answer is not None}), use_edits(edits):
                 result = await Runner.run(self._agent, state, **options)
             # Before the acknowledgement, so that a process that is killed here leaves a run that can be continued.
-            return self._store(conversation, result)
+            return await self._store(conversation, result, claim)
 
     async def _read(self, saved: str, options: RunOptions[Context]) -> RunState[Any]:
         """Return a saved state. Raises `CallerError` if this agent cannot continue it."""
@@ -171,6 +157,12 @@ async def _check_tool(item: ToolApprovalItem, context: RunContextWrapper[Any]) -
             f"The agent {item.agent.name!r} no longer has the tool {item.qualified_name}, which this run waits for: "
             "give it that tool, or begin another run."
         )
+
+
+def _find_claim(saved: str) -> str | None:
+    """Return the claim of the turn before, which ended with a saved state. None if its first turn waits."""
+    claim: object = json.loads(saved).get(CLAIM)
+    return claim if isinstance(claim, str) else None
 
 
 def _omit_context(context: Any) -> Mapping[str, Any]:

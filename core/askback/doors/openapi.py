@@ -13,7 +13,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from askback.client.http_result import AskResult, Problem
 from askback.domain.file_kinds import MEDIA_TYPES
 from askback.doors.claude_hooks import HookRequest
-from askback.doors.http_bodies import LONGEST_KEY, MAX_WAIT, AskBody, AskList, CancelBody
+from askback.doors.http_bodies import LONGEST_KEY, MAX_BODY, MAX_WAIT, AskBody, AskList, CancelBody
 
 _Json = dict[str, JsonValue]
 
@@ -31,8 +31,49 @@ _WAIT: Final[_Json] = {
 _KEY: Final[_Json] = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "The same for each attempt at one request. The same question with the same key is asked once.",
+    "description": "The same for each attempt at one request. The same question with the same key is asked once. "
+    "Another question with that key is refused with 422.",
     "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"},
+}
+_LAST_EVENT: Final[_Json] = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "description": "The `id` of the last event. With that of `settled`, the answer is 204, and no client comes again.",
+    "schema": {"type": "string"},
+}
+_HEADERS: Final[Mapping[str, _Json]] = {
+    "401": {"WWW-Authenticate": {"description": "Bearer", "schema": {"type": "string"}}},
+    "429": {"Retry-After": {"description": "Seconds until the next attempt.", "schema": {"type": "integer"}}},
+    "503": {
+        "Retry-After": {
+            "description": "Seconds until the next attempt, if it is known.", "schema": {"type": "integer"},
+        }
+    },
+}  # fmt: skip
+"""The headers of problems."""
+_LOCATION: Final[_Json] = {"Location": {"description": "The path of the question.", "schema": {"type": "string"}}}
+_RECEIVED: Final[_Json] = {"description": "You have received the outcome."}
+_PROBLEMS: Final[Mapping[str, str]] = {
+    "400": "The body is not JSON.",
+    "401": "The token is not valid.",
+    "403": "The token does not allow this.",
+    "404": "You have no question with this id.",
+    "408": "The body did not arrive in time.",
+    "413": "The body is too large.",
+    "415": "The body has another type or is compressed.",
+    "422": "The request is wrong. `detail` says how to correct it.",
+    "429": "There are too many requests.",
+    "500": "There is a bug in askback.",
+    "503": "askback could not do it now.",
+}
+_EVENTS: Final = (
+    "The events. `open` and `settled` have an AskResult as their data, and the stream ends after `settled`. `error` "
+    "means that it ends early: make the request again."
+)
+_HOOK_ANSWER: Final[_Json] = {
+    "type": "object",
+    "required": ["hookSpecificOutput"],
+    "properties": {"hookSpecificOutput": {"type": "object"}},
 }
 _INTRODUCTION: Final = (
     "Programs ask people in a team chat. The operator decides for each token where questions go and who may "
@@ -52,7 +93,8 @@ def build_document(version: str) -> _Json:
                 "post": _operation(
                     "create",
                     "Ask people. The answer is 202 while the question is open, and 200 once it has an outcome.",
-                    _respond("AskResult") | {"202": _describe("The question is open.", "AskResult")},
+                    _respond("AskResult", headers=_LOCATION)
+                    | {"202": _describe("The question is open.", "AskResult", headers=_LOCATION)},
                     parameters=[_KEY, _WAIT],
                     body="AskBody",
                 ),
@@ -67,8 +109,8 @@ def build_document(version: str) -> _Json:
                 "get": _operation(
                     "stream",
                     "Wait for the outcome of a question as server-sent events: open, then settled.",
-                    _respond(None, "404"),
-                    parameters=[_ID],
+                    _respond(None, "404") | {"204": _RECEIVED},
+                    parameters=[_ID, _LAST_EVENT],
                 ),
             },
             "/v1/asks/{id}/files/{file}": {
@@ -88,9 +130,11 @@ def build_document(version: str) -> _Json:
             "/v1/hooks/claude-code": {
                 "post": _operation(
                     "hook", "Answer a hook of Claude Code: PermissionRequest, PreToolUse or Elicitation.",
-                    _respond("object"), body="HookRequest",
+                    _respond("hook"), body="HookRequest",
                 ),
             },
+            "/healthz": {"get": _describe_health("live", "Find out if the server lives.", "ok")},
+            "/readyz": {"get": _describe_health("ready", "Find out if the server serves callers.", "ok", "degraded")},
         },
         "webhooks": {"outcome": {"post": _describe_webhook()}},
         "components": {
@@ -148,34 +192,46 @@ def _operation(
     if parameters:
         found["parameters"] = list[JsonValue](parameters)
     if body is not None:
-        found["requestBody"] = {"required": needs_body, "content": {"application/json": {"schema": _refer(body)}}}
+        found["requestBody"] = {
+            "required": needs_body,
+            "description": f"At most {MAX_BODY:,} bytes.",
+            "content": {"application/json": {"schema": _refer(body)}},
+        }
     return found
 
 
-def _respond(result: str | None, *further: str) -> _Json:
+def _respond(result: str | None, *further: str, headers: _Json | None = None) -> _Json:
     """Return the answers of an operation: a result, and the problems that every operation has."""
-    problems = {
-        "400": "The body is not JSON.",
-        "401": "The token is not valid.",
-        "403": "The token does not allow this.",
-        "404": "You have no question with this id.",
-        "413": "The body is too large.",
-        "415": "The body has another type.",
-        "422": "The request is wrong. `detail` says how to correct it.",
-        "429": "There are too many requests.",
-        "503": "askback could not do it now.",
-    }
     found: _Json = {
-        status: _describe(text, "Problem", "application/problem+json")
-        for status, text in problems.items()
+        status: _describe(text, "Problem", "application/problem+json", _HEADERS.get(status))
+        for status, text in _PROBLEMS.items()
         if status != "404" or status in further
     }
     found["200"] = (
-        {"description": "The events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+        {"description": _EVENTS, "content": {"text/event-stream": {"schema": {"type": "string"}}}}
         if result is None
-        else _describe("The result.", result)
+        else _describe("The result.", result, headers=headers)
     )
     return found
+
+
+def _describe_health(name: str, summary: str, *states: str) -> _Json:
+    """Return an operation about the health of the server, which needs no token."""
+
+    def describe(text: str, *known: str) -> _Json:
+        properties: _Json = {
+            "status": {"type": "string", "enum": list[JsonValue](known)},
+            "away": {
+                "type": "array", "items": {"type": "string"}, "description": "The platforms that cannot be used now.",
+            },
+        }  # fmt: skip
+        schema: _Json = {"type": "object", "required": ["status"], "properties": properties}
+        return {"description": text, "content": {"application/json": {"schema": schema}}}
+
+    responses: _Json = {"200": describe("Yes.", *states)}
+    if len(states) > 1:
+        responses["503"] = describe("No.", "not ready")
+    return {"operationId": name, "summary": summary, "security": [], "responses": responses}
 
 
 def _describe_file() -> _Json:
@@ -186,9 +242,12 @@ def _describe_file() -> _Json:
     return found
 
 
-def _describe(text: str, schema: str, kind: str = "application/json") -> _Json:
-    return {"description": text, "content": {kind: {"schema": _refer(schema)}}}
+def _describe(text: str, schema: str, kind: str = "application/json", headers: _Json | None = None) -> _Json:
+    found: _Json = {"description": text, "content": {kind: {"schema": _refer(schema)}}}
+    if headers is not None:
+        found["headers"] = headers
+    return found
 
 
 def _refer(schema: str) -> _Json:
-    return {"type": "object"} if schema == "object" else {"$ref": f"#/components/schemas/{schema}"}
+    return _HOOK_ANSWER if schema == "hook" else {"$ref": f"#/components/schemas/{schema}"}

@@ -24,6 +24,8 @@ from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.form import Form, Question
 from askback.domain.outcome import Answer, Outcome
+from askback.domain.schema_choices import format_number
+from askback.domain.text_kinds import is_checked, is_numeric, parse_number
 from askback.doors.results import QUESTIONS, format_name
 from askback.tools import get_tool
 from askback.tools.ask_user_question import join_labels
@@ -70,7 +72,9 @@ def build_questions(given: Mapping[str, JsonValue]) -> Form:
     form = get_tool(QUESTIONS).parse(given)
     return form.evolve(
         questions=tuple(
-            question.evolve(allow_note=bool(question.options) and not question.multi_select)
+            question.evolve(
+                allow_note=bool(question.options) and not question.multi_select and not is_checked(question.rules.kind)
+            )
             for question in form.questions
         )
     )
@@ -91,9 +95,7 @@ def answer_questions(given: dict[str, JsonValue], ask: Ask, outcome: Outcome) ->
         return deny(describe_unanswered(outcome))
     found = {question.prompt: (question, outcome.get(question.id)) for question in questions}
     answers: dict[str, JsonValue] = {
-        prompt: join_labels(answer, multi_select=question.multi_select)
-        for prompt, (question, answer) in found.items()
-        if answer is not None
+        prompt: _format_answer(question, answer) for prompt, (question, answer) in found.items() if answer is not None
     }
     annotations: dict[str, JsonValue] = {
         prompt: annotation
@@ -101,6 +103,13 @@ def answer_questions(given: dict[str, JsonValue], ask: Ask, outcome: Outcome) ->
         if (annotation := _build_annotation(question, answer))
     }
     return allow({**asked, "answers": answers, **({"annotations": annotations} if annotations else {})})
+
+
+def _format_answer(question: Question, answer: Answer) -> str:
+    """Return an answer as Claude Code writes it. It takes no other notation of a number for one, such as +4 or 1e3."""
+    text = join_labels(answer, multi_select=question.multi_select)
+    number = parse_number(question.rules.kind, text) if is_numeric(question.rules.kind) else None
+    return text if number is None else format_number(number)
 
 
 def _build_annotation(question: Question, answer: Answer | None) -> dict[str, JsonValue]:

@@ -1,4 +1,4 @@
-"""The result of a door's call for a model, as data and in words: who answered, where, and when. Pure.
+"""The result of a door's call for a model or a program, as data and in words: who answered, where, and when. Pure.
 
 A timeout, a refusal, “not now” and a cancellation are four different results.
 """
@@ -18,8 +18,10 @@ from askback.domain.form import Form
 from askback.domain.identity import Actor
 from askback.domain.json_answers import build_instance
 from askback.domain.outcome import Outcome
+from askback.internal.clock import to_iso
 from askback.text.bodies import indent_body
 from askback.tools import get_tool
+from askback.tools.ask_user_question import join_labels
 from askback.tools.base import describe_unanswered
 
 PATIENCE = (
@@ -39,28 +41,35 @@ def format_name(person: Actor) -> str:
     return f"{person.display_name} ({person.id})"
 
 
-def describe_open(ask: Ask, asked: str, where: str) -> dict[str, JsonValue]:
+def describe_open(ask: Ask, asked: str, where: str, *, for_model: bool = True) -> dict[str, JsonValue]:
     """Return the result for an open question. `asked` names the people."""
-    return {
+    deadline = ask.policy.deadline
+    until = "" if deadline is None else f" until {deadline:%Y-%m-%d %H:%M} UTC"
+    then = PATIENCE if for_model else f"GET /v1/asks/{ask.id} waits for the outcome."
+    found: dict[str, JsonValue] = {
         "status": "open",
         "id": ask.id,
-        "question": ask.interview.form.questions[0].prompt,
+        "question": ask.interview.form.summary,
         "where": where,
-        "message": f"Nobody has answered yet. The question stays open for {asked} in {where}. Its id is {ask.id}. "
-        f"{PATIENCE}",
+        "message": f"Nobody has answered yet. The question stays open for {asked} in {where}{until}. "
+        f"Its id is {ask.id}. {then}",
     }
+    if deadline is not None:
+        found["deadline"] = deadline.isoformat()
+    return found
 
 
 def to_result(
-    ask: Ask, outcome: Outcome, kind: CallKind, where: str, *, quotes_names: bool = True
+    ask: Ask, outcome: Outcome, kind: CallKind, where: str, *, for_model: bool = True
 ) -> dict[str, JsonValue]:
     """Return the outcome of an ask as data. Its `message` says the same in words.
 
-    `quotes_names` is for models, so that nothing in a name can be taken for an instruction. Programs get plain names.
+    A model gets names in which nothing can be taken for an instruction, and is told what not to assume. Programs get
+    plain names, and sentences for their users.
     """
 
     def name(person: Actor) -> str:
-        return person.display_name if quotes_names else person.name or person.id
+        return person.display_name if for_model else person.name or person.id
 
     form = ask.interview.form
     found: dict[str, JsonValue] = {"status": outcome.state, "id": ask.id}
@@ -72,7 +81,10 @@ def to_result(
         elif kind == "questions":
             found["answers"] = dict(get_tool(QUESTIONS).build_result(_rebuild_input(form), outcome).data)
         else:
-            found["answer"] = ", ".join(outcome.answers[0].labels)
+            (answer,) = outcome.answers
+            found["answer"] = ", ".join(answer.labels) if answer.picked else join_labels(answer, multi_select=True)
+            if answer.text is not None:
+                found["written"] = True
             if form.questions[0].picks is not None:
                 found["picked"] = [{"id": one.id, "name": one.label} for one in outcome.answers[0].picked]
         notes = list_notes(outcome)
@@ -95,23 +107,27 @@ def to_result(
                 "by_id": vote.by.id,
                 "choice": vote.choice.label,
                 "reason": vote.reason,
-                "at": vote.at.isoformat(),
+                "at": to_iso(vote.at),
             }
             for vote in outcome.votes
         ]
-    found |= {"where": where, "at": outcome.at.isoformat()}
+    found |= {"where": where, "at": to_iso(outcome.at)}
     if outcome.reason is not None:
         found["reason"] = outcome.reason
-    found["message"] = _describe(ask, outcome, found, kind, where)
+    found["message"] = _describe(ask, outcome, found, kind, where, for_model=for_model)
     return found
 
 
-def _describe(ask: Ask, outcome: Outcome, found: dict[str, JsonValue], kind: CallKind, where: str) -> str:
+def _describe(
+    ask: Ask, outcome: Outcome, found: dict[str, JsonValue], kind: CallKind, where: str, *, for_model: bool
+) -> str:
     by = "" if outcome.by is None else f" by {format_name(outcome.by)}"
     stamp = f"{by} in {where} at {outcome.at:%Y-%m-%d %H:%M} UTC"
     if outcome.status != "answered":
         ended = {"declined": "Put off", "cancelled": "Cancelled"}.get(outcome.status)
-        return describe_unanswered(outcome) if ended is None else f"{ended}{stamp}. {describe_unanswered(outcome)}"
+        is_vote = ask.policy.approval is not None
+        why = describe_unanswered(outcome, is_vote=is_vote) if for_model else _describe_end(outcome, is_vote=is_vote)
+        return why if ended is None else f"{ended}{stamp}. {why}"
     if kind == "questions":
         text = get_tool(QUESTIONS).build_result(_rebuild_input(ask.interview.form), outcome).text
         return f"{text} Answered{stamp}."
@@ -123,9 +139,36 @@ def _describe(ask: Ask, outcome: Outcome, found: dict[str, JsonValue], kind: Cal
         f" {vote.by.display_name} wrote: {indent_body(vote.reason)}" for vote in outcome.votes if vote.reason
     )
     answer = indent_body(_list_picked(outcome) or str(found["answer"]))
+    if "written" in found:
+        return f"Answered{stamp}, in their own words: {answer}"
     if "note" in found:
         return f"Answered{stamp}: {answer}. They noted: {indent_body(str(found['note']))}"
     return f"{'Refused' if outcome.refused else 'Answered'}{stamp}: {answer}{'.' if reasons else ''}{reasons}"
+
+
+def _describe_end(outcome: Outcome, *, is_vote: bool) -> str:
+    """Return the way an unanswered ask ended, in words for the user of a program."""
+    match outcome.status:
+        case "timed_out":
+            why = f": {outcome.reason}" if outcome.reason else ""
+            end = f"Nobody answered in time{why}."
+        case "undeliverable":
+            reason = (outcome.reason or "the platform cannot reach anybody here").rstrip(". ")
+            end = f"The question could not be delivered: {reason}. Nobody saw it."
+        case "cancelled":
+            end = f"The question was cancelled without an answer.{_quote_reason(outcome)}"
+        case _:
+            wish = "wants to discuss it first" if outcome.discuss else "did not answer for now"
+            end = f"The person {wish}.{_quote_reason(outcome)}"
+    if outcome.halted:
+        end += " The work stops here, as the card says."
+    elif outcome.fallback:
+        end += " The default applies, as the card announced. Nobody chose it."
+    return f"{end} Nobody approved it." if is_vote else end
+
+
+def _quote_reason(outcome: Outcome) -> str:
+    return f" The reason: {indent_body(outcome.reason)}" if outcome.reason else ""
 
 
 def _list_picked(outcome: Outcome) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("askback.door")
 
-SEARCH_SECONDS: Final = 2.0
+POLL_SECONDS: Final = 2.0
 """Seconds between two searches for answered runs."""
 GRACE_SECONDS: Final = 10.0
 """Seconds for which a run may be answered before it is continued here. A live process continues its own at once."""
@@ -49,7 +49,7 @@ class ResumeWorker:
                 # Entered each time, so that a session that failed is opened again.
                 async with self._door.receive_answers(platform):
                     await self._search(tasks)
-                    await asyncio.sleep(SEARCH_SECONDS)
+                    await asyncio.sleep(POLL_SECONDS)
 
     async def _search(self, tasks: asyncio.TaskGroup) -> None:
         try:

@@ -28,6 +28,11 @@ class SharedSession:
         self._opening = asyncio.Lock()
         self._closing: asyncio.Task[None] | None = None
 
+    @property
+    def is_serving(self) -> bool:
+        """True if asks are served now."""
+        return self._session is not None and self._session.is_serving
+
     @asynccontextmanager
     async def use(self) -> AsyncGenerator[AskSession]:
         """Use the session until the block ends. A session that has failed is replaced by a new one."""

@@ -13,7 +13,7 @@ from typing import Final
 from askback.errors import OperatorError
 from askback.text.redaction import register_secrets
 
-SHORTEST: Final = 20
+MIN_LENGTH: Final = 20
 """Fewest characters of a token."""
 
 
@@ -69,9 +69,9 @@ def hash_token(token: str, name: str, source: str) -> bytes:
             f"The token of {name} in {source} has characters that no request can carry. Make one with: "
             "openssl rand -hex 24"
         )
-    if len(token) < SHORTEST:
+    if len(token) < MIN_LENGTH:
         raise OperatorError(
-            f"The token of {name} in {source} has fewer than {SHORTEST} characters, so it could be guessed. "
+            f"The token of {name} in {source} has fewer than {MIN_LENGTH} characters, so it could be guessed. "
             "Make one with: openssl rand -hex 24"
         )
     return _hash(token)

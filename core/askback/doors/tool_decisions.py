@@ -14,13 +14,14 @@ from pydantic import JsonValue
 
 from askback.domain import approval
 from askback.domain.ask import Ask
-from askback.domain.edit_rules import EditRules, build_edit_form, build_edit_rules, infer_schema
+from askback.domain.edit_rules import EditRules, build_edit_rules, build_partial_rules, infer_schema
 from askback.domain.form import Form, Question
 from askback.domain.outcome import Outcome
 from askback.domain.schema_choices import UnsupportedSchema
 from askback.doors.call_question import CallQuestion, Unanswered
 from askback.doors.results import format_name
 from askback.errors import CallerError
+from askback.text.literal import quote_line
 from askback.tools.base import describe_unanswered
 from askback.translations.catalogue import _
 
@@ -46,8 +47,10 @@ def build_call_question(
     form = approval.build_form(tool, data, description=description)
     (question,) = form.questions
     if {"approve", "reject"} <= set(allowed):
-        edits = _build_edit_rules(data, parameters, description) if "edit" in allowed else None
-        return CallQuestion("permit", form, digest, edits=edits)
+        if "edit" not in allowed:
+            return CallQuestion("permit", form, digest)
+        edits, notes = _build_edit_rules(tool, data, parameters, description)
+        return CallQuestion("permit", form, digest, edits=edits, notes=notes)
     if "respond" in allowed and "approve" not in allowed:
         run, answer = _("Run {tool}?").format(tool=tool), _("Answer for {tool}:").format(tool=tool)
         text = question.prompt.replace(run, answer, 1)
@@ -60,17 +63,19 @@ def build_call_question(
 
 
 def _build_edit_rules(
-    data: Mapping[str, JsonValue], parameters: Mapping[str, JsonValue] | None, description: str | None
-) -> EditRules:
-    """Return what people may change. Without a schema of the tool, that is each text, number and boolean of the call.
+    tool: str, data: Mapping[str, JsonValue], parameters: Mapping[str, JsonValue] | None, description: str | None
+) -> tuple[EditRules, tuple[str, ...]]:
+    """Return what people may change, and why not more. Without a schema, that is each text, number and boolean.
 
-    A schema that does not fit into a form lets them change nothing, and the card says so.
+    What does not fit into a form stays as it is, and the card says so.
     """
     try:
-        form = build_edit_form(infer_schema(data) if parameters is None else parameters)
-    except UnsupportedSchema:
-        form = None
-    return build_edit_rules(data, form, description=description)
+        rules, fixed = build_partial_rules(infer_schema(data) if parameters is None else parameters, data)
+    except UnsupportedSchema as error:
+        notes = (f"Nobody can change the arguments of {tool}: {error}",)
+        return build_edit_rules(data, None, description=description), notes
+    notes = tuple(f"Nobody can change {quote_line(one.name)} of {tool}: {one.why}" for one in fixed)
+    return build_edit_rules(data, rules, description=description), notes
 
 
 def read_decision(

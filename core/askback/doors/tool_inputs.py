@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "EXAMPLE",
     "AskInput",
     "CancelInput",
     "NoInput",
@@ -15,23 +16,34 @@ __all__ = [
 ]
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, TypeVar, cast
+from datetime import datetime
+from typing import Annotated, Final, TypeVar, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
+from askback.client.moments import RFC_3339, parse_moment
+from askback.client.parameter_names import describe_problems
 from askback.client.request import AskRequest
 from askback.client.result import QUESTION_ID
 from askback.domain.ask_policy import Approval
 from askback.domain.choice_words import Picks
 from askback.domain.form import Form, Option, Question
-from askback.domain.form_limits import MAX_DETAILS, MAX_LABEL, MAX_NOTE_OPTIONS, MAX_OPTIONS, MAX_PROMPT
+from askback.domain.form_limits import MAX_DETAILS, MAX_ID, MAX_LABEL, MAX_NOTE_OPTIONS, MAX_OPTIONS, MAX_PROMPT
 from askback.domain.json_schema import read_form
 from askback.domain.timeout_action import TimeoutAction
 from askback.doors.results import CallKind
 from askback.errors import CallerError, InvalidValue, ModelError, to_problems
 from askback.internal.values import repair_surrogates
 from askback.text.redaction import contains_known_secret
-from askback.tools.lenient_parser import LenientText, build_length_limits, decode_json, drop_blank, to_list
+from askback.tools.aliases import CHOICES, DESCRIPTION, LABEL, PROMPT, SEVERAL
+from askback.tools.lenient_parser import (
+    LenientText,
+    build_length_limits,
+    decode_json,
+    drop_blank,
+    rename_aliases,
+    to_options,
+)
 
 Input = TypeVar("Input", bound=BaseModel)
 
@@ -52,7 +64,38 @@ class OptionInput(_Input):
 
 
 def _read_option(value: object) -> object:
-    return {"label": value} if isinstance(value, str) else value
+    # A model also writes numbers: “How many?” with 1, 2 and 3.
+    if isinstance(value, str | int | float):
+        return {"label": value}
+    # The answer is the label, so a value next to it has no effect.
+    return rename_aliases(value, label=LABEL, description=DESCRIPTION)
+
+
+def _read_deadline(value: object) -> object:
+    text = drop_blank(value) if isinstance(value, str) else value
+    if text is not None and not isinstance(text, str):
+        raise ValueError(f"is not a moment: give a text such as {RFC_3339}")
+    return None if text is None else parse_moment(text, local=False)
+
+
+_Options = Annotated[list[Annotated[OptionInput, BeforeValidator(_read_option)]], BeforeValidator(to_options)]
+
+EXAMPLE: Final = (
+    '{"question": "Which database?", "options": ["PostgreSQL", {"label": "SQLite", "description": "A file"}]}'
+)
+"""A proper input of `ask`."""
+_SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "question": PROMPT,
+    "options": CHOICES,
+    "allow_note": ("allowNotes",),
+    "allow_custom": ("allowOther",),
+    "form": ("schema",),
+    "picks": ("pick",),
+    "several": ("multiSelect", *SEVERAL),
+    "default": ("defaults",),
+    "deadline": ("until",),
+}
+"""Other names under which models send a field."""
 
 
 class AskInput(_Input):
@@ -62,11 +105,11 @@ class AskInput(_Input):
         description="The complete question, for people who do not see your conversation. It is shown literally.",
         json_schema_extra=build_length_limits(MAX_PROMPT, least=1),
     )
-    options: Annotated[list[Annotated[OptionInput, BeforeValidator(_read_option)]], BeforeValidator(to_list)] = Field(
+    options: _Options = Field(
         default_factory=list[OptionInput],
         description="The choices, as texts or as {label, description}. Leave it out if people write their answer. If "
-        "one of them is a “no” (No, Deny, Reject), people decide by choosing; otherwise they can also write another "
-        "answer.",
+        "one of them is a “no” (No, Deny, Cancel, Nein, …), people decide by choosing; otherwise they can also write "
+        "another answer.",
         json_schema_extra={
             "maxItems": MAX_OPTIONS,
             "items": {"anyOf": [{"type": "string"}, {"type": "object", "required": ["label"]}]},
@@ -76,6 +119,11 @@ class AskInput(_Input):
         default=False,
         description="With options of which none is a “no”: people can write a note to the option that they choose, "
         "such as “but after six”. It comes back in `note`.",
+    )
+    allow_custom: bool | None = Field(
+        default=None,
+        description="With options of which none is a “no”: false if people can only choose one. By default, they can "
+        "also write their own answer.",
     )
     form: Annotated[dict[str, JsonValue] | None, BeforeValidator(decode_json)] = Field(
         default=None,
@@ -89,7 +137,10 @@ class AskInput(_Input):
         "list. They come back in `picked`, with id and name. Being chosen gives nobody a right, and anybody can choose "
         "a name: use the id.",
     )
-    several: bool = Field(default=False, description="With `picks`: true if several may be chosen.")
+    several: bool = Field(
+        default=False,
+        description="With `picks`, or with options of which none is a “no”: true if several may be chosen.",
+    )
     details: LenientText | None = Field(
         default=None,
         description="A long text behind “Show everything”, such as a diff.",
@@ -107,6 +158,17 @@ class AskInput(_Input):
         description="With on_timeout “default”: the option, or the written answer, that applies if nobody answers.",
         json_schema_extra=build_length_limits(MAX_LABEL),
     )
+
+    deadline: Annotated[datetime | None, BeforeValidator(_read_deadline)] = Field(
+        default=None,
+        description="When the question times out, with an offset, such as 2026-12-01T17:00:00+01:00. It is never later "
+        "than the operator allows.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _normalize_input(cls, value: object) -> object:
+        return rename_aliases(value, **{name: _SYNONYMS.get(name, ()) for name in cls.model_fields})
 
     @property
     def is_vote(self) -> bool:
@@ -129,7 +191,7 @@ class AskInput(_Input):
 class WaitInput(_Input):
     """The input of `wait`."""
 
-    id: LenientText = Field(description="The id that `ask` returned with the status “open”.")
+    id: LenientText = Field(description="The id that `ask` returned with the status “open”, or that `pending` lists.")
 
 
 class CancelInput(_Input):
@@ -148,18 +210,20 @@ class PermitInput(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    tool_name: LenientText = Field(min_length=1, description="The tool that is to run.")
+    tool_name: LenientText = Field(min_length=1, max_length=MAX_ID, description="The tool that is to run.")
     input: dict[str, JsonValue] = Field(description="Its arguments.")
     tool_use_id: LenientText | None = Field(default=None, description="The id of the call.")
 
 
 def parse_input(tool: str, kind: type[Input], data: object) -> Input:
     """Return the typed input of a tool. Raises `ModelError`, which says how to call the tool."""
+    example = EXAMPLE if issubclass(kind, AskInput) else None
     try:
         return kind.model_validate(data if data is not None else {})
     except ValidationError as error:
         problems = "; ".join(map(str, to_problems(error)[:10]))
-        raise ModelError(f"The input of {tool} is invalid, so nothing was done: {problems}. Correct it.") from None
+        wrong = f"The input of {tool} is invalid, so nothing was done: {problems}."
+        raise ModelError(f"{wrong} Correct it." if example is None else wrong, example=example) from None
 
 
 def build_question(given: AskInput) -> tuple[CallKind, Form, Approval | None]:
@@ -167,6 +231,11 @@ def build_question(given: AskInput) -> tuple[CallKind, Form, Approval | None]:
 
     Raises `CallerError`.
     """
+    for name, text, longest in (("question", given.question, MAX_PROMPT), ("details", given.details, MAX_DETAILS)):
+        if text is not None and len(text) > longest:
+            raise CallerError(f"`{name}` has {len(text):,} characters: shorten it to {longest:,}.")
+    if given.allow_custom is not None and not given.options:
+        raise CallerError("`allow_custom` is for `options`: give some, or leave it out.")
     if given.form is not None:
         if given.picks is not None:
             raise CallerError("There are both `picks` and a `form`: ask for people or channels in a call of its own.")
@@ -177,30 +246,44 @@ def build_question(given: AskInput) -> tuple[CallKind, Form, Approval | None]:
         if drop_blank(given.default) is not None:
             raise CallerError("There are both `default` and a `form`: put the default into the form, or leave it out.")
         message, details = drop_blank(given.question), drop_blank(given.details)
-        return "form", read_form(given.form, message=message, details=details), None
-    if given.picks is None and given.several:
-        raise CallerError("`several` is for `picks`: leave it out. Options of which several count are a `form`.")
+        return "form", read_form(given.form, message=message, details=details, titled=True), None
+    if given.picks is None and given.several and not given.options:
+        raise CallerError("`several` is for `picks` and `options`: give one of them, or leave it out.")
     if given.picks is not None:
         return "ask", _build_picks(given, given.picks), None
     request = given.build_request()
     (question,) = request.build_form().questions
-    options = tuple(
-        Option(value=option.label, label=option.label, description=drop_blank(option.description))
-        for option in given.options
-    )
+    options = tuple(map(_build_option, given.options))
     decides = given.is_vote or bool(request.list_refusing_options())
     # Without options, the question may offer its default.
     options = options or question.options
     if given.allow_note:
         _check_note(options, decides=decides)
+    if given.allow_custom and decides:
+        raise CallerError(
+            "People who decide choose an option: leave out `allow_custom`, or the options that are a “no”."
+        )
+    if given.several:
+        _check_several(given, decides=decides)
     form = Form(
         questions=(
             question.evolve(
-                id=QUESTION_ID, options=options, allow_custom=not decides, allow_note=given.allow_note and not decides
+                id=QUESTION_ID,
+                options=options,
+                allow_custom=not decides and given.allow_custom is not False,
+                allow_note=given.allow_note and not decides,
+                multi_select=given.several,
             ),
         )
     )
     return "ask", form, request.build_approval() if decides else None
+
+
+def _build_option(given: OptionInput) -> Option:
+    try:
+        return Option(value=given.label, label=given.label, description=drop_blank(given.description))
+    except InvalidValue as error:
+        raise CallerError(describe_problems(error, {"option": "An option"})) from None
 
 
 def _build_picks(given: AskInput, picks: Picks) -> Form:
@@ -217,7 +300,7 @@ def _build_picks(given: AskInput, picks: Picks) -> Form:
             details=drop_blank(given.details),
         )
     except InvalidValue as error:
-        raise CallerError(f"The question cannot be asked: {'; '.join(map(str, error.problems))}.") from None
+        raise CallerError(describe_problems(error, {"prompt": "`question`", "details": "`details`"})) from None
     return Form(questions=(question,))
 
 
@@ -232,9 +315,17 @@ def _check_note(options: Sequence[Option], *, decides: bool) -> None:
         )
 
 
+def _check_several(given: AskInput, *, decides: bool) -> None:
+    """Raise `CallerError` if only one option can be chosen."""
+    if decides:
+        raise CallerError("People who decide choose one option: leave out `several`, or the options that are a “no”.")
+    if given.allow_note:
+        raise CallerError("There are both `several` and `allow_note`: leave out one of them. A note is for one option.")
+
+
 def check_secrets(form: Form) -> None:
     """Raise `CallerError` if people would read a secret that askback knows. The error does not show it."""
-    if any(contains_known_secret(text) for question in form.questions for text in question.list_texts()):
+    if any(map(contains_known_secret, form.list_texts())):
         raise CallerError("The text contains a secret of askback's process, which people would read: take it out.")
 
 

@@ -35,23 +35,33 @@ class TurnCalls:
         """
         await self._check()
         asks = {call.call: await self._door.ask(call, question) for call, question in self._questions.items()}
-        settled = await asyncio.gather(*(self._door.wait(ask) for ask in asks.values()))
-        return dict(zip(asks, settled, strict=True))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                waits = {call: tasks.create_task(self._door.wait(ask)) for call, ask in asks.items()}
+        except BaseExceptionGroup as errors:
+            # One wait failed, and the others were cancelled.
+            raise errors.exceptions[0] from None
+        return {call: wait.result() for call, wait in waits.items()}
 
     @asynccontextmanager
-    async def claim(self) -> AsyncGenerator[None]:
-        """Continue the framework inside this block. Raises `NotClaimed` or `OutcomeUnknown` before the block."""
+    async def claim(self) -> AsyncGenerator[str]:
+        """Continue the framework inside this block. Raises `NotClaimed` or `OutcomeUnknown` before the block.
+
+        What the framework saves for its next turn names the claim. A process that is killed before the acknowledgement
+        is thus known to have ended this turn.
+        """
         try:
-            async with self._door.claim({call: question.digest for call, question in self._questions.items()}):
-                yield
+            async with self._door.claim({call: question.digest for call, question in self._questions.items()}) as name:
+                yield name
         except NotClaimed as error:
             if error.result == "unknown":  # the claim of another process was lost while this one waited
                 await self._check()
             raise
 
     async def release(self) -> None:
-        """Let unknown outcomes of these calls be handed over once more."""
-        await self._door.hand_overs.release(self._questions)
+        """Let unknown outcomes of these calls be handed over once more. A claim of a dead process has to pass first."""
+        unclaimed = await self._door.list_unclaimed(self._run)
+        await self._door.hand_overs.release(one.id for one in unclaimed if one.id in self._questions)
 
     async def _check(self) -> None:
         for one in await self._door.list_hand_overs(self._run):

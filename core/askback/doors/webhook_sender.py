@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["SendResult", "read_retry_after", "send"]
+__all__ = ["SendResult", "send"]
 
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Final, Literal
 
 import aiohttp
@@ -17,9 +16,12 @@ from askback.domain.webhook import WebhookDelivery
 from askback.doors.webhook_rules import WebhookRules
 from askback.doors.webhook_signature import sign
 from askback.internal.clock import utc_now
+from askback.network.retry_after import read_retry_after
 
 ATTEMPT_SECONDS: Final = 10.0
 """Seconds in which the receiver must answer. It should store the outcome, answer, and work afterwards."""
+OTHER_HOST: Final = frozenset({62, 64})
+"""The codes of OpenSSL for a certificate that does not name the host, or its IP address."""
 GONE: Final = 410
 """The status with which a receiver wants nothing more, as Standard Webhooks says."""
 
@@ -55,6 +57,8 @@ async def send(item: WebhookDelivery, rules: WebhookRules, body: bytes, agent: s
             return _judge(response.status, response.headers)
     except TimeoutError:
         return SendResult("failed", f"It did not answer within {ATTEMPT_SECONDS:g} s.")
+    except aiohttp.ClientConnectorCertificateError as error:
+        return SendResult("failed", _describe_certificate(error.certificate_error))
     except (aiohttp.ClientError, OSError, ValueError) as error:
         if guard.has_refused:
             return SendResult(
@@ -65,6 +69,15 @@ async def send(item: WebhookDelivery, rules: WebhookRules, body: bytes, agent: s
         return SendResult("failed", f"It could not be reached ({type(error).__name__}).")
 
 
+def _describe_certificate(error: Exception) -> str:
+    """Return the reason why a certificate was refused, without the address."""
+    if not isinstance(error, ssl.SSLCertVerificationError):
+        return "Its TLS certificate is not trusted."
+    if error.verify_code in OTHER_HOST:
+        return "Its TLS certificate is for another host."
+    return f"Its TLS certificate is not trusted ({error.verify_message})."
+
+
 def _judge(status: int, headers: Mapping[str, str]) -> SendResult:
     if 200 <= status < 300:
         return SendResult("delivered")
@@ -72,16 +85,4 @@ def _judge(status: int, headers: Mapping[str, str]) -> SendResult:
         return SendResult("gone", f"It answered with {GONE}: it wants nothing more.")
     if 300 <= status < 400:
         return SendResult("failed", f"It answered with {status}, and redirects are not followed.")
-    return SendResult("failed", f"It answered with {status}.", read_retry_after(headers.get("Retry-After"), utc_now()))
-
-
-def read_retry_after(value: str | None, now: datetime) -> float | None:
-    """Return the seconds of a Retry-After, which names seconds or a time; None if there is none that can be read."""
-    text = (value or "").strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        at = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    return max((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - now.timestamp(), 0.0)
+    return SendResult("failed", f"It answered with {status}.", read_retry_after(headers.get("Retry-After")))

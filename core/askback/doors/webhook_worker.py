@@ -26,23 +26,24 @@ from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
 from askback.runtime.periodic import repeat
 from askback.runtime.shutdown import end_tasks
-from askback.store.external_access import DatabaseLocation, DatabaseNotFound, DatabaseNotReady, read_snapshot
+from askback.store.external_access import DatabaseLocation, DatabaseNotFound, DatabaseNotReady
 from askback.store.queries import webhooks
+from askback.store.snapshot_reader import SnapshotReader
 from askback.store.webhook_transactions import DueWebhook
 
 log = logging.getLogger("askback.door")
 
-LOOK_SECONDS: Final = 10.0
+POLL_SECONDS: Final = 10.0
 """Longest time between two looks. Another process may have settled an ask of another server."""
-AT_ONCE: Final = 32
+MAX_CONCURRENT: Final = 32
 """Maximum number of attempts that run at the same time."""
-AT_ONCE_FOR_EACH: Final = 4
+MAX_CONCURRENT_PER_CALLER: Final = 4
 """The same for each caller, so that a slow receiver delays no other one."""
-LAST_SECONDS: Final = 5.0
+SHUTDOWN_SECONDS: Final = 5.0
 """Seconds that running attempts may take when the server ends. A cut one is repeated by the next server."""
 RECORD_SECONDS: Final = 2.0
 """Seconds in which a cut attempt is recorded."""
-SAY_AGAIN: Final = 60.0
+REPEAT_LOG_SECONDS: Final = 60.0
 """Seconds between two warnings about the receivers of one caller."""
 
 
@@ -51,6 +52,7 @@ class WebhookWorker:
 
     def __init__(self, where: DatabaseLocation, callers: CallerFile, door: HttpDoor, version: str) -> None:
         self._where = where
+        self._reader = SnapshotReader(where)
         self._callers = callers
         self._door = door
         self._agent = f"askback/{version}"
@@ -58,7 +60,7 @@ class WebhookWorker:
         self._running: set[asyncio.Task[None]] = set()
         self._in_flight: Counter[str] = Counter()
         """The number of running attempts for each caller."""
-        self._warnings: Throttle[str] = Throttle(SAY_AGAIN)
+        self._warnings: Throttle[str] = Throttle(REPEAT_LOG_SECONDS)
 
     def wake(self) -> None:
         """Look for settled asks now."""
@@ -67,19 +69,18 @@ class WebhookWorker:
     async def run(self) -> None:
         """Send until cancelled. Then let the running attempts end within some seconds."""
         try:
-            await repeat("webhooks", self._wakeup, self._start_due, LOOK_SECONDS)
+            await repeat("webhooks", self._wakeup, self._start_due, POLL_SECONDS)
         finally:
             if self._running:
-                await asyncio.wait(self._running, timeout=LAST_SECONDS)
+                await asyncio.wait(self._running, timeout=SHUTDOWN_SECONDS)
             await end_tasks(self._running)
+            await self._reader.close()
 
     async def _start_due(self) -> timedelta | None:
         """Start what is due. Return the time until the next look."""
         names = self._callers.list_names()
         try:
-            left = await asyncio.to_thread(
-                read_snapshot, self._where, lambda connection: webhooks.get_times_until_due(connection, names)
-            )
+            left = await self._reader.read(lambda connection: webhooks.get_times_until_due(connection, names))
             for name in (name for name, time in left.items() if time <= timedelta(0)):
                 await self._start_due_for(name)
         except (DatabaseNotFound, DatabaseNotReady):
@@ -91,7 +92,7 @@ class WebhookWorker:
         return min((time for time in left.values() if time > timedelta(0)), default=None)
 
     async def _start_due_for(self, name: str) -> None:
-        free = min(AT_ONCE_FOR_EACH - self._in_flight[name], AT_ONCE - len(self._running))
+        free = min(MAX_CONCURRENT_PER_CALLER - self._in_flight[name], MAX_CONCURRENT - len(self._running))
         if free <= 0:
             return  # the end of an attempt wakes this worker
         for due in await write(self._where, lambda store: store.lease_webhooks(name, free), wakes=False):

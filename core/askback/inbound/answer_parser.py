@@ -1,8 +1,9 @@
 """Reads a typed message as an option of a question, as "not now", or as nothing certain. Pure.
 
 People type what they see: a label, the number in front of it, or both. A text that fits several options is not an
-answer; the bot asks its author. A question that asks for people or channels is answered by a message that only mentions
-them. One that asks for files is answered by a message of files without words.
+answer; the bot asks its author. Nor is a text that asks, such as "Production?", unless a label has that mark itself. A
+question that asks for people or channels is answered by a message that only mentions them. One that asks for files is
+answered by a message of files without words.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ __all__ = [
 ]
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -34,6 +34,7 @@ from askback.domain.incoming_message import NO_TEXT, IncomingMessage, Mentions
 from askback.domain.interview import Interview
 from askback.domain.text_kinds import is_checked
 from askback.domain.text_rules import NOTE_RULES
+from askback.text.unseen import normalize_look, strip_text
 
 TypedReplies: TypeAlias = Literal["answer", "offer", "off"]
 """The handling of a message to an open question. `answer` takes any text as the answer, `offer` asks the author if it
@@ -44,8 +45,12 @@ LONGEST: Final = 20_000
 
 _RECOMMENDED: Final = re.compile(r"\(\s*recommended\s*\)")
 _QUOTES: Final = "\"'`´“”„‟«»‘’‚‛‹›「」『』"
-_TRAILING: Final = ".,;:!?…。、·"
-_UNSEEN: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\u20e3\ufeff]")
+_TRAILING: Final = ".,;:!…。、·"
+_ASKING: Final = "?؟"
+"""Question marks after a label. Unlike other marks, they change what a typed text means."""
+_GREEK_QUESTION_MARK: Final = "\u037e"
+"""Normalization turns it into a semicolon, which would be a mark without a meaning."""
+_KEYCAP: Final = "\u20e3"
 _WORD: Final = re.compile(r"\w+")
 _NUMBERS: Final = re.compile("[0-9]+")
 _NUMBER: Final = re.compile(r"(?:(?:option|answer|choice|number|no\.?|nr\.?)\s*)?#?\s*\(?([0-9]{1,4})\s*[.):]?")
@@ -74,7 +79,9 @@ def parse_answer(interview: Interview, text: str, mentions: Mentions | None = No
     if interview.phase == "reviewing":
         return (Submit(),) if _strip_extras(text) == "submit" else _parse_postponement(text, later=True)
     question = interview.question
-    if question.allow_custom and is_checked(question.rules.kind) and question.rules.find_problem(text) is None:
+    is_list = question.takes_several and "," in text
+    is_valid = is_checked(question.rules.kind) and question.rules.find_problem(text) is None
+    if question.allow_custom and is_valid and not is_list:
         # A date or an address of mail is hardly anything else. A number is not the position of an option here.
         return parse_written_answer(interview, text)
     if mentions is not None and mentions.picks == question.picks:
@@ -105,7 +112,7 @@ def parse_noted_choice(interview: Interview, text: str) -> tuple[Operation, ...]
     names = _LabelIndex.from_options(question.options)
     found: dict[int, str] = {}
     for parting in _BEFORE_NOTE.finditer(text):
-        named, rest = names.find(text[: parting.start()]), text[parting.end() :].strip()
+        named, rest = names.find(text[: parting.start()]), strip_text(text[parting.end() :])
         if named and rest:
             found[named[0]] = rest
     if len(found) != 1:
@@ -152,7 +159,7 @@ def is_option_label(interview: Interview, text: str) -> bool:
     """Return True if the text is the label of an option on the card, as a person would type it."""
     if interview.phase != "asking" or len(text) > LONGEST:
         return False
-    return any(_strip_extras(option.label) == _strip_extras(text) for option in interview.question.options)
+    return any(_strip_extras(text) in _list_names(option.label) for option in interview.question.options)
 
 
 def _build_choice(interview: Interview, chosen: tuple[int, ...]) -> tuple[Operation, ...]:
@@ -181,7 +188,7 @@ def _parse_postponement(text: str, *, later: bool) -> tuple[Operation, ...]:
     if later and plain == "later":
         return (Decline(reason=text.strip()),)
     match = _NOT_NOW.fullmatch(text)
-    reason = "" if match is None else (match["why"] or match["because"]).strip()
+    reason = "" if match is None else strip_text(match["why"] or match["because"])
     return (Decline(reason=reason),) if 0 < len(reason) <= REASON_RULES.max_length else ()
 
 
@@ -205,8 +212,8 @@ class _LabelIndex:
         return cls(
             letters=_index_names([[option.label.strip()] for option in options]),
             labels=labels,
-            by_label=_index_names([[label] for label in labels]),
-            by_value=_index_names([[_strip_extras(option.value)] for option in options]),
+            by_label=_index_names([_list_names(option.label) for option in options]),
+            by_value=_index_names([_list_names(option.value) for option in options]),
             numbers=_index_names(
                 [[str(int(one)) for one in _NUMBERS.findall(label) if len(one) < 5] for label in labels]
             ),
@@ -254,7 +261,7 @@ class _LabelIndex:
         if match is None:
             return None
         index = int(match[1]) - 1
-        return (index,) if 0 <= index < len(self.labels) and self.labels[index] == _strip_extras(match[2]) else None
+        return (index,) if index in self.by_label.get(_strip_extras(match[2]), ()) else None
 
 
 def _index_names(names: Sequence[Sequence[str]]) -> Mapping[str, tuple[int, ...]]:
@@ -266,6 +273,12 @@ def _index_names(names: Sequence[Sequence[str]]) -> Mapping[str, tuple[int, ...]
     return {name: tuple(indexes) for name, indexes in found.items()}
 
 
+def _list_names(label: str) -> list[str]:
+    """Return what people may type for a label: all of it, or all but the question mark at its end."""
+    whole = _strip_extras(label)
+    return [whole, *filter(None, [_strip_quotes(whole, _TRAILING + _ASKING)])]
+
+
 def _strip_extras(text: str) -> str:
     """Strip parts of a label that people omit or add when they type it. If nothing would be left, keep everything."""
     folded = _fold(text)
@@ -273,11 +286,11 @@ def _strip_extras(text: str) -> str:
     return bare or folded
 
 
-def _strip_quotes(text: str) -> str:
+def _strip_quotes(text: str, marks: str = _TRAILING) -> str:
     before = ""
     while text != before:
         before = text
-        text = text.rstrip(_TRAILING).strip()
+        text = text.rstrip(marks).strip()
         if len(text) > 1 and text[0] in _QUOTES and text[-1] in _QUOTES:
             text = text[1:-1].strip()
     return text
@@ -285,4 +298,5 @@ def _strip_quotes(text: str) -> str:
 
 def _fold(text: str) -> str:
     """Normalize a text: fold case, replace variants such as full-width letters, and drop invisible characters."""
-    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).casefold().strip()
+    plain = normalize_look(text.replace(_GREEK_QUESTION_MARK, "?"))
+    return plain.replace(_KEYCAP, "").casefold().strip()

@@ -158,7 +158,7 @@ class CardTextAnswers:
         return _(BY_LABEL).format(question=quote_question(ask), labels=named or ", ".join(labels))
 
     def _find_long_problem(self, ask: Ask, incoming: IncomingMessage) -> str | None:
-        """Return the reason why a message that is longer than a text field is no answer. None if it is none at all."""
+        """Return the problem with a message that is longer than a text field. None if it may be the answer."""
         if self._typed == "off" or not answer_parser.is_long_answer(ask.interview, incoming.text):
             return None
         return ask.interview.question.rules.find_problem(incoming.text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["MICROSECOND", "SECOND", "Clock", "from_micros", "monotonic", "now", "to_micros", "utc_now"]
+__all__ = ["MICROSECOND", "SECOND", "Clock", "from_micros", "monotonic", "now", "to_iso", "to_micros", "utc_now"]
 
 import time
 from collections.abc import Callable
@@ -39,6 +39,11 @@ def to_micros(moment: datetime) -> int:
 def from_micros(micros: int) -> datetime:
     """Return microseconds since the epoch as a UTC datetime."""
     return _EPOCH + timedelta(microseconds=micros)
+
+
+def to_iso(moment: datetime) -> str:
+    """Return an aware datetime as programs read it: ISO 8601 in UTC, with Z. Pydantic writes the same."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

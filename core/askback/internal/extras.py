@@ -1,8 +1,8 @@
-"""Imports the libraries of extras, such as `askback[postgres]`, which may not be installed."""
+"""Imports the libraries of extras, such as the one called `postgres`, which may not be installed."""
 
 from __future__ import annotations
 
-__all__ = ["hide_module", "import_extra", "require"]
+__all__ = ["format_install", "hide_module", "import_extra", "require"]
 
 import sys
 from collections.abc import Generator
@@ -22,9 +22,15 @@ def import_extra(name: str, part: str) -> Generator[None]:
         yield
     except ImportError as error:
         missing = f" ({error.name.partition('.')[0]})" if error.name else ""
-        raise OperatorError(
-            f"{part} needs a package that is not installed{missing}. Run: pip install 'askback[{name}]'"
-        ) from error
+        raise OperatorError(f"{part} needs a package that is not installed{missing}. {format_install(name)}") from error
+
+
+def format_install(*names: str) -> str:
+    """Return the sentence that says how to install extras of askback.
+
+    It names no package: no index has askback, and what is called so there could be anybody's.
+    """
+    return f"Run in your clone of askback: pip install -e '.[{','.join(names)}]'"
 
 
 @contextmanager

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["PersonText", "Value", "find_repeats", "repair_surrogates"]
+__all__ = ["FROM_STORE", "PersonText", "Value", "find_repeats", "is_from_store", "repair_surrogates"]
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, ValidationInfo
 
 from askback.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     _Meta = type(BaseModel)
 else:
 
@@ -88,6 +88,15 @@ class Value(_Base):
     def evolve(self, **changes: Any) -> Self:
         """Return the same value with some fields changed, validated again. Raises `InvalidValue`."""
         return type(self)(**{**self.__dict__, **changes})
+
+
+FROM_STORE: Final[Mapping[str, bool]] = MappingProxyType({"from_store": True})
+"""The context in which stored values are read. A rule that a release adds does not apply to what people already see."""
+
+
+def is_from_store(info: ValidationInfo) -> bool:
+    """Return True if a value is read from the store, and so was valid when it was written."""
+    return info.context == FROM_STORE
 
 
 def find_repeats(what: str, ids: Sequence[str]) -> str | None:

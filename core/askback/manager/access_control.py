@@ -40,6 +40,11 @@ class AccessControl:
         self._rules[platform] = rules
         self._memberships[platform] = membership
 
+    def remove(self, platform: str) -> None:
+        """Admit nobody to a platform, until it is added again."""
+        self._rules.pop(platform, None)
+        self._memberships.pop(platform, None)
+
     def get_rules(self, platform: str) -> Access | None:
         """Return the access rules of a platform. None if it was not added."""
         return self._rules.get(platform)

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["build_ask", "build_policy"]
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from operator import itemgetter
 
 from askback.domain.ask import Ask, check_key, create_ask_id
@@ -14,6 +14,7 @@ from askback.domain.form import Form
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import start_interview
 from askback.domain.timeout_action import TimeoutAction
+from askback.domain.wait import Wait, check_ahead, get_deadline
 from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
@@ -34,10 +35,12 @@ def build_ask(
 
     Raises `CallerError` if the form cannot be decided by the policy, or the key is invalid.
     """
+    now = utc_now()
+    if policy.deadline is not None and policy.is_deadline_fixed:
+        check_ahead(policy.deadline, now, f"The deadline {policy.deadline:%Y-%m-%dT%H:%M:%SZ}")
     policy.check(form)
     if key is not None:
         check_key(key)
-    now = utc_now()
     return Ask(
         id=create_ask_id(),
         key=key,
@@ -54,14 +57,14 @@ def build_ask(
 
 def build_policy(
     who: Who,
-    seconds: float | None,
+    wait: Wait | None,
     *,
     approval: Approval | None = None,
     remind: Sequence[float] = (),
     escalate: Mapping[float, Who] | None = None,
     on_timeout: TimeoutAction = "report",
 ) -> Policy:
-    """Return the policy of an ask that begins now. Times are in seconds from now; the posting moves them later.
+    """Return the policy of an ask that begins now. The posting moves its times later, except a moment in `wait`.
 
     The card will speak the current language.
 
@@ -76,7 +79,8 @@ def build_policy(
     now = utc_now()
     return Policy(
         who=who,
-        deadline=None if seconds is None else now + timedelta(seconds=seconds),
+        deadline=None if wait is None else get_deadline(wait, now).astimezone(UTC),
+        is_deadline_fixed=isinstance(wait, datetime),
         approval=approval,
         reminders=tuple(now + timedelta(seconds=after) for after in sorted(remind)),
         escalations=tuple(

@@ -1,12 +1,19 @@
 """Limit the connections that a listener keeps, and the time that each has for its request.
 
-aiohttp limits neither. Clients that only connect could otherwise use up every file descriptor of the process. Its
-health answers and its own calls would then fail, too.
+aiohttp and uvicorn limit neither. Clients that only connect could otherwise use up every file descriptor of the
+process. Its health answers and its own calls would then fail, too.
 """
 
 from __future__ import annotations
 
-__all__ = ["ConnectionLimiter", "ListenerBusy", "compute_connection_limit", "mark_trusted", "track_requests"]
+__all__ = [
+    "ConnectionLimiter",
+    "LimitedConnection",
+    "ListenerBusy",
+    "compute_connection_limit",
+    "mark_trusted",
+    "track_requests",
+]
 
 import asyncio
 import resource
@@ -50,10 +57,10 @@ class ConnectionLimiter:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._open: set[_Gated] = set()
+        self._open: set[LimitedConnection] = set()
         # Start of each connection's wait for a request, oldest first. Strangers have shown no good signature yet.
-        self._strangers: dict[_Gated, float] = {}
-        self._known: dict[_Gated, float] = {}
+        self._strangers: dict[LimitedConnection, float] = {}
+        self._known: dict[LimitedConnection, float] = {}
         self._changed = asyncio.Event()
 
     async def make_room(self, *, waits: bool = True) -> bool:
@@ -66,7 +73,7 @@ class ConnectionLimiter:
         requests arrive.
         """
         closed = False
-        while len(self._open) >= self.most:
+        while self.is_full:
             oldest = self._find_oldest()
             if oldest is None and not waits:
                 raise ListenerBusy
@@ -86,35 +93,40 @@ class ConnectionLimiter:
         if oldest is not None:
             oldest[0].abort()
 
-    def _find_oldest(self) -> tuple[_Gated, float] | None:
+    def _find_oldest(self) -> tuple[LimitedConnection, float] | None:
         return next((next(iter(waiting.items())) for waiting in (self._strangers, self._known) if waiting), None)
 
     def wrap(self, protocol: asyncio.Protocol) -> asyncio.Protocol:
         """Return the protocol for one connection, which passes everything on to `protocol`."""
-        return _Gated(protocol, self)
+        return LimitedConnection(protocol, self)
+
+    @property
+    def is_full(self) -> bool:
+        """True if there is no room for one more connection."""
+        return len(self._open) >= self.most
 
     # Called by the connections
 
-    def add(self, one: _Gated) -> None:
+    def add(self, one: LimitedConnection) -> None:
         self._open.add(one)
 
-    def mark_waiting(self, one: _Gated, *, is_known: bool) -> None:
+    def mark_waiting(self, one: LimitedConnection, *, is_known: bool) -> None:
         self.mark_working(one)
         (self._known if is_known else self._strangers)[one] = asyncio.get_running_loop().time()
         self._changed.set()  # one more that could be closed
 
-    def mark_working(self, one: _Gated) -> None:
+    def mark_working(self, one: LimitedConnection) -> None:
         self._strangers.pop(one, None)
         self._known.pop(one, None)
 
-    def remove(self, one: _Gated) -> None:
+    def remove(self, one: LimitedConnection) -> None:
         self.mark_working(one)
         self._open.discard(one)
         self._changed.set()
 
 
-class _Gated(asyncio.Protocol):
-    """Pass a connection on to aiohttp, and close it if a request does not arrive in time."""
+class LimitedConnection(asyncio.Protocol):
+    """Pass a connection on to its server, and close it if a request does not arrive in time."""
 
     def __init__(self, inner: asyncio.Protocol, gate: ConnectionLimiter) -> None:
         self._inner = inner
@@ -158,7 +170,7 @@ class _Gated(asyncio.Protocol):
         self._gate.mark_working(self)
 
     def on_request_trusted(self) -> None:
-        """Note that a complete request has arrived with a valid signature, so it comes from the platform."""
+        """Note that a complete request has arrived with a valid signature or token."""
         self._is_known = True
         self.on_request_received()
 
@@ -176,6 +188,13 @@ class _Gated(asyncio.Protocol):
         self._gate.mark_working(self)
         if self._transport is not None:
             self._transport.abort()
+
+    def close(self) -> None:
+        """Close the connection once it has sent what was written."""
+        self._cancel()
+        self._gate.mark_working(self)
+        if self._transport is not None:
+            self._transport.close()
 
     def _close_after(self, seconds: float, close: Callable[[], None]) -> None:
         self._cancel()
@@ -206,7 +225,7 @@ async def track_requests(request: web.Request, handler: Handler) -> web.StreamRe
             one.on_response_sent()
 
 
-def _get_connection(request: web.BaseRequest) -> _Gated | None:
-    """Return the connection of a request. None means that it is closed, or has no `_Gated` protocol."""
+def _get_connection(request: web.BaseRequest) -> LimitedConnection | None:
+    """Return the connection of a request. None means that it is closed, or has no `LimitedConnection` protocol."""
     protocol = None if request.transport is None else request.transport.get_protocol()
-    return protocol if isinstance(protocol, _Gated) else None
+    return protocol if isinstance(protocol, LimitedConnection) else None

@@ -12,26 +12,16 @@ import socket
 
 import aiohttp
 
+from askback.network.socket_probes import enable_probes
+
 IDLE_SECONDS = 300.0
 """Seconds without a call after which a connection is closed."""
 PROBE_SECONDS = 30
 """Seconds without a packet after which the kernel probes a connection. Firewalls and NAT forget it later than that."""
-PROBE_AGAIN_SECONDS = 10
-PROBES = 3
-"""Probes without an answer after which a connection counts as dead."""
 UNANSWERED_SECONDS = 10
 """Seconds until a call fails whose packets nobody acknowledges. Its connection has died since the last probe."""
 MAX_CONNECTIONS = 100
 """Maximum number of connections at once. Further calls wait for one."""
-
-_OPTIONS = (
-    ("TCP_KEEPIDLE", PROBE_SECONDS),
-    ("TCP_KEEPALIVE", PROBE_SECONDS),  # macOS has this one instead
-    ("TCP_KEEPINTVL", PROBE_AGAIN_SECONDS),
-    ("TCP_KEEPCNT", PROBES),
-    ("TCP_USER_TIMEOUT", UNANSWERED_SECONDS * 1000),
-)
-"""Names of the options with their values. Not every system has all."""
 
 
 def open_connector() -> aiohttp.TCPConnector:
@@ -43,11 +33,7 @@ def _open_socket(address: tuple[int, int, int, str, tuple[object, ...]]) -> sock
     family, kind, protocol, _, _ = address
     opened = socket.socket(family, kind, protocol)
     try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in _OPTIONS:
-            option: int | None = getattr(socket, name, None)
-            if option is not None:
-                opened.setsockopt(socket.IPPROTO_TCP, option, value)
+        enable_probes(opened, after=PROBE_SECONDS, unanswered=UNANSWERED_SECONDS)
         opened.setblocking(False)
     except BaseException:
         opened.close()

@@ -17,6 +17,7 @@ from askback.internal.throttle import Throttle
 from askback.network.busy_answer import BusyAnswers
 from askback.network.connection_limits import ConnectionLimiter, ListenerBusy, compute_connection_limit, track_requests
 from askback.network.listeners import listen
+from askback.network.socket_probes import enable_probes
 from askback.settings.address import Address
 
 log = logging.getLogger("askback.listen")
@@ -31,7 +32,11 @@ QUEUED = 2
 """Backlog of the listening socket, per served connection. With a full queue, clients wait for 0.5 seconds."""
 PAUSE_SECONDS = 0.1
 """Pause in seconds after the system failed to hand a connection over."""
-SAY_AGAIN = 60.0
+PROBE_SECONDS = 60
+"""Seconds without a packet after which the kernel probes a connection. A request that waits for people is quiet."""
+UNANSWERED_SECONDS = 60
+"""Seconds after which a connection has failed whose client acknowledges nothing."""
+REPEAT_LOG_SECONDS = 60.0
 """Seconds between two equal warnings: anyone can open connections, and so fill a log."""
 
 
@@ -40,7 +45,7 @@ class _MalformedRequests(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._throttle: Throttle[None] = Throttle(SAY_AGAIN)
+        self._throttle: Throttle[None] = Throttle(REPEAT_LOG_SECONDS)
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError):
@@ -106,7 +111,7 @@ async def _accept_connections(
 ) -> None:
     """Accept connections until cancelled. An asyncio server would accept all of them, and log each failure."""
     loop, serve = asyncio.get_running_loop(), runner.server
-    warnings: Throttle[str] = Throttle(SAY_AGAIN)
+    warnings: Throttle[str] = Throttle(REPEAT_LOG_SECONDS)
 
     def log_once(what: str, sentence: str, error: OSError | None = None) -> None:
         if warnings.try_allow(what):
@@ -129,6 +134,7 @@ async def _accept_connections(
                     "More than %d connections are open; closing those that have waited longest for a request. Put a "
                     "proxy between the bot and the internet.",
                 )
+            enable_probes(connection, after=PROBE_SECONDS, unanswered=UNANSWERED_SECONDS)
             await loop.connect_accepted_socket(lambda: gate.wrap(serve()), connection)
         except ListenerBusy:
             log_once("connections_refused", "%d requests wait for answers, which is the limit; refusing more.")

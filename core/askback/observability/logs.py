@@ -122,7 +122,7 @@ class _Shown:
         lines.append(self._describe_error(error))
         if isinstance(error, BaseExceptionGroup):
             for number, part in enumerate(error.exceptions, 1):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType, reportUnknownVariableType] - of anything
-                lines += [f"  {number}:", *(f"  {line}" for line in self._format_chain(part, seen))]  # pyright: ignore[reportUnknownArgumentType]
+                lines += [f"  {number}:", *(f"  {line}" for line in self._format_chain(part, seen))]  # pyright: ignore[reportUnknownArgumentType] - of anything
         return lines
 
     def _describe_error(self, error: BaseException) -> str:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 __all__ = [
     "ANYONE",
+    "SHOWN",
     "Directory",
     "Found",
     "Named",
     "UnknownName",
     "build_ambiguous_name_error",
     "build_unknown_name_error",
+    "join_names",
     "normalize_name",
 ]
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pydantic import Field
 
@@ -27,7 +29,7 @@ from askback.text.terminal import to_terminal_text
 ANYONE = "anyone"
 """The name for everyone who sees the question."""
 SHOWN = 5
-"""Number of similar names that an error suggests."""
+"""Maximum number of names in an error."""
 
 
 class UnknownName(OperatorError):
@@ -79,19 +81,25 @@ def normalize_name(name: str) -> str:
     return name.strip().lstrip("#@").strip().casefold()
 
 
-def build_unknown_name_error(what: str, name: str, known: Iterable[str], advice: str = "") -> UnknownName:
-    """Return the error for a name that does not exist. `known` are the existing names, with their signs."""
+def build_unknown_name_error(what: str, name: str, known: Iterable[str], advice: str) -> UnknownName:
+    """Return the error for a name that does not exist. `known` are the existing names, with their signs.
+
+    `advice` says where the bot looks, and the next step.
+    """
     by_plain = {normalize_name(one): one for one in known}
     near = [by_plain[one] for one in get_close_matches(normalize_name(name), by_plain, n=SHOWN, cutoff=0.6)]
-    meant = f" Did you mean {_format_names(near)}?" if near else ""
-    return UnknownName(f"The bot sees no {what} {to_terminal_text(name)!r}.{meant}{advice and ' '}{advice}")
+    meant = f" Did you mean {join_names(near, 'or')}?" if near else ""
+    return UnknownName(f"The bot sees no {what} {to_terminal_text(name)!r}.{meant} {advice}")
 
 
 def build_ambiguous_name_error(what: str, name: str, those: Iterable[str]) -> UnknownName:
     """Return the error for an ambiguous name. `those` are the names to use instead."""
-    return UnknownName(f"There is more than one {what} {to_terminal_text(name)!r}: use {_format_names(list(those))}.")
+    return UnknownName(
+        f"There is more than one {what} {to_terminal_text(name)!r}: use {join_names(list(those), 'or')}."
+    )
 
 
-def _format_names(names: list[str]) -> str:
+def join_names(names: Sequence[str], last: Literal["and", "or"]) -> str:
+    """Return the first of these names, joined in words."""
     shown = [to_terminal_text(name) for name in names[:SHOWN]]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"

@@ -11,6 +11,7 @@ __all__ = [
     "list_entries",
     "load_bots",
     "load_configured_bots",
+    "load_whole_bots",
 ]  # fmt: skip
 
 import logging
@@ -20,6 +21,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, e
 from typing import TYPE_CHECKING, cast
 
 from askback.errors import OperatorError
+from askback.internal.extras import format_install
 
 if TYPE_CHECKING:
     from askback.ports.bot import Bot, BotFactory, BotOptions
@@ -69,11 +71,27 @@ def load_configured_bots() -> list[Bot]:
     chosen = [bot for bot in found.values() if bot.is_configured()]
     if not chosen:
         raise OperatorError(
-            "No platform has a token. Set the tokens of at least one. To see which are missing, run "
-            + " or ".join(f"`askback {name}`" for name in sorted(found))
-            + "."
+            "No platform has a token. To set a bot up step by step, run `askback init`. To see what is missing, run "
+            f"{' or '.join(f'`askback {name}`' for name in sorted(found))}."
         )
     return chosen
+
+
+def load_whole_bots() -> list[Bot]:
+    """Return the bots that have all their settings. One that cannot be imported is logged, and left out."""
+    found: list[Bot] = []
+    for entry in list_entries():
+        try:
+            bot = _load(entry)
+            bot.check()
+        except NotInstalled:
+            continue
+        except OperatorError as error:
+            log.debug("A bot does not run: %s", error)
+            continue
+        if bot.is_configured():
+            found.append(bot)
+    return found
 
 
 def find_only_bot() -> Bot | None:
@@ -119,11 +137,10 @@ def describe_missing(entry: EntryPoint) -> str | None:
     missing = _find_missing(entry)
     if not missing:
         return None
-    package = "askback" if entry.dist is None else entry.dist.name
-    return (
-        f"The bot for {entry.name} needs {' and '.join(missing)}: install it with "
-        f"pip install '{package}[{entry.name}]'."
-    )
+    needs = f"The bot for {entry.name} needs {' and '.join(missing)}"
+    if entry.dist is None or entry.dist.name == "askback":
+        return f"{needs}. {format_install(entry.name)}"
+    return f"{needs}: install it with pip install '{entry.dist.name}[{entry.name}]'."
 
 
 def _find_missing(entry: EntryPoint) -> list[str]:

@@ -31,5 +31,7 @@ class SetupGuide(Value):
     """The secrets that the bot needs, in the order in which the platform shows them."""
     needs_invitation: bool
     """True if somebody has to open the address of `BotSetup.get_invitation` before the bot can be used."""
+    channel_access: str
+    """The way to let the bot ask in a channel, in a sentence."""
     first_message: str
     """The way to talk to the running bot, in a sentence."""

@@ -7,40 +7,36 @@ __all__ = ["Host", "open_host"]
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import cast
 
 from askback.agent.budget import Budget
 from askback.agent.client_loader import ModelClient, require_agent
 from askback.agent.loop import Agent
 from askback.agent.settings import AgentSettings
 from askback.agent.tool_runner import ToolRunner
-from askback.domain.conversation import RECENT, RecentConversation, StopDenial
-from askback.domain.identity import Actor, Place
-from askback.domain.incoming_message import IncomingMessage, MessageResult
 from askback.domain.open_ask_limits import Limits
-from askback.domain.outgoing_message import OfferChoice, OfferResult
 from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.card_replies import CardTextAnswers
 from askback.inbound.message_edits import EditRouter
-from askback.inbound.message_router import NOT_HERE, MessageRouter
-from askback.inbound.text_answers import UNKNOWN
-from askback.internal.clock import utc_now
+from askback.inbound.message_router import MessageRouter
+from askback.internal.error_groups import unwrap_group
 from askback.internal.garbage_collector import resume_collector
 from askback.manager import QuestionManager
 from askback.network.http_server import serve_http as serving
 from askback.observability import telemetry
-from askback.ports.bot import Bot, BotServices, Connection
-from askback.ports.files import FileReader
+from askback.ports.bot import Bot, Connection
 from askback.ports.installed_bots import list_bot_names
-from askback.ports.platform import HistoryReader, Platform
-from askback.runtime.backend import build_signal_handler, open_backend
+from askback.ports.platform import Platform
+from askback.runtime.backend import Backend, build_signal_handler, open_backend
+from askback.runtime.bot_inputs import BotInputs
+from askback.runtime.connected_bots import ConnectedBots
 from askback.runtime.deleted_cards import DeletedCardChecker
 from askback.runtime.health import Health
+from askback.runtime.optional_bots import OptionalBots
 from askback.runtime.shutdown import end_tasks
 from askback.runtime.worker import Worker
 from askback.settings.address import Address
@@ -48,7 +44,6 @@ from askback.settings.core import Settings
 from askback.settings.environment import load_settings
 from askback.settings.working_directory import check_database, check_file
 from askback.store.store import Store
-from askback.translations.catalogue import _, use_language
 from askback.user_tools.loader import LoadedTools, load_tools
 
 log = logging.getLogger("askback.host")
@@ -85,11 +80,13 @@ async def open_host(
     agent: bool = True,
     limits: Limits | None = None,
     holder: str = "",
+    others: Sequence[Bot] = (),
 ) -> AsyncGenerator[Host]:
     """Run these bots until the block ends, then stop everything that was started.
 
     Without `agent`, people are only asked through `Host.manager`, and their own messages are left to other processes.
-    `holder` names this process to others that try to open the same database file.
+    `holder` names this process to others that try to open the same database file. `others` run, too, as soon as and
+    as long as they can: if one fails, the log says so, and it is tried again.
     Raises `OperatorError` when settings are missing, when another process works on the same database, or when a bot
     cannot continue; the block is cancelled then.
     """
@@ -97,11 +94,10 @@ async def open_host(
         settings = settings or _load_settings()
         if agent:
             require_agent()
-        async with _run_bots(bots, settings, agent=agent, limits=limits, holder=holder) as host:
+        async with _run_bots(bots, settings, with_agent=agent, limits=limits, holder=holder, others=others) as host:
             yield host
     except BaseExceptionGroup as group:
-        # Task groups wrap each exception that passes through them: unwrap one that is alone in its group.
-        raise _unwrap_group(group) from None
+        raise unwrap_group(group) from None
 
 
 def _load_settings() -> Settings:
@@ -112,24 +108,22 @@ def _load_settings() -> Settings:
     return settings
 
 
-def _unwrap_group(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    only = group.exceptions[0]
-    if len(group.exceptions) > 1:
-        return group
-    return (
-        _unwrap_group(cast("BaseExceptionGroup[BaseException]", only)) if isinstance(only, BaseExceptionGroup) else only
-    )
-
-
 @asynccontextmanager
 async def _run_bots(
-    bots: Sequence[Bot], settings: Settings, *, agent: bool, limits: Limits | None, holder: str
+    bots: Sequence[Bot],
+    settings: Settings,
+    *,
+    with_agent: bool,
+    limits: Limits | None,
+    holder: str,
+    others: Sequence[Bot],
 ) -> AsyncGenerator[Host]:
     async with AsyncExitStack() as stack:
-        served = frozenset(bot.name for bot in bots)
-        kept = await stack.enter_async_context(open_backend(settings.database_url, holder, served))
-        store = Store(kept.database, served, frozenset(list_bot_names()) | served)
-        health = Health(kept.database)
+        needed = frozenset(bot.name for bot in bots)
+        served = needed | {bot.name for bot in others}
+        backend = await stack.enter_async_context(open_backend(settings.database_url, holder, needed, served - needed))
+        store = Store(backend.database, served, frozenset(list_bot_names()) | served)
+        health = Health(backend.database)
         await stack.enter_async_context(health.track_event_loop())
         if settings.health is not None:
             address = await stack.enter_async_context(
@@ -138,123 +132,85 @@ async def _run_bots(
             log.info("Serving health checks at http://%s/healthz and /readyz.", address, extra={"action": "health"})
         manager = QuestionManager(store, limits or settings.limits, settings.language)
         stack.enter_context(telemetry.observe_open_asks(store.count_open))
-        platforms: dict[str, Platform] = {}
-        histories: dict[str, HistoryReader] = {}
-        readers: dict[str, FileReader] = {}
-        brain = toolbox = model = None
-        if agent:
-            model = await stack.enter_async_context(ModelClient(settings.model_key))
-            tools = load_tools(settings.tools, settings.folder, settings.approval_tools)
-            toolbox = ToolRunner(
-                store, tools.user_tools, timeout=settings.tool_timeout, result_limit=settings.tool_result_limit
-            )
-            await stack.enter_async_context(toolbox)
-            brain = Agent(
-                model.get, store, manager, platforms, _build_agent_settings(settings, tools), toolbox, histories
-            )
+        connected = ConnectedBots(manager)
+        platforms = connected.platforms
+        agent = model = toolbox = None
+        if with_agent:
+            agent, model, toolbox = await _open_agent(stack, settings, store, manager, connected)
         retention = None if settings.retention is None else timedelta(seconds=settings.retention)
-        turns = None if brain is None else kept.create_scheduler(store, brain.advance, served)
+        turns = None if agent is None else backend.create_scheduler(store, agent.advance, served)
         worker = Worker(
             store,
             manager,
             platforms,
             turns,
-            alone=not kept.is_shared,
-            look_again=kept.look_again,
+            alone=not backend.is_shared,
+            look_again=backend.look_again,
             retention=retention,
-            readers=readers,
+            readers=connected.files,
         )
-        await stack.enter_async_context(kept.listen(build_signal_handler(manager, worker, brain)))
+        await stack.enter_async_context(backend.listen(build_signal_handler(manager, worker, agent)))
 
         cards = CardRecovery(store, manager, platforms)
-        reception = (
-            None if brain is None else MessageRouter(store, manager, brain, platforms, settings.typed_replies, cards)
+        router = (
+            None if agent is None else MessageRouter(store, manager, agent, platforms, settings.typed_replies, cards)
         )
-        changes = EditRouter(store, manager, cards, reception)
-        sweep = DeletedCardChecker(store, cards, platforms)
+        deleted_cards = DeletedCardChecker(store, cards, platforms)
+        inputs = BotInputs(
+            store,
+            manager,
+            CardTextAnswers(store, manager, settings.typed_replies, cards, agent=router is not None),
+            router,
+            EditRouter(store, manager, cards, router),
+            deleted_cards,
+            takes_typed_answers=settings.typed_replies != "off",
+            routes=health.list_routes(),
+        )
 
-        under_cards = CardTextAnswers(store, manager, settings.typed_replies, cards, agent=reception is not None)
-
-        async def receive(incoming: IncomingMessage, *, begin: bool, is_repeatable: bool = False) -> MessageResult:
-            author = await manager.access.identify_author(
-                incoming.author, incoming.place, begin=begin, is_repeatable=is_repeatable
-            )
-            incoming = incoming.evolve(author=author)
-            with use_language(author.language or manager.language):
-                return await receive_from(incoming, begin=begin)
-
-        async def receive_from(incoming: IncomingMessage, *, begin: bool) -> MessageResult:
-            counted = None if incoming.hidden else await under_cards.receive(incoming, begin=begin)
-            if counted is not None:
-                return counted
-            if reception is None:
-                return MessageResult(new=False, is_for_others=True)
-            return await reception.receive(incoming, begin=begin)
-
-        async def stop(place: Place, by: Actor, *, key: str) -> StopDenial | None:
-            if reception is None:
-                with use_language(by.language or manager.language):
-                    return NOT_HERE.evolve(notice=_(NOT_HERE.notice))
-            with use_language(by.language or manager.language):
-                return await reception.stop(place, await manager.access.identify_author(by, place), key=key)
-
-        async def choose(offer_id: str, by: Actor, choice: OfferChoice, /) -> OfferResult:
-            if reception is None:
-                with use_language(by.language):
-                    return OfferResult(over=False, notice=_(UNKNOWN), known=False)
-            sender = await manager.access.identify(by, offer_id)
-            return await reception.replies.choose(offer_id, sender.people[0], choice)
-
-        async def list_recent(name: str) -> tuple[RecentConversation, ...]:
-            return () if reception is None else await store.list_recent(name, utc_now() - RECENT)
-
-        def build_services(name: str) -> BotServices:
-            return BotServices(
-                manager=manager,
-                has_agent=reception is not None,
-                receive=receive,
-                stop=stop,
-                choose=choose,
-                changes=changes,
-                missed=partial(sweep.schedule_check, name),
-                list_recent=partial(list_recent, name),
-                takes_typed_answers=settings.typed_replies != "off",
-                routes=health.list_routes(),
-            )
-
-        connections = [await stack.enter_async_context(bot.connect(build_services(bot.name))) for bot in bots]
-        for connection in connections:
-            name = connection.platform.name
-            platforms[name], histories[name] = connection.platform, connection.history
-            readers[name] = connection.files
-            manager.access.add(name, connection.access, connection.membership)
-            if reception is not None:
-                level = logging.WARNING if connection.access.is_closed else logging.INFO
-                log.log(level, "%s", connection.access.describe(), extra={"action": "access", "platform": name})
-        tasks = await stack.enter_async_context(asyncio.TaskGroup())
-        started = [tasks.create_task(worker.run(), name="askback worker")]
-        started += [
-            tasks.create_task(connection.serve(), name=f"askback {connection.platform.name}")
-            for connection in connections
-        ]
-        started.append(tasks.create_task(sweep.run(), name="askback sweep"))
-        loading = [tasks.create_task(_finish_loading(model), name="askback model")]
-        by_name = {connection.platform.name: connection for connection in connections}
-        health.watch((*started, *kept.parts), by_name, None if toolbox is None else toolbox.check_state)
+        optional = OptionalBots(others, connected, worker, inputs.build_services, partial(_announce, backend, needed))
+        connections: list[Connection] = []
         leave_at: float | None = None
 
         async def drain() -> None:
             nonlocal leave_at
             leave_at = time.monotonic() + LEAVE_SECONDS
             health.is_draining = True
-            await asyncio.gather(worker.drain_turns(DRAIN_SECONDS), *(connection.drain() for connection in connections))
+            draining = (connection.drain() for connection in {*connections, *connected.connections.values()})
+            await asyncio.gather(worker.drain_turns(DRAIN_SECONDS), *draining)
+
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        started: list[asyncio.Task[None]] = []
+
+        def start(name: str, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+            started.append(tasks.create_task(work, name=f"askback {name}"))
+            return started[-1]
 
         try:
+            parts: list[asyncio.Task[None]] = []
+            if others:
+                # Begin before the other bots are connected: a platform that does not answer delays nothing here.
+                parts += [start("worker", worker.run()), start("sweep", deleted_cards.run())]
+                parts.append(start("optional bots", optional.run()))
+            for bot in bots:
+                connection = await stack.enter_async_context(bot.connect(inputs.build_services(bot.name)))
+                connections.append(connection)
+                connected.add(connection)
+                worker.wake()
+                if router is not None:
+                    level = logging.WARNING if connection.access.is_closed else logging.INFO
+                    extra = {"action": "access", "platform": bot.name}
+                    log.log(level, "%s", connection.access.describe(), extra=extra)
+            if not others:
+                parts += [start("worker", worker.run()), start("sweep", deleted_cards.run())]
+            parts += [start(connection.platform.name, connection.serve()) for connection in connections]
+            start("model", _finish_loading(model))
+            by_name = {connection.platform.name: connection for connection in connections}
+            health.watch((*parts, *backend.parts), by_name, None if toolbox is None else toolbox.check_state)
             yield Host(
                 manager=manager,
                 store=store,
                 platforms=platforms,
-                connections=by_name,
+                connections=connected.connections,
                 health=health,
                 wake=worker.wake,
                 drain=drain,
@@ -267,7 +223,12 @@ async def _run_bots(
                 if toolbox is not None:
                     await toolbox.finish(TOOL_SECONDS)
             finally:
-                await end_tasks((*started, *loading))
+                await end_tasks(started)
+
+
+def _announce(backend: Backend, needed: frozenset[str], others: frozenset[str], away: Mapping[str, str]) -> None:
+    """Let other processes know which platforms this process serves, and why it does not serve others."""
+    backend.announce(needed | others, away)
 
 
 async def _finish_loading(model: ModelClient | None) -> None:
@@ -277,6 +238,19 @@ async def _finish_loading(model: ModelClient | None) -> None:
             await model.load()
     finally:
         resume_collector()
+
+
+async def _open_agent(
+    stack: AsyncExitStack, settings: Settings, store: Store, manager: QuestionManager, connected: ConnectedBots
+) -> tuple[Agent, ModelClient, ToolRunner]:
+    """Open the agent, the client of its model, and the runner of its tools. The stack closes them."""
+    model = await stack.enter_async_context(ModelClient(settings.model_key))
+    tools = load_tools(settings.tools, settings.folder, settings.approval_tools)
+    runner = ToolRunner(store, tools.user_tools, timeout=settings.tool_timeout, result_limit=settings.tool_result_limit)
+    await stack.enter_async_context(runner)
+    given = _build_agent_settings(settings, tools)
+    agent = Agent(model.get, store, manager, connected.platforms, given, runner, connected.histories)
+    return agent, model, runner
 
 
 def _build_agent_settings(settings: Settings, tools: LoadedTools) -> AgentSettings:

@@ -6,7 +6,7 @@ __all__ = ["Backend", "SignalHandler", "build_signal_handler", "open_backend"]
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -51,6 +51,13 @@ class Backend(ABC):
         """Return the scheduler that advances the agent's turns on these platforms."""
 
     @abstractmethod
+    def announce(self, served: frozenset[str], away: Mapping[str, str]) -> None:
+        """Let other processes know which platforms this process serves at the moment.
+
+        `away` has those that it would serve, each with the reason. An empty reason means that it is still connecting.
+        """
+
+    @abstractmethod
     def listen(self, recheck: SignalHandler) -> AbstractAsyncContextManager[None]:
         """Receive signals about other processes' changes until the block ends."""
 
@@ -61,12 +68,16 @@ class _File(Backend):
     is_shared = False
     look_again = LOOK_AGAIN
 
-    def __init__(self, path: Path, database: SqliteDatabase) -> None:
+    def __init__(self, path: Path, database: SqliteDatabase, lock: WorkerLock) -> None:
         self.database = database
         self._path = path
+        self._lock = lock
 
     def create_scheduler(self, store: Store, advance: Advance, served: frozenset[str]) -> TurnScheduler:
         return LocalTurnScheduler(store, advance)
+
+    def announce(self, served: frozenset[str], away: Mapping[str, str]) -> None:
+        self._lock.announce(served, away)
 
     @asynccontextmanager
     async def listen(self, recheck: SignalHandler) -> AsyncGenerator[None]:
@@ -95,11 +106,13 @@ def build_signal_handler(manager: QuestionManager, worker: Worker, agent: Agent 
 
 
 @asynccontextmanager
-async def open_backend(url: str, holder: str = "", served: ServedPlatforms = None) -> AsyncGenerator[Backend]:
+async def open_backend(
+    url: str, holder: str = "", served: ServedPlatforms = None, connecting: frozenset[str] = frozenset()
+) -> AsyncGenerator[Backend]:
     """Open the database that `ASKBACK_DATABASE_URL` names, until the block ends.
 
-    `holder` names this process and `served` its platforms, for other processes that try to open the same file.
-    Raises `OperatorError`, such as `DatabaseInUse`.
+    `holder` names this process and `served` its platforms, for other processes that try to open the same file. It may
+    announce those in `connecting` later. Raises `OperatorError`, such as `DatabaseInUse`.
     """
     address = parse_database_url(url)
     if isinstance(address, PostgresAddress):
@@ -109,9 +122,9 @@ async def open_backend(url: str, holder: str = "", served: ServedPlatforms = Non
         async with _open_database(lambda: PostgresDatabase(address)) as database:
             yield PostgresBackend(address, database)
     else:
-        with WorkerLock(address, holder, served):
+        with WorkerLock(address, holder, served, connecting) as lock:
             async with _open_database(lambda: SqliteDatabase(address)) as database:
-                yield _File(address, database)
+                yield _File(address, database, lock)
 
 
 @asynccontextmanager

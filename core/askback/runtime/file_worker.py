@@ -88,7 +88,7 @@ class FileWorker:
 
     async def _run_read(self, item: PendingFile, platform: str) -> None:
         try:
-            await self._read(item, self._readers[platform])
+            await self._read(item, platform)
         except StoreError as error:
             log.error(
                 "Could not store a file; it is read again later: %s",
@@ -100,11 +100,11 @@ class FileWorker:
             self._in_flight[platform] -= 1
             self._wakeup.set()
 
-    async def _read(self, item: PendingFile, reader: FileReader) -> None:
+    async def _read(self, item: PendingFile, platform: str) -> None:
         limit = get_read_limit(item.file)
         try:
             async with asyncio.timeout(TRY_SECONDS):
-                content = await reader.read(item.file, item.message, limit)
+                content = await self._readers[platform].read(item.file, item.message, limit)
         except FileTooLarge:
             await self._fail(item, FileProblem(code="too_large", detail=format_size(limit)))
         except MessageNotFound:

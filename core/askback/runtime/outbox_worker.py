@@ -55,6 +55,8 @@ class OutboxWorker:
         """Running deliveries by target; True if the target must be delivered again afterwards."""
         self._in_flight: Counter[str] = Counter()
         """Number of running deliveries on each platform."""
+        self._ended: dict[str, asyncio.Event] = {}
+        """Set when a delivery to a platform ends, for those that wait for that."""
         self._breakers: dict[str, CircuitBreaker] = {}
 
     def wake(self) -> None:
@@ -90,6 +92,17 @@ class OutboxWorker:
                 extra={"action": "outbox_left"},
             )
 
+    async def finish_deliveries(self, platform: str, seconds: float) -> None:
+        """Wait up to `seconds` until no delivery to a platform runs. New ones may begin nevertheless."""
+        ended = self._ended.setdefault(platform, asyncio.Event())
+        try:
+            async with asyncio.timeout(seconds):
+                while self._in_flight[platform]:
+                    ended.clear()
+                    await ended.wait()
+        except TimeoutError:
+            log.debug("A delivery to %s has not ended in time.", platform)
+
     async def _start_due(self, platform: str, tasks: asyncio.TaskGroup) -> timedelta | None:
         """Start the deliveries that are due on one platform.
 
@@ -122,6 +135,8 @@ class OutboxWorker:
                     await self._deliver(item, platform)
             finally:
                 self._in_flight[platform] -= 1
+                if (ended := self._ended.get(platform)) is not None:
+                    ended.set()
                 again = self._running.pop(item.target)
             if again:
                 # The target changed, or its lease ran out, during the delivery. No one holds the lease now.

@@ -7,7 +7,7 @@ __all__ = ["PostgresBackend", "listen"]
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import psycopg
@@ -45,6 +45,9 @@ class PostgresBackend(Backend):
 
     def create_scheduler(self, store: Store, advance: Advance, served: frozenset[str]) -> TurnScheduler:
         return JobTurnScheduler(self._address, self._database, store, advance, served)
+
+    def announce(self, served: frozenset[str], away: Mapping[str, str]) -> None:
+        """Announce nothing: each process serves its own platforms, and its heartbeat names them."""
 
     @asynccontextmanager
     async def _listen(self, recheck: SignalHandler) -> AsyncGenerator[None]:

@@ -145,7 +145,7 @@ class _Tasks(dict[str, _AnyTask]):
         super().__init__(known)
         self._other = other
 
-    def get(self, key: str, default: object = None) -> _AnyTask:  # type: ignore[override]
+    def get(self, key: str, default: object = None) -> _AnyTask:  # type: ignore[override] - always finds one
         del default
         return super().get(key, self._other)
 
@@ -254,7 +254,7 @@ class JobTurnScheduler:
             app = App(connector=connector)
             app.job_manager = _Manager(connector, self._note_left)
             app.task(name=TURN, retry=_Again())(self._run_turn)
-            known: Any = app.tasks  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            known: Any = app.tasks  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
             app.tasks = _Tasks(known, app.task(name="askback.unknown", retry=_Again())(_reject_unknown_job))
             async with app.open_async(pool):
                 await self._run_worker(app)

@@ -53,7 +53,7 @@ def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0
             # `nohup` ignores SIGHUP, so that the process survives its terminal.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 loop.add_signal_handler(number, on_termination, number)
-        # Resume at the latest then; `running` resumes it as soon as everything is loaded.
+        # Resume at the latest then. A bot or a server resumes it as soon as everything is loaded.
         loop.call_later(LOADED_SECONDS, resume_collector)
         if callable(cancelling):
             signal.signal(signal.SIGINT, on_sigint)

@@ -41,7 +41,7 @@ async def serve(bots: Sequence[Bot]) -> int:
         except OperatorError as error:
             problems.append(str(error))
     if not all(bot.is_configured() for bot in bots):
-        problems += filter(None, [describe_unread_env_file(bots[0].name)])
+        problems.append(describe_unread_env_file(bots[0].name) or _suggest_init(bots))
     if settings is None or problems:
         raise OperatorError("\n".join(dict.fromkeys(problems)))
     configure_logging(settings.log_level, settings.log_format)
@@ -52,3 +52,8 @@ async def serve(bots: Sequence[Bot]) -> int:
         log.info("Shutting down: finishing work in progress.", extra={"action": "draining"})
         await host.drain()
     return 0
+
+
+def _suggest_init(bots: Sequence[Bot]) -> str:
+    name = next(bot.name for bot in bots if not bot.is_configured())
+    return f"To set it up step by step, run: askback init {name}"

@@ -112,6 +112,10 @@ class Worker:
         """Wait up to `seconds` until nothing is due for delivery. `run` must continue meanwhile."""
         await self._outbox.finish(seconds)
 
+    async def finish_deliveries(self, platform: str, seconds: float) -> None:
+        """Wait up to `seconds` until no delivery to a platform runs."""
+        await self._outbox.finish_deliveries(platform, seconds)
+
     async def drain_turns(self, seconds: float) -> None:
         """Stop beginning turns, and wait up to `seconds` for the running ones. `run` must continue meanwhile.
 

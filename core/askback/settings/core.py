@@ -1,14 +1,17 @@
-"""Settings from the environment and an optional settings file."""
+"""The settings of askback itself: one field for each, and the rules about several of them.
+
+`field_types` reads the values.
+"""
 
 from __future__ import annotations
 
 __all__ = ["Settings"]
 
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Literal
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator
-from pydantic_settings import NoDecode, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from askback.agent.approvals import ApprovalRules
 from askback.agent.audience import ANSWERER_KINDS, Answerers
@@ -20,14 +23,26 @@ from askback.domain.open_ask_limits import Limits
 from askback.errors import OperatorError
 from askback.inbound.answer_parser import TypedReplies
 from askback.ports.installed_bots import list_bot_names
-from askback.settings.address import check_address
-from askback.settings.approvers import parse_approver, parse_approvers
-from askback.settings.durations import is_never, parse_duration
+from askback.settings.approvers import parse_approvers
+from askback.settings.field_types import (
+    AnswererList,
+    ApproverList,
+    DurationList,
+    LanguageName,
+    ListenAddress,
+    LogLevel,
+    Pace,
+    PatternList,
+    Retention,
+    RunTime,
+    TimeLimit,
+    TokenCount,
+    ToolList,
+)
 from askback.settings.loader import TomlSettings, find_file
 from askback.settings.paths import find_default_database
 from askback.store.url import resolve_url
-from askback.tools import TOOLS, is_import_path
-from askback.translations.catalogue import LANGUAGES, Language
+from askback.translations.catalogue import LANGUAGES
 
 _APPROVERS = (
     "Give a list of ids, each after its platform and a colon. A person is U… or a number; a group is S… or @& and a "
@@ -50,16 +65,13 @@ class Settings(TomlSettings):
     """The model that the agent uses."""
     max_tokens: int = Field(default=8192, ge=1, description="Give the maximum number of tokens in one answer.")
     """The maximum number of tokens in one answer of the model."""
-    tools: Annotated[tuple[str, ...], NoDecode] = Field(
+    tools: ToolList = Field(
         default=("AskUserQuestion",),
         description="Give a list of question tools and of import paths such as mypackage.tools:deploy.",
     )
     """The question tools that the model may call, by name, and import paths of your own tools."""
-    tool_timeout: float = Field(
+    tool_timeout: RunTime = Field(
         default=60.0,
-        gt=0,
-        le=LONGEST_WAIT,
-        allow_inf_nan=False,
         description='Give the maximum time for one of your own tools, such as "90s".',
     )
     """The longest time that one of your own tools may run. A tool's own `timeout` takes precedence."""
@@ -67,15 +79,15 @@ class Settings(TomlSettings):
         default=100_000, ge=1000, description="Give the maximum number of characters of a tool result."
     )
     """The maximum number of characters of one tool result that the model reads."""
-    approval_tools: Annotated[tuple[str, ...], NoDecode] = Field(
+    approval_tools: PatternList = Field(
         default=(),
         description="Give a list of names of your own tools, or of patterns such as db_*.",
     )
     """Your own tools that people have to approve, by name or by a pattern such as `db_*`."""
-    approvers: Annotated[tuple[str, ...], NoDecode] = Field(default=(), description=_APPROVERS)
+    approvers: ApproverList = Field(default=(), description=_APPROVERS)
     """The people, user groups and roles who approve tool calls. If the list is empty, the person who began the
     conversation confirms each call."""
-    answerers: Annotated[tuple[str, ...], NoDecode] = Field(
+    answerers: AnswererList = Field(
         default=("participants",),
         description=f"Give one of {', '.join(ANSWERER_KINDS)}, or a list of ids as for approvers.",
     )
@@ -99,35 +111,26 @@ class Settings(TomlSettings):
         description="Give true to let approvers permit a tool for the rest of a conversation, or false.",
     )
     """Adds the option “Always in this conversation” to approvals."""
-    approval_timeout: float | None = Field(
+    approval_timeout: TimeLimit = Field(
         default=None,
-        gt=0,
-        le=LONGEST_WAIT,
-        allow_inf_nan=False,
         description='Give the time to wait for approvers, such as "2h", or "never" for no limit.',
     )
     """The longest time to wait for approvers, counted from the posting of the card. `never` means no limit."""
-    approval_remind: Annotated[tuple[float, ...], NoDecode] = Field(
+    approval_remind: DurationList = Field(
         default=(), description='Give the time after which approvers get a reminder, such as "30m", or a list of times.'
     )
     """The times, counted from the posting of the card, at which approvers who have not voted get a reminder."""
-    approval_escalate_to: Annotated[tuple[str, ...], NoDecode] = Field(default=(), description=_APPROVERS)
+    approval_escalate_to: ApproverList = Field(default=(), description=_APPROVERS)
     """More people, user groups and roles, who may also approve after `approval_escalate_after`."""
-    approval_escalate_after: float | None = Field(
+    approval_escalate_after: TimeLimit = Field(
         default=None,
-        gt=0,
-        le=LONGEST_WAIT,
-        allow_inf_nan=False,
         validate_default=True,
         description='Give the time after which the people in approval_escalate_to are asked too, such as "1h".',
     )
     """The time, counted from the posting of the card, after which the people in `approval_escalate_to` are asked
     too."""
-    timeout: float | None = Field(
+    timeout: TimeLimit = Field(
         default=None,
-        gt=0,
-        le=LONGEST_WAIT,
-        allow_inf_nan=False,
         description='Give the time to wait for answers to the agent\'s questions, such as "2h", or "never".',
     )
     """The longest time that the agent's questions wait for an answer, counted from the posting of the card.
@@ -146,9 +149,8 @@ class Settings(TomlSettings):
     )
     """The maximum number of model calls in a row without a message from a person. Then the agent pauses until somebody
     writes."""
-    compact_at: int | None = Field(
+    compact_at: TokenCount = Field(
         default=COMPACT_AT,
-        ge=LEAST,
         description=f'Give the number of tokens at which a conversation is compacted, at least {LEAST}, or "never".',
     )
     """The number of tokens at which the API compacts a conversation. `never` switches that off."""
@@ -156,11 +158,8 @@ class Settings(TomlSettings):
         default=10, ge=1, description="Give the maximum number of open questions in one conversation or channel."
     )
     """The maximum number of open questions in one conversation or channel."""
-    question_pace: float | None = Field(
+    question_pace: Pace = Field(
         default=None,
-        ge=0,
-        le=LONGEST_WAIT,
-        allow_inf_nan=False,
         description='Give the minimum time between two questions in one place, such as "5s".',
     )
     """The minimum time between two questions in one place. By default, it is 5 seconds for the agent's questions and 0
@@ -170,11 +169,8 @@ class Settings(TomlSettings):
     )
     """The number of a person's earlier answers to the same question that the agent gets with their new answer. They are
     from the same channel. The default is 0."""
-    retention: float | None = Field(
+    retention: Retention = Field(
         default=None,
-        ge=3600,
-        le=LONGEST_WAIT,
-        allow_inf_nan=False,
         description='Give the time to keep conversations, such as "90d", at least one hour, or "never".',
     )
     """The time for which askback keeps data that is no longer used. The minimum is an hour. `never` means that askback
@@ -185,7 +181,7 @@ class Settings(TomlSettings):
     )
     """The treatment of a message that matches no option of an open question. `offer` asks its author whether it is an
     answer, `answer` uses it as the written answer, and `off` always treats it as a message."""
-    language: Language | None = Field(default=None, description=f"Give one of {', '.join(LANGUAGES)}, or leave it out.")
+    language: LanguageName = Field(default=None, description=f"Give one of {', '.join(LANGUAGES)}, or leave it out.")
     """The language of cards, and of what askback itself writes in a channel: `en`, `de`, `es`, `fr`, `ja` or `zh_CN`.
     By default, it is the language of the person who began the conversation. Private notices and windows are in the
     reader's own language."""
@@ -200,7 +196,7 @@ class Settings(TomlSettings):
     )
     """The SQLite file, or `postgresql://user:password@host/database`. A relative path in the settings file starts
     at that file's folder. The default is `askback.db` in your state folder."""
-    log_level: str = Field(default="INFO", description="Give DEBUG, INFO, WARNING, ERROR or CRITICAL.")
+    log_level: LogLevel = Field(default="INFO", description="Give DEBUG, INFO, WARNING, ERROR or CRITICAL.")
     """The least severe log records to write: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`."""
     log_format: Literal["text", "json"] = Field(default="text", description="Give text or json.")
     """The format of log lines. `json` writes one object per line."""
@@ -212,7 +208,7 @@ class Settings(TomlSettings):
         default=None, description="Give the token that the operator of the server made for you."
     )
     """The token for `askback ask --server`. `--token-file` takes precedence."""
-    health: str | None = Field(
+    health: ListenAddress = Field(
         default=None, description="Give the HOST:PORT for /healthz and /readyz, such as 127.0.0.1:8080."
     )
     """The address (`HOST:PORT`) at which askback serves `/healthz` and `/readyz`. By default, it does not."""
@@ -267,73 +263,12 @@ class Settings(TomlSettings):
             )
         return self.anthropic_api_key.get_secret_value()
 
-    @field_validator("language", mode="before")
-    @classmethod
-    def _parse_language(cls, value: object) -> object:
-        """Accept the spellings of a language that are usual elsewhere, such as "zh-CN"."""
-        if not isinstance(value, str):
-            return value
-        name = value.strip().replace("-", "_")
-        return next((language for language in LANGUAGES if language.lower() == name.lower()), value)
-
-    @field_validator("tools", mode="before")
-    @classmethod
-    def _parse_tools(cls, value: object) -> object:
-        if isinstance(value, str):
-            value = value.split(",")
-        if not isinstance(value, (list, tuple)):
-            return value
-        names = [str(name).strip() for name in value if str(name).strip()]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - from a file
-        unknown = [name for name in names if name not in TOOLS and not is_import_path(name)]
-        if unknown or not names:
-            raise ValueError(f"names {', '.join(unknown) or 'no tool'}, but the tools are {', '.join(TOOLS)}")
-        return tuple(dict.fromkeys(names))
-
-    @field_validator("approval_tools", mode="before")
-    @classmethod
-    def _parse_approval_tools(cls, value: object) -> object:
-        entries = _parse_list(value)
-        if entries == ():
-            raise ValueError("names no tool: fill it in, or leave it out")
-        return value if entries is None else entries
-
-    @field_validator("approvers", "approval_escalate_to", mode="before")
-    @classmethod
-    def _parse_approver_list(cls, value: object) -> object:
-        entries = _parse_list(value)
-        if entries is None:
-            return value
-        if not entries:
-            raise ValueError("names nobody: fill it in, or leave it out")
-        for number, entry in enumerate(entries, 1):
-            try:
-                parse_approver(entry, list_bot_names())
-            except ValueError as error:
-                raise ValueError(f"has an entry (number {number}) that {error}") from None
-        return entries
-
-    @field_validator("answerers", mode="before")
-    @classmethod
-    def _parse_answerers(cls, value: object) -> object:
-        entries = _parse_list(value)
-        if entries is None:
-            return value
-        if len(entries) == 1 and entries[0].lower() in ANSWERER_KINDS:
-            return (entries[0].lower(),)
-        return cls._parse_approver_list(entries)
-
     @field_validator("approval_quorum", "approval_refusals")
     @classmethod
     def _check_vote_counts(cls, value: int, info: ValidationInfo) -> int:
         if value > 1 and info.data.get("approvers") == ():
             raise ValueError(f"is {value}, but `approvers` is empty: add approvers there")
         return value
-
-    @field_validator("approval_remind", mode="before")
-    @classmethod
-    def _parse_reminder_delays(cls, value: object) -> object:
-        entries = _parse_list((value,) if isinstance(value, int | float) and not isinstance(value, bool) else value)
-        return value if entries is None else tuple(map(parse_duration, entries))
 
     @field_validator("approval_remind")
     @classmethod
@@ -354,52 +289,3 @@ class Settings(TomlSettings):
         if value is not None and timeout is not None and value >= timeout:
             raise ValueError("is not before approval_timeout")
         return value
-
-    @field_validator(
-        "timeout",
-        "tool_timeout",
-        "approval_timeout",
-        "approval_escalate_after",
-        "question_pace",
-        "retention",
-        mode="before",
-    )
-    @classmethod
-    def _parse_duration_or_never(cls, value: object) -> object:
-        value = _replace_never(value)
-        return parse_duration(value) if isinstance(value, str) else value
-
-    @field_validator("compact_at", mode="before")
-    @classmethod
-    def _parse_compact_at(cls, value: object) -> object:
-        return _replace_never(value)
-
-    @field_validator("health")
-    @classmethod
-    def _parse_health_address(cls, value: str | None) -> str | None:
-        return check_address(value)
-
-    @field_validator("log_level")
-    @classmethod
-    def _parse_log_level(cls, value: str) -> str:
-        level = value.strip().upper()
-        if level not in {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}:
-            raise ValueError("is not a log level")
-        return level
-
-
-def _replace_never(value: object) -> object:
-    """Return None for "never". Raises `ValueError` for a bool, which pydantic would accept as a number."""
-    if isinstance(value, bool):
-        raise ValueError("is not a number")
-    return None if is_never(value) else value
-
-
-def _parse_list(value: object) -> tuple[str, ...] | None:
-    """Return the entries of a list, or of a text with commas, without duplicates. None means that it is neither."""
-    if isinstance(value, str):
-        value = value.split(",")
-    if not isinstance(value, (list, tuple)):
-        return None
-    entries = (str(entry).strip() for entry in cast("list[object]", value))
-    return tuple(dict.fromkeys(entry for entry in entries if entry))

@@ -67,7 +67,7 @@ def _read(path: Path) -> str:
     except OSError as error:
         raise OperatorError(f"Could not read {path} ({error.strerror}). Correct --env-file or {VARIABLE}.") from None
     if len(data) > MAX_BYTES:
-        raise OperatorError(f"{path} is too large for variables: {MAX_BYTES:,} bytes are allowed.")
+        raise OperatorError(f"{path} is too large for variables: {MAX_BYTES:,} bytes are allowed. Name another file.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

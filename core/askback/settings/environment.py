@@ -34,7 +34,7 @@ OTHERS = frozenset({"ASKBACK_CONFIG", VARIABLE})
 TESTS = "ASKBACK_TEST_"
 """The beginning of variables that only the tests read."""
 _SERVICE_LINK = re.compile(r"ASKBACK_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)\w*)?)")
-"""What Kubernetes sets in every container if a service is called askback, or askback-slack."""
+"""The variables that Kubernetes sets in every container if a service is called askback, or askback-slack."""
 
 
 def load_settings() -> Settings:

@@ -163,10 +163,12 @@ def read_file(path: Path | None) -> dict[str, object]:
             ) from None
         return {}
     except OSError as error:
-        raise OperatorError(f"Could not read the settings file {path}: {error.strerror}.") from None
+        raise OperatorError(
+            f"Could not read the settings file {path}: {error.strerror}. Correct its path or its permissions."
+        ) from None
     except ValueError as error:
         # The parser's message contains line and column, never the text.
-        raise OperatorError(f"{path} is not valid TOML: {str(error).rstrip('.')}.") from None
+        raise OperatorError(f"{path} is not valid TOML: {str(error).rstrip('.')}. Correct it there.") from None
 
 
 def _read(kind: type[TomlSettings]) -> dict[str, object]:

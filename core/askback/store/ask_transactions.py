@@ -24,7 +24,7 @@ from askback.store.database_clock import read_now
 from askback.store.errors import StoreError
 from askback.store.notifications import Signal, send_signal
 from askback.store.queries import asks, card_messages, decisions, locks, outbox, participants, webhooks
-from askback.store.queries.new_asks import store_asks
+from askback.store.queries.new_asks import find_known, store_asks
 from askback.store.transactions import Transactions
 
 log = logging.getLogger("askback.store")
@@ -55,18 +55,16 @@ class AskTransactions(Transactions):
         """Store an ask and queue its card. Return the earlier ask if its key was used before.
 
         A commit that is in doubt is repeated, up to `COMMITS` times in all, because the ask's id tells if it was
-        applied. Raises `CallerError` if too many asks are open in that place, or if none of the processes can serve
-        its platform.
+        applied. Raises `CallerError` if too many asks are open in that place, if none of the processes can serve its
+        platform, or if another ask has its only key.
         """
 
         def work(connection: Connection) -> Ask:
-            if ask.key is not None:
-                locks.lock_key(connection, ask.key)
-                known = asks.get_by_key(connection, ask.key)
-                if known is not None:
-                    if ask.webhook is not None:
-                        webhooks.add(connection, known.id, ask.webhook)
-                    return known
+            known = find_known(connection, ask)
+            if known is not None:
+                if ask.webhook is not None:
+                    webhooks.add(connection, known.id, ask.webhook)
+                return known
             if self._known is not None and ask.place.platform not in self._known:
                 raise CallerError(
                     f"There is no platform {ask.place.platform!r}. The platforms are {', '.join(sorted(self._known))}."

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["Database"]
+__all__ = ["ENGINES", "Database"]
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
 T = TypeVar("T")
+
+ENGINES: Final = 16
+"""Databases whose compiled SQL a process keeps. Compiling takes longer than running."""
 
 
 class Database(Protocol):

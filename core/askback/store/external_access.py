@@ -11,6 +11,7 @@ __all__ = [
     "check_version",
     "find_worker_pid",
     "is_older",
+    "list_away_platforms",
     "list_worker_platforms",
     "open_file",
     "open_for_writing",
@@ -18,22 +19,25 @@ __all__ = [
     "read_version",
 ]  # fmt: skip
 
+import asyncio
 import fcntl
+import json
 import os
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from sqlalchemy import Connection, create_engine, inspect, text
+from sqlalchemy import Connection, Engine, create_engine, inspect, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from askback.errors import OperatorError
 from askback.internal.extras import import_extra
-from askback.store.database import Database
+from askback.store.database import ENGINES, Database
 from askback.store.migrate import NEWEST, VERSION_TABLE
 from askback.store.postgres.address import PostgresAddress
 from askback.store.queries.platform_claims import ServedPlatforms, decode_platforms
@@ -67,19 +71,25 @@ def open_file(path: Path, *, patience: float = PATIENCE) -> Generator[Connection
 
     Raises `DatabaseNotFound`. Errors of SQLite are raised unchanged.
     """
+    _check_exists(path)
+    with _create_engine(path.absolute(), patience).connect() as connection:
+        yield connection
+
+
+def _check_exists(path: Path) -> None:
     if check_files(path) is None:
         raise DatabaseNotFound(f"There is no database {path}, since no bot has started on it yet. {ELSEWHERE}")
-    address = f"{path.absolute().as_uri()}?mode=rw"  # never "create"
-    engine = create_engine(
+
+
+@lru_cache(ENGINES)
+def _create_engine(path: Path, patience: float) -> Engine:
+    """Return the engine of a file, which caches compiled SQL. Each connection opens the file again."""
+    address = f"{path.as_uri()}?mode=rw"  # never "create"
+    return create_engine(
         "sqlite+pysqlite://",
         creator=lambda: sqlite3.connect(address, uri=True, isolation_level=None, timeout=patience),
         poolclass=NullPool,
     )
-    try:
-        with engine.connect() as connection:
-            yield connection
-    finally:
-        engine.dispose()
 
 
 ELSEWHERE = "If you mean another one, set ASKBACK_DATABASE_URL."
@@ -104,7 +114,7 @@ def read_snapshot(where: DatabaseLocation, work: Callable[[Connection], T]) -> T
 
 @asynccontextmanager
 async def open_for_writing(where: DatabaseLocation, *, signals: bool = True) -> AsyncGenerator[Database]:
-    """Open the database for a few commits. Raises `OperatorError`.
+    """Open the database for a few commits. Raises `OperatorError`, `DatabaseNotFound` among them.
 
     An SQLite file gets its own writer next to the running one, and SQLite lets one of them write at a time. On
     PostgreSQL, each commit signals the worker processes, unless `signals` is False.
@@ -120,16 +130,21 @@ async def open_for_writing(where: DatabaseLocation, *, signals: bool = True) -> 
             else PostgresDatabase(where, connections=1, prepare=check_version)
         )
     else:
-        database = SqliteDatabase(where, prepare=check_version)
+        await asyncio.to_thread(_check_exists, where)  # or else SQLite creates an empty file
+        # The last connection to a file writes the WAL back in any case. Otherwise, it is the other process's work.
+        database = SqliteDatabase(where, prepare=check_version, writes_back=False)
     try:
         yield database
     finally:
         await database.close()
 
 
-def check_version(connection: Connection) -> None:
-    """Raise `OperatorError` unless the database has this askback's version. Changes nothing."""
-    stored = read_version(connection)
+def check_version(connection: Connection, *, exists: bool = False) -> None:
+    """Raise `OperatorError` unless the database has this askback's version. Changes nothing.
+
+    `exists` is True if the connection has read the version before, so that it need not look for the table.
+    """
+    stored = read_version(connection, exists=exists)
     if stored == NEWEST:
         return
     if stored is None:
@@ -145,9 +160,9 @@ def check_version(connection: Connection) -> None:
     )
 
 
-def read_version(connection: Connection) -> str | None:
-    """Return the version that is stored in the database, or None if there is none."""
-    if not inspect(connection).has_table(VERSION_TABLE):
+def read_version(connection: Connection, *, exists: bool = False) -> str | None:
+    """Return the version that is stored in the database, or None if there is none. `exists`: its table was there."""
+    if not exists and not inspect(connection).has_table(VERSION_TABLE):
         return None
     return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608
 
@@ -189,6 +204,24 @@ def list_worker_platforms(path: Path) -> ServedPlatforms:
     found = read_lock(path)
     lines = [] if found is None else found[0].split("\n")
     return decode_platforms(lines[2]) if len(lines) > 2 else None
+
+
+def list_away_platforms(path: Path) -> dict[str, str]:
+    """Return the platforms that the process on a database would serve and cannot now, each with the reason.
+
+    The reason is empty for one to which it is still connecting.
+    """
+    found = read_lock(path)
+    lines = [] if found is None else found[0].split("\n")
+    try:
+        away = cast("object", json.loads(lines[3]))
+    except (IndexError, ValueError):
+        return {}
+    return (
+        {str(name): str(reason) for name, reason in cast("dict[object, object]", away).items()}
+        if isinstance(away, dict)
+        else {}
+    )
 
 
 def _is_locked(database: Path) -> bool:

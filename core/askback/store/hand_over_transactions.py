@@ -5,11 +5,20 @@ from __future__ import annotations
 __all__ = ["HandOverTransactions"]
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from sqlalchemy import Connection
 
-from askback.domain.hand_over import NOT_ASKED, CallId, ClaimResult, HandOver, build_unknown_notice
+from askback.domain.ask import Ask
+from askback.domain.hand_over import (
+    NOT_ASKED,
+    CallId,
+    ClaimResult,
+    HandOver,
+    build_known_notice,
+    build_unknown_notice,
+)
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.store.notifications import Signal, send_signal
 from askback.store.queries import asks, hand_overs, locks, outbox
 from askback.store.transactions import Transactions
@@ -43,23 +52,26 @@ class HandOverTransactions(Transactions):
 
         await self._run(work)
 
-    async def claim_hand_overs(self, digests: Mapping[CallId, str], holder: str) -> ClaimResult:
+    async def claim_hand_overs(
+        self, digests: Mapping[CallId, str], holder: str, *, exclusive: bool = False
+    ) -> ClaimResult:
         """Claim the hand-overs of these calls of one run: all of them, or none.
 
         The values are the digests of the calls that the framework would now continue. `holder` is a new name for each
-        claim. The same claim may be repeated after an error.
+        claim. The same claim may be repeated after an error. `exclusive` means that no other claim of the run may
+        exist.
         """
 
         def work(connection: Connection) -> ClaimResult:
-            for framework, run in sorted({(call.framework, call.run) for call in digests}):
-                _lock(connection, framework, run)
-                _expire(connection, framework, run)
+            _expire_all(connection, digests)
             found = {call: hand_overs.get(connection, call) for call in digests}
             for call, digest in digests.items():
                 one = found[call]
                 rejection: ClaimResult = "missing" if one is None else one.check_claim(digest, holder)
                 if rejection != "claimed":
                     return rejection
+            if exclusive and _is_held(connection, digests, holder):
+                return "taken"
             for call, one in found.items():
                 free = one is not None and one.state == "asked"
                 if free and not hand_overs.claim(connection, call, digests[call], holder):
@@ -68,13 +80,40 @@ class HandOverTransactions(Transactions):
 
         return await self._run(work)
 
+    async def receive_hand_over(self, call: CallId) -> bool:
+        """Record that a caller has received an outcome. Return False if that is known, or told as unknown already."""
+        return await self._run(lambda connection: hand_overs.receive(connection, call))
+
+    async def expire_hand_overs(self, framework: str) -> tuple[HandOver, ...]:
+        """Mark the lost claims of a framework as unknown, and return them. People get a notice about each."""
+
+        def work(connection: Connection) -> tuple[HandOver, ...]:
+            lost = hand_overs.expire_of_framework(connection, framework)
+            _report_lost(connection, lost)
+            return lost
+
+        return await self._run(work)
+
     async def renew_hand_overs(self, holder: str) -> bool:
         """Renew a claim while the framework works. Return False if it was lost."""
         return await self._run(lambda connection: hand_overs.renew(connection, holder))
 
     async def acknowledge_hand_overs(self, holder: str) -> bool:
-        """Record that the framework has taken the outcomes of a claim. Return False if the claim does not exist."""
-        return await self._run(lambda connection: hand_overs.acknowledge(connection, holder))
+        """Record that the framework has taken the outcomes of a claim, even if it seemed lost.
+
+        People who were told that an outcome is unknown get a notice. Return False if the claim does not exist.
+        """
+
+        def work(connection: Connection) -> bool:
+            is_acknowledged = hand_overs.acknowledge(connection, holder)
+            # After it, none of this claim can become unknown any more.
+            late = [one for one in hand_overs.list_of_holder(connection, holder) if one.state == "unknown"]
+            found = [one for one in late if hand_overs.acknowledge_unknown(connection, one)]
+            for one in found:
+                _tell_people(connection, one, build_known_notice)
+            return is_acknowledged or bool(found)
+
+        return await self._run(work)
 
     async def abandon_hand_overs(self, holder: str) -> bool:
         """Record that the framework failed with the outcomes of a claim, so that nobody knows what it did.
@@ -85,7 +124,7 @@ class HandOverTransactions(Transactions):
         def work(connection: Connection) -> bool:
             found = [one for one in hand_overs.list_of_holder(connection, holder) if one.state == "claimed"]
             lost = tuple(one for one in found if hand_overs.mark_unknown(connection, one))
-            _tell_people(connection, lost)
+            _report_lost(connection, lost)
             return bool(lost)
 
         return await self._run(work)
@@ -97,7 +136,12 @@ class HandOverTransactions(Transactions):
     async def release_hand_overs(self, calls: Iterable[CallId]) -> bool:
         """Let unknown outcomes be handed over once more, since somebody decided so. Return False if none is unknown."""
         listed = tuple(calls)
-        return await self._run(lambda connection: sum(hand_overs.release(connection, call) for call in listed) > 0)
+
+        def work(connection: Connection) -> bool:
+            _expire_all(connection, listed)
+            return sum(hand_overs.release(connection, call) for call in listed) > 0
+
+        return await self._run(work)
 
     async def delete_hand_over(self, hand_over: HandOver) -> bool:
         """Delete a hand-over for which no framework waits any more. Return False if it was claimed meanwhile."""
@@ -107,11 +151,14 @@ class HandOverTransactions(Transactions):
         """Return all hand-overs of a run, after lost claims were marked as unknown."""
 
         def work(connection: Connection) -> tuple[HandOver, ...]:
-            _lock(connection, framework, run)
             _expire(connection, framework, run)
             return hand_overs.list_of_run(connection, framework, run)
 
         return await self._run(work)
+
+    async def list_hand_overs_in_doubt(self, framework: str, run: str) -> tuple[HandOver, ...]:
+        """Return the hand-overs of a run that are claimed or unknown. A lost claim stays as it is."""
+        return await self._database.read(lambda connection: hand_overs.list_in_doubt(connection, framework, run))
 
     async def list_answered_runs(self, framework: str) -> tuple[str, ...]:
         """Return the runs in which an outcome waits to be handed over, or a claim was lost."""
@@ -126,17 +173,37 @@ def _lock(connection: Connection, framework: str, run: str) -> None:
     locks.lock_key(connection, f"hand-over {framework} {run}")
 
 
+def _is_held(connection: Connection, calls: Iterable[CallId], holder: str) -> bool:
+    """Return True if another claim of the runs of these calls exists."""
+    runs = {(call.framework, call.run) for call in calls}
+    known = (one for run in runs for one in hand_overs.list_of_run(connection, *run))
+    return any(one.state == "claimed" and one.holder != holder for one in known)
+
+
+def _expire_all(connection: Connection, calls: Iterable[CallId]) -> None:
+    for framework, run in sorted({(call.framework, call.run) for call in calls}):
+        _expire(connection, framework, run)
+
+
 def _expire(connection: Connection, framework: str, run: str) -> None:
-    _tell_people(connection, hand_overs.expire(connection, framework, run))
+    """Lock the hand-overs of a run, and mark its lost claims as unknown."""
+    _lock(connection, framework, run)
+    _report_lost(connection, hand_overs.expire(connection, framework, run))
 
 
-def _tell_people(connection: Connection, lost: tuple[HandOver, ...]) -> None:
+def _report_lost(connection: Connection, lost: tuple[HandOver, ...]) -> None:
     for one in lost:
         log.warning(
             "A process ended while it handed over an answer, so the outcome is unknown. Check what the agent has done.",
             extra={"action": "hand_over_unknown", "ask_id": one.ask_id, "holder": one.holder},
         )
-        ask = asks.get(connection, one.ask_id)
-        if ask is not None:
-            outbox.enqueue_message(connection, build_unknown_notice(ask, one), ask.conversation_id, ask_id=ask.id)
-            send_signal(connection, Signal(kind="look"))
+        _tell_people(connection, one, build_unknown_notice)
+
+
+def _tell_people(
+    connection: Connection, hand_over: HandOver, build: Callable[[Ask, HandOver], OutgoingMessage]
+) -> None:
+    ask = asks.get(connection, hand_over.ask_id)
+    if ask is not None:
+        outbox.enqueue_message(connection, build(ask, hand_over), ask.conversation_id, ask_id=ask.id)
+        send_signal(connection, Signal(kind="look"))

@@ -18,7 +18,7 @@ from askback.store.schema import metadata
 if TYPE_CHECKING:
     from alembic.config import Config
 
-NEWEST = "0013_webhooks"
+NEWEST = "0015_kept_answers"
 """Revision of the newest migration. It is a constant so that a start without one need not import alembic (0.2 s)."""
 
 VERSION_TABLE = "askback_version"

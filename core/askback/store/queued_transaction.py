@@ -72,7 +72,7 @@ def call(job: AnyJob, connection: Connection) -> None:
         # A future cannot hold a StopIteration.
         job.error = RuntimeError("A work raised StopIteration.")
         job.error.__cause__ = error
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:  # noqa: BLE001 - the caller raises it
         job.error = error
     else:
         job.result = result

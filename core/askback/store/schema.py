@@ -179,6 +179,8 @@ asks = Table(
     ),
     # Also serves a search by the status alone.
     Index(None, "status", "attend_at"),
+    # Finds keys by their beginnings. In most languages, PostgreSQL's other index of the keys has another order.
+    Index(None, "key", postgresql_ops={"key": "text_pattern_ops"}),
     # Each index contains the second column of its search. Otherwise SQLite would use the index above and scan all open
     # asks.
     Index(None, "conversation_id", "status"),
@@ -352,8 +354,10 @@ waits = Table(
     Column("patience", BigInteger, nullable=False, server_default=text("0")),
     # True while the card says that no caller waits.
     Column("told", Boolean, nullable=False, server_default=false()),
-    # True if no later call can receive the answer.
+    # True if no later call can receive the answer, once nobody waits and the time below is past.
     Column("lost", Boolean, nullable=False, server_default=false()),
+    # Time until which a later call to the process that waited can receive it. That process renews it while it runs.
+    Column("kept_until", BigInteger),
     Index(None, "told", "waits_until"),
 )
 

@@ -17,6 +17,10 @@ from askback.store.transactions import Transactions
 
 log = logging.getLogger("askback.store")
 
+REVOKED = (
+    "The call was not run, because the approval of all calls of this tool was revoked. Make the call again, and people "
+    "are asked."
+)
 NOT_APPROVED = "The call was not run, because it is not the call that people approved."
 """Result of a call that differs from the one that people approved."""
 
@@ -89,6 +93,9 @@ class ToolCallTransactions(Transactions):
             if call is None or not call.is_to_run:
                 return False
             if call.ask_id is not None and not approvals.is_approved(connection, conversation_id, seq, call):
+                if call.approved is not None and call.approved.outcome is not None and call.approved.outcome.revoked:
+                    tool_calls.end(connection, conversation_id, seq, tool_use_id, REVOKED)
+                    return False
                 tool_calls.end(connection, conversation_id, seq, tool_use_id, NOT_APPROVED)
                 return None
             return tool_calls.start(connection, conversation_id, seq, tool_use_id, again=again)

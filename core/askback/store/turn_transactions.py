@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation
 from askback.domain.identity import Actor, MessageRef, deduplicate_accounts
-from askback.domain.incoming_message import HistoryMessage
+from askback.domain.incoming_message import HistoryMessage, InboxMessage
 from askback.domain.open_ask_limits import Limits
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Call, EarlierAnswers, Message, TokenUsage, Turn, TurnEnd, TurnInput, get_text
@@ -132,10 +132,7 @@ class TurnTransactions(Transactions):
                 raise FilesPending("Files of the messages are still to be read.")
             written = inbox.take_unread(connection, conversation_id, seq)
             if written or asked:
-                received = {one.key for one in written}
-                unheard = tuple(one for one in earlier if one.key not in received)
-                before = history.merge_edits(connection, conversation_id, unheard)
-                history.add_read(connection, conversation_id, before, seq)
+                before = _read_history(connection, conversation_id, earlier, written, seq)
                 news = TurnInput(
                     calls=asked,
                     earlier_answers=_list_earlier_answers(connection, asked, earlier_answers_each),
@@ -148,11 +145,7 @@ class TurnTransactions(Transactions):
                     unshown=state.unshown,
                 )
                 conversations.mark_reported(connection, state, stop=bool(written))
-                message = compose(news).evolve(seq=seq)
-                transcript.add(connection, conversation_id, message)
-                files.place(connection, seq, message.files)
-                if notice is not None:
-                    outbox.enqueue_message(connection, notice, conversation_id)
+                _add_message(connection, conversation_id, compose(news).evolve(seq=seq), notice)
             elif last is None or not resumed:
                 conversations.set_wants_turn(connection, conversation_id, False)
                 return None
@@ -200,10 +193,7 @@ class TurnTransactions(Transactions):
             if end.outgoing is not None and _is_elsewhere(conversation, end.outgoing.messages):
                 return None
             seq = last.seq + 1
-            if end.forget == "all":
-                transcript.hide(connection, end.conversation_id)
-            elif end.forget == "last":
-                transcript.hide(connection, end.conversation_id, from_seq=_find_last_exchange(connection, end, last))
+            _forget(connection, end, last)
             if end.content:
                 message = Message(seq=seq, role="assistant", content=end.content, unfinished=end.again)
                 transcript.add(connection, end.conversation_id, message)
@@ -218,20 +208,15 @@ class TurnTransactions(Transactions):
                 outbox.enqueue_message(connection, end.notice, end.conversation_id)
             stored = store_asks(connection, tuple(call.ask for call in end.calls if call.ask is not None), limits)
             for position, call in enumerate(end.calls):
-                tool_calls.add(
-                    connection,
-                    end.conversation_id,
-                    seq,
-                    position,
-                    Call(
-                        tool_use_id=call.tool_use_id,
-                        tool=call.tool,
-                        input=call.input,
-                        ask_id=call.approved if call.ask is None else call.ask.id,
-                        result=call.result,
-                        is_error=call.is_error,
-                    ),
+                made = Call(
+                    tool_use_id=call.tool_use_id,
+                    tool=call.tool,
+                    input=call.input,
+                    ask_id=call.approved if call.ask is None else call.ask.id,
+                    result=call.result,
+                    is_error=call.is_error,
                 )
+                tool_calls.add(connection, end.conversation_id, seq, position, made)
             conversations.set_text_messages(connection, end.conversation_id, ())
             waits = bool(stored)
             unheard = inbox.has_unread(connection, end.conversation_id)
@@ -304,6 +289,39 @@ def _find_last_exchange(connection: Connection, end: TurnEnd, last: Message) -> 
     if not any(block.get("type") == "tool_result" for block in last.content):
         return last.seq
     return transcript.get_last_assistant_seq(connection, end.conversation_id) or last.seq
+
+
+def _read_history(
+    connection: Connection,
+    conversation_id: str,
+    earlier: tuple[HistoryMessage, ...],
+    written: tuple[InboxMessage, ...],
+    seq: int,
+) -> tuple[HistoryMessage, ...]:
+    """Note that a turn reads what was written in the thread before it. Return that without the messages received."""
+    received = {one.key for one in written}
+    unheard = tuple(one for one in earlier if one.key not in received)
+    before = history.merge_edits(connection, conversation_id, unheard)
+    history.add_read(connection, conversation_id, before, seq)
+    return before
+
+
+def _add_message(
+    connection: Connection, conversation_id: str, message: Message, notice: OutgoingMessage | None
+) -> None:
+    """Add a message to the model with its files, and a text about it for people."""
+    transcript.add(connection, conversation_id, message)
+    files.place(connection, message.seq, message.files)
+    if notice is not None:
+        outbox.enqueue_message(connection, notice, conversation_id)
+
+
+def _forget(connection: Connection, end: TurnEnd, last: Message) -> None:
+    """Hide from the model what the end of a turn tells it to forget."""
+    if end.forget == "all":
+        transcript.hide(connection, end.conversation_id)
+    elif end.forget == "last":
+        transcript.hide(connection, end.conversation_id, from_seq=_find_last_exchange(connection, end, last))
 
 
 def _list_earlier_answers(

@@ -22,11 +22,17 @@ class WaitTransactions(Transactions):
         """Record the asks for which a process waits, and those for which it has stopped waiting."""
 
         def work(connection: Connection) -> None:
-            for lost in (False, True):
-                if ended := [one for one in report.ended if (one in report.lost) == lost]:
-                    waits.end(connection, ended, lost=lost)
-                if waiting := [one for one in report.waiting if (one in report.lost) == lost]:
-                    waits.renew(connection, waiting, lost=lost)
+            ended, waiting = set(report.ended), set(report.waiting)
+            if left := ended - report.lost - report.kept:
+                waits.end(connection, left)
+            for has_ended, kept in ((True, report.kept & ended), (False, report.kept - ended)):
+                if kept:
+                    waits.keep(connection, kept, ended=has_ended)
+            if gone := report.lost - waiting:
+                waits.lose(connection, gone)
+            for is_lost, renewed in ((False, waiting - report.lost), (True, waiting & report.lost)):
+                if renewed:
+                    waits.renew(connection, renewed, lost=is_lost)
 
         await self._run(work)
 

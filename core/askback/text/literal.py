@@ -10,10 +10,12 @@ __all__ = [
     "find_break",
     "fit_line",
     "is_readable_line",
+    "is_single_line",
     "isolate_direction",
     "quote_line",
     "quote_name",
     "replace_controls",
+    "split_isolated",
     "split_text",
     "to_literal",
     "to_single_line",
@@ -24,6 +26,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Final
+
+from askback.text.unseen import has_visible_text, show_hidden
 
 _PICTURES: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
@@ -47,8 +51,11 @@ def count_utf16_units(text: str) -> int:
 
 
 def replace_controls(text: str) -> str:
-    """Return a text with control characters as pictures, half surrogate pairs as U+FFFD, and CRLF as LF."""
-    return _SURROGATES.sub("\ufffd", text.replace("\r\n", "\n").translate(_PICTURES))
+    """Return a text with control characters as pictures, half surrogate pairs as U+FFFD, and CRLF as LF.
+
+    Characters that would hide what the text says are escapes.
+    """
+    return show_hidden(_SURROGATES.sub("\ufffd", text.replace("\r\n", "\n").translate(_PICTURES)))
 
 
 def isolate_direction(text: str) -> str:
@@ -84,9 +91,14 @@ def to_single_line(text: str) -> str:
     return " ".join(replace_controls(text).split())
 
 
+def is_single_line(text: str) -> bool:
+    """Return True if the text is one line, so that a control shows it as it is, with escapes for what it hides."""
+    return to_single_line(text) == show_hidden(text)
+
+
 def is_readable_line(text: str) -> bool:
     """Return True if the text is one line, and something of it can be seen."""
-    return to_single_line(text) == text and any(map(str.isprintable, text))
+    return is_single_line(text) and has_visible_text(text)
 
 
 def fit_line(text: str, longest: int) -> str:
@@ -129,6 +141,21 @@ def split_text(text: str, longest: int) -> Iterator[str]:
         rest = rest[at:]
     if rest:
         yield rest
+
+
+def split_isolated(text: str, longest: int) -> Iterator[str]:
+    """Split a text into parts of at most `longest` UTF-16 units, each with its direction controls closed.
+
+    Each direction that is still open adds the character that ends it, so a part may need another split.
+    """
+    for part in split_text(text, longest):
+        shown = isolate_direction(part)
+        if count_utf16_units(shown) <= longest:
+            yield shown
+        else:
+            at = find_break(part, len(part) // 2)
+            yield from split_isolated(part[:at], longest)
+            yield from split_isolated(part[at:], longest)
 
 
 def truncate(text: str, longest: int) -> str:

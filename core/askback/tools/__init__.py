@@ -27,7 +27,7 @@ from askback.tools.question import QuestionsTool
 
 TOOLS: dict[str, QuestionTool[ToolInput]] = {
     tool.name: tool for tool in (AskUserQuestion(), QuestionsTool(), AskQuestion(), AskTool())
-}  # type: ignore[assignment]
+}  # type: ignore[assignment] - each tool takes its own kind of input
 """Every question tool, `AskUserQuestion` first: models know it best."""
 
 

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_valida
 from askback.domain.form import DEFAULT_PLACEHOLDER, Form
 from askback.domain.form_limits import MAX_OPTIONS
 from askback.domain.outcome import Outcome
+from askback.tools.aliases import CHOICES, LABEL, PROMPT
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered, to_timestamp_ms
 from askback.tools.lenient_parser import (
     TO_DESCRIPTION,
@@ -22,13 +23,13 @@ from askback.tools.lenient_parser import (
     ToolInput,
     drop_blank,
     rename_fields,
-    to_list,
+    to_options,
 )
 
 
 def _read_labels(value: object) -> object:
     """Return options as texts, also if the model sent objects with a label."""
-    listed = to_list(value)
+    listed = to_options(value)
     return [_read_label(one) for one in cast("list[object]", listed)] if isinstance(listed, list) else listed
 
 
@@ -39,7 +40,7 @@ def _drop_none(value: object) -> object:
 def _read_label(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
-    renamed = rename_fields(cast("object", value), label=("title", "name", "text", "value"))
+    renamed = rename_fields(cast("object", value), label=LABEL)
     return cast("Mapping[str, object]", renamed).get("label")
 
 
@@ -67,8 +68,8 @@ class AskQuestionInput(ToolInput):
     def _normalize_input(cls, value: object) -> object:
         return rename_fields(
             value,
-            question=("prompt", "text"),
-            options=("choices", "answers"),
+            question=PROMPT,
+            options=CHOICES,
             allowCustom=("allowOther",),
             customPlaceholder=("placeholder",),
             to=(),

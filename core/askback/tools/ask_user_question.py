@@ -5,12 +5,17 @@ from __future__ import annotations
 __all__ = ["AskUserQuestion", "join_labels"]
 
 import json
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from askback.domain.form import Form
 from askback.domain.outcome import Answer, Outcome
+from askback.domain.schema_choices import format_number
+from askback.text.literal import to_single_line
+from askback.text.unseen import find_lookalikes
+from askback.tools.aliases import CHOICES, DESCRIPTION, HEADER, LABEL, PROMPT, SEVERAL
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
 from askback.tools.lenient_parser import (
     TO_DESCRIPTION,
@@ -18,13 +23,17 @@ from askback.tools.lenient_parser import (
     LenientText,
     NameList,
     ToolInput,
+    add_fields,
     add_names,
     build_length_limits,
     drop_blank,
+    has_field,
     rename_fields,
     to_list,
+    to_options,
     wrap_in_object,
 )
+from askback.translations.catalogue import _
 
 
 class OptionInput(ToolInput):
@@ -52,10 +61,27 @@ class OptionInput(ToolInput):
         return rename_fields(
             value,
             text="label",
-            label=("title", "name", "text", "value"),
-            description=("desc", "detail", "explanation"),
+            label=LABEL,
+            description=DESCRIPTION,
             preview=(),
         )
+
+
+_KINDS: Final = frozenset({"choice", "text", "number"})
+
+
+def _read_kind(value: object) -> object:
+    """Return a kind that Claude Code has. Models also send others, and then the options say what is asked."""
+    kind = value.strip().lower() if isinstance(value, str) else None
+    return kind if kind in _KINDS else None
+
+
+# Claude Code has these fields only in hosts that switch them on. So they are understood, and models are not told of
+# them.
+Kind = SkipJsonSchema[Annotated[Literal["choice", "text", "number"] | None, BeforeValidator(_read_kind)]]
+Text = SkipJsonSchema[LenientText | None]
+Number = SkipJsonSchema[Annotated[float | None, Field(allow_inf_nan=False)]]
+_OF_NUMBERS: Final = ("min", "max", "step", "default_value", "unit")
 
 
 class QuestionInput(ToolInput):
@@ -70,7 +96,7 @@ class QuestionInput(ToolInput):
         description="A very short label for the question, at most 12 characters.",
         json_schema_extra=build_length_limits(200),
     )
-    options: Annotated[list[OptionInput], BeforeValidator(to_list)] = Field(
+    options: Annotated[list[OptionInput], BeforeValidator(to_options)] = Field(
         default_factory=list[OptionInput],
         description="2-4 distinct choices. Do not add an 'Other' option: people can always write their own answer. "
         "Leave it empty to ask for a written answer.",
@@ -79,6 +105,14 @@ class QuestionInput(ToolInput):
     multi_select: LenientBool = Field(
         default=False, alias="multiSelect", description="Whether several options may be chosen together."
     )
+    kind: Kind = None
+    description: Text = None
+    placeholder: Text = None
+    min: Number = None
+    max: Number = None
+    step: Number = None
+    default_value: Number = Field(default=None, alias="defaultValue")
+    unit: Text = None
 
     @model_validator(mode="before")
     @classmethod
@@ -86,15 +120,22 @@ class QuestionInput(ToolInput):
         return rename_fields(
             value,
             text="question",
-            question=("prompt", "text"),
-            header=("label", "title"),
-            options=("choices", "answers"),
-            multiSelect=("multiple", "multi", "allowMultiple"),
+            question=PROMPT,
+            header=HEADER,
+            options=CHOICES,
+            multiSelect=SEVERAL,
+            **dict.fromkeys(("kind", "description", "placeholder", "min", "max", "step", "defaultValue", "unit"), ()),
         )
 
     @model_validator(mode="after")
     def _check(self) -> QuestionInput:
         count = len(self.options)
+        if self.kind in ("text", "number") and count:
+            raise ValueError(f"is a {self.kind} question and has options: remove them, or leave out its kind")
+        if self.kind != "number" and (given := [name for name in _OF_NUMBERS if getattr(self, name) is not None]):
+            raise ValueError(f"has {given[0]}, which only a number question can have: give it the kind “number”")
+        if self.default_value is not None and not self._permits(self.default_value):
+            raise ValueError("has a defaultValue outside of min and max: correct it, or leave it out")
         if count == 1 or count > 4:
             raise ValueError(
                 f"offers {count} option{'s' if count > 1 else ''}: give 2 to 4 options, "
@@ -103,7 +144,13 @@ class QuestionInput(ToolInput):
         labels = [option.label for option in self.options]
         if len(set(labels)) < count:
             raise ValueError("offers the same label twice: make each option's label different")
+        alike = find_lookalikes(labels)
+        if alike is not None:
+            raise ValueError(f"offers two labels as one: {alike}")
         return self
+
+    def _permits(self, number: float) -> bool:
+        return (self.min is None or number >= self.min) and (self.max is None or number <= self.max)
 
 
 class AskUserQuestionInput(ToolInput):
@@ -111,11 +158,14 @@ class AskUserQuestionInput(ToolInput):
         description="1-4 questions, asked together.", json_schema_extra={"minItems": 1, "maxItems": 4}
     )
     to: NameList = Field(default_factory=list[str], description=TO_DESCRIPTION)
+    title: Text = None
 
     @model_validator(mode="before")
     @classmethod
     def _normalize_input(cls, value: object) -> object:
-        return add_names(value, wrap_in_object(value, "questions", "question", "prompt"))
+        understood = add_names(value, wrap_in_object(value, "questions", "question", "prompt"))
+        # The title of a single question is its header.
+        return add_fields(value, understood, title=()) if has_field(value, "questions") else understood
 
     @model_validator(mode="after")
     def _check(self) -> AskUserQuestionInput:
@@ -143,13 +193,16 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
     input_type = AskUserQuestionInput
 
     def to_form(self, parsed: AskUserQuestionInput) -> Form:
+        title = drop_blank(parsed.title)
         return Form.parse(
             {
+                "title": None if title is None else to_single_line(title),
                 "questions": [
                     {
                         "id": f"q{number}",
                         "prompt": question.question,
                         "header": drop_blank(question.header),
+                        "help_text": drop_blank(question.description),
                         "options": [
                             {
                                 "value": option.label,
@@ -160,9 +213,10 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
                             for option in question.options
                         ],
                         "multi_select": question.multi_select,
+                        **_build_text(question),
                     }
                     for number, question in enumerate(parsed.questions, 1)
-                ]
+                ],
             }
         )
 
@@ -170,7 +224,11 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
         return parsed.to
 
     def get_field_name(self, field: str) -> str:
-        return "" if field.endswith(".value") else field.replace(".prompt", ".question")
+        if field.endswith(".value"):
+            return ""
+        for name, own in _FIELDS.items():
+            field = field.replace(name, own)
+        return field
 
     def render_result(self, parsed: AskUserQuestionInput, outcome: Outcome) -> ToolResult:
         if outcome.status != "answered":
@@ -196,6 +254,35 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
         questions = parsed.questions
         names = ", ".join(question.header or question.question for question in questions)
         return f"{len(questions)} question{'s' if len(questions) > 1 else ''} · {names}"
+
+
+_FIELDS: Final = {
+    ".prompt": ".question", ".help_text": ".description", ".rules.minimum": ".min", ".rules.maximum": ".max",
+    ".rules.": ".",
+}  # fmt: skip
+"""The model's names for fields of the form."""
+
+
+def _build_text(question: QuestionInput) -> dict[str, object]:
+    """Return the fields of the form for an answer that people write."""
+    if question.kind != "number":
+        hint = drop_blank(question.placeholder)
+        return {} if hint is None else {"placeholder": hint}
+    limits = (question.min, question.max, question.step, question.default_value)
+    is_whole = question.step is not None and all(one is None or one.is_integer() for one in limits)
+    unit = drop_blank(question.unit)
+    rules = {
+        "kind": "integer" if is_whole else "number",
+        "minimum": question.min,
+        "maximum": question.max,
+        "step": question.step,
+        "unit": None if unit is None else to_single_line(unit),
+    }
+    if question.default_value is None:
+        return {"rules": rules}
+    text = format_number(question.default_value)
+    option = {"value": text, "label": text, "description": _("The default.")}
+    return {"rules": rules, "options": [option], "default": [text]}
 
 
 def join_labels(answer: Answer, *, multi_select: bool) -> str:

@@ -179,18 +179,21 @@ def _describe_consequence(outcome: Outcome) -> str:
     return "This is not an answer or a choice: do not assume one."
 
 
-def describe_unanswered(outcome: Outcome) -> str:
-    """Return the way an unanswered ask ended, in words for a model."""
-    why = f' They wrote: "{indent_body(outcome.reason)}"' if outcome.reason else ""
+def describe_unanswered(outcome: Outcome, *, is_vote: bool = False) -> str:
+    """Return the way an unanswered ask ended, in words for a model. `is_vote` adds that nobody approved anything."""
+    return f"{_describe_end(outcome)} Nobody approved it." if is_vote else _describe_end(outcome)
+
+
+def _describe_end(outcome: Outcome) -> str:
+    # What the caller itself or the operator cancels has no person, and its reason is nobody's answer.
+    source = "The reason" if outcome.status == "cancelled" and outcome.by is None else "They wrote"
+    why = f' {source}: "{indent_body(outcome.reason)}"' if outcome.reason else ""
     match outcome.status:
         case "timed_out":
             why = f": {outcome.reason}" if outcome.reason else ""
             return f"Nobody answered in time{why}. {_describe_consequence(outcome)}"
         case "cancelled":
-            return (
-                f"The question was cancelled without an answer.{why} Do not assume one: continue without it, or ask "
-                "again."
-            )
+            return f"The question was cancelled without an answer.{why} Do not assume an answer."
         case "declined" if outcome.discuss:
             return (
                 f"The person wants to discuss this before anybody answers.{why} Answer what they wrote or ask them "
@@ -200,6 +203,6 @@ def describe_unanswered(outcome: Outcome) -> str:
             return f"The person declined to answer for now.{why} Do not assume an answer."
         case "undeliverable":
             reason = (outcome.reason or "the platform cannot reach anybody here").rstrip(". ")
-            return f"The question could not be delivered: {reason}. Nobody saw it; continue without an answer."
+            return f"The question could not be delivered: {reason}. Nobody saw it, so do not assume an answer."
         case "answered":
             return "Answered."

@@ -14,8 +14,11 @@ __all__ = [
     "build_schema",
     "decode_json",
     "drop_blank",
+    "has_field",
+    "rename_aliases",
     "rename_fields",
     "to_list",
+    "to_options",
     "wrap_in_object",
 ]  # fmt: skip
 
@@ -28,6 +31,7 @@ from typing import Annotated, Final, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue
 
 from askback.internal.values import repair_surrogates
+from askback.text.unseen import has_visible_text
 
 MAX_DEPTH = 2
 """Levels of JSON inside JSON strings that are unpacked. Models nest once, seldom twice."""
@@ -64,6 +68,14 @@ def to_list(value: object) -> object:
     return value
 
 
+def to_options(value: object) -> object:
+    """Convert options to a list as `to_list` does. A text is an error: it may name several, such as "Yes, No"."""
+    found = decode_json(value)
+    if isinstance(found, str) and found.strip():
+        raise ValueError('is one text: give a list with an entry for each option, such as ["Yes", "No"]')
+    return to_list(found)
+
+
 def rename_fields(value: object, /, *, text: str | None = None, **names: tuple[str, ...]) -> object:
     """Rename fields that models send under other names. A bare text becomes the field `text`.
 
@@ -76,6 +88,17 @@ def rename_fields(value: object, /, *, text: str | None = None, **names: tuple[s
     if text is not None and isinstance(value, str | int | float) and not known:
         return {text: value}
     return known if isinstance(found, Mapping) else found
+
+
+def rename_aliases(value: object, /, **names: tuple[str, ...]) -> object:
+    """Rename fields as `rename_fields` does, and keep unknown ones, so that the input's own check can reject them."""
+    found = decode_json(value)
+    if not isinstance(found, Mapping):
+        return found
+    known = _select_known(cast("object", found), names)
+    taken = {_normalize_name(one) for name in known for one in (name, *names[name])}
+    fields = cast("Mapping[object, object]", found).items()
+    return known | {key: field for key, field in fields if _normalize_name(key) not in taken}
 
 
 def wrap_in_object(value: object, name: str, *marks: str) -> object:
@@ -134,7 +157,7 @@ LenientText = Annotated[str, BeforeValidator(_read_text)]
 
 def drop_blank(text: str | None) -> str | None:
     """Return the text; None if it is blank."""
-    return text if text and text.strip() else None
+    return text if text and has_visible_text(text) else None
 
 
 def _read_names(value: object) -> object:
@@ -169,6 +192,11 @@ def add_fields(value: object, understood: object, **names: tuple[str, ...]) -> o
     """Return the parsed input with further fields added; `names` holds their aliases."""
     found = _select_known(decode_json(value), names)
     return {**cast("Mapping[str, object]", understood), **found} if isinstance(understood, Mapping) else understood
+
+
+def has_field(value: object, name: str) -> bool:
+    """Return True if an object, perhaps in a JSON string, has this field."""
+    return bool(_select_known(decode_json(value), {name: ()}))
 
 
 def _read_bool(value: object) -> object:

@@ -14,6 +14,8 @@ from askback.domain.form import Form
 from askback.domain.form_limits import MAX_OPTIONS, MAX_QUESTIONS
 from askback.domain.outcome import Outcome
 from askback.errors import ModelError
+from askback.text.unseen import has_visible_text
+from askback.tools.aliases import CHOICES, DESCRIPTION, HEADER, LABEL, PROMPT
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
 from askback.tools.lenient_parser import (
     TO_DESCRIPTION,
@@ -25,6 +27,7 @@ from askback.tools.lenient_parser import (
     drop_blank,
     rename_fields,
     to_list,
+    to_options,
     wrap_in_object,
 )
 
@@ -51,8 +54,8 @@ class OptionInput(ToolInput):
             value,
             text="label",
             value=("id",),
-            label=("title", "name", "text", "value", "id"),
-            description=("desc", "detail", "explanation"),
+            label=LABEL,
+            description=DESCRIPTION,
         )
 
     @property
@@ -74,7 +77,7 @@ class QuestionInput(ToolInput):
     prompt: LenientText = Field(
         description="The full question.", json_schema_extra=build_length_limits(10_000, least=1)
     )
-    options: Annotated[list[OptionInput], BeforeValidator(to_list)] = Field(
+    options: Annotated[list[OptionInput], BeforeValidator(to_options)] = Field(
         default_factory=list[OptionInput],
         description="The choices. 'Something else…' is always added: do not add it yourself.",
         json_schema_extra={"maxItems": MAX_OPTIONS},
@@ -87,9 +90,9 @@ class QuestionInput(ToolInput):
             value,
             text="prompt",
             id=("key",),
-            prompt=("question", "text"),
-            label=("header", "title"),
-            options=("choices", "answers"),
+            prompt=PROMPT,
+            label=HEADER,
+            options=CHOICES,
         )
 
 
@@ -216,7 +219,7 @@ def _describe_question(question: QuestionInput, identity: str, number: int) -> J
         if option.description:
             data["description"] = option.description
         options.append(data)
-    label = question.label if question.label and question.label.strip() else f"Q{number}"
+    label = question.label if question.label and has_visible_text(question.label) else f"Q{number}"
     return {"id": identity, "label": label, "prompt": question.prompt, "options": options}
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "find_language",
     "get_language",
     "ngettext",
+    "normalize_language",
     "translate_reason",
     "use_language",
 ]
@@ -89,6 +90,14 @@ def use_language(language: Language | None) -> Generator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def normalize_language(value: object) -> object:
+    """Return a language for another usual spelling of its name, such as "zh-CN". Any other value stays as it is."""
+    if not isinstance(value, str):
+        return value
+    name = value.strip().replace("-", "_")
+    return next((language for language in LANGUAGES if language.lower() == name.lower()), value)
 
 
 def find_language(locale: str | None) -> Language | None:

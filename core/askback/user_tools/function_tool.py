@@ -16,12 +16,11 @@ from pydantic_core import ArgsKwargs
 from typing_extensions import TypeIs
 
 from askback.domain.approval_title import find_template_problem
-from askback.domain.edit_rules import build_edit_form
-from askback.domain.form import Form
+from askback.domain.edit_rules import EditRules, build_parameter_rules
 from askback.domain.schema_choices import UnsupportedSchema
 from askback.errors import CallerError, ModelError, to_problems
 from askback.internal.extras import import_extra
-from askback.user_tools.decorator import ToolContext, get_options
+from askback.user_tools.decorator import ApprovalRule, ToolContext, get_options
 
 # Allowed names of tools: https://docs.anthropic.com/en/docs/build-with-claude/tool-use
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -58,6 +57,8 @@ class UserTool:
     """Converts an input to arguments."""
     approval: bool = False
     """True if people have to approve each call."""
+    approval_if: ApprovalRule | None = None
+    """Decides which calls need that. None means all."""
     title: str | None = None
     """The template of the question to them. None means that it names the tool."""
     edit: bool | tuple[str, ...] = False
@@ -97,6 +98,8 @@ class UserTool:
         problem = None if traits.title is None else find_template_problem(traits.title, _list_parameters(schema))
         if problem is not None:
             raise CallerError(f"has an approval title that {problem}")
+        if traits.approval_if is not None:
+            _check_rule(traits.approval_if, _list_parameters(schema))
         made = cls(
             name=name,
             definition=definition,
@@ -107,11 +110,12 @@ class UserTool:
             context=context,
             input_adapter=adapter,
             approval=traits.approval,
+            approval_if=traits.approval_if,
             title=traits.title,
             edit=traits.edit,
         )
         try:
-            made.build_edit_form()
+            made.build_parameter_rules()
         except UnsupportedSchema as error:
             raise CallerError(
                 f"has parameters that people cannot change. {' '.join(str(error).splitlines())} Name those that they "
@@ -119,15 +123,28 @@ class UserTool:
             ) from None
         return made
 
-    def build_edit_form(self) -> Form | None:
-        """Return the questions for the parameters that people may change. None if they may change none.
+    def build_parameter_rules(self) -> EditRules | None:
+        """Return the rules for the parameters that people may change. None if they may change none.
 
-        They are in the current language. Raises `UnsupportedSchema`.
+        Their questions are in the current language. Raises `UnsupportedSchema`.
         """
         if not self.edit:
             return None
         schema = cast("Mapping[str, JsonValue]", self.definition["input_schema"])
-        return build_edit_form(schema, None if isinstance(self.edit, bool) else self.edit)
+        return build_parameter_rules(schema, None if isinstance(self.edit, bool) else self.edit)
+
+    def is_exempt(self, arguments: Mapping[str, object]) -> bool:
+        """Return True if the tool's own rule says that a call with these arguments needs no approval.
+
+        This runs the operator's rule, which may raise anything. Only its False exempts a call.
+        """
+        if self.approval_if is None:
+            return False
+        parameters = inspect.signature(self.approval_if).parameters.values()
+        takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+        names = {one.name for one in parameters}
+        given = {name: value for name, value in arguments.items() if name != self.context}
+        return self.approval_if(**{name: one for name, one in given.items() if takes_all or name in names}) is False
 
     def parse_arguments(self, data: object, context: ToolContext) -> dict[str, object]:
         """Return the arguments for an input. Raises `ModelError` that names every problem with it.
@@ -153,6 +170,23 @@ def _is_declared(value: object) -> TypeIs[_Declared]:
 def _list_parameters(schema: Mapping[str, JsonValue]) -> tuple[str, ...]:
     properties = schema.get("properties")
     return tuple(properties) if isinstance(properties, dict) else ()
+
+
+def _check_rule(rule: ApprovalRule, parameters: tuple[str, ...]) -> None:
+    """Raise `CallerError` if a rule for approvals has a parameter that the tool does not have."""
+    kinds = inspect.Parameter
+    try:
+        named = inspect.signature(rule).parameters.values()
+    except (TypeError, ValueError):
+        raise CallerError("has an approval_if whose parameters cannot be read. Use a function of your own.") from None
+    for one in named:
+        if one.kind in (kinds.POSITIONAL_ONLY, kinds.VAR_POSITIONAL):
+            raise CallerError(f"has an approval_if with a parameter that has no name ({one}). Use only named ones.")
+        if one.kind is not kinds.VAR_KEYWORD and one.name not in parameters:
+            raise CallerError(
+                f"has an approval_if with the parameter {one.name}, which the tool does not have. "
+                f"Its parameters are: {', '.join(parameters)}."
+            )
 
 
 def _build_definition(declared: _Declared) -> dict[str, JsonValue]:

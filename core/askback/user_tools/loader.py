@@ -70,7 +70,8 @@ def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str
 
 def _require_approval(tool: UserTool, approval: Sequence[str]) -> UserTool:
     """Require approval if the tool's own declaration or the setting does; neither weakens the other."""
-    return replace(tool, approval=tool.approval or any(_matches(tool.name, pattern) for pattern in approval))
+    is_listed = any(_matches(tool.name, pattern) for pattern in approval)
+    return replace(tool, approval=True, approval_if=None) if is_listed else tool
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -8,21 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from support.clocks import DrivenTime
+from support.platforms import parametrize_platforms
+from support.processes import Launcher
+
 from . import discord, slack
 from .driver import Desk, PlatformTests
+from .replicas import Office, open_office
 
 PLATFORMS: dict[str, PlatformTests] = {"discord": discord, "slack": slack}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrize over every platform, except for scenarios marked `only`, which must give a reason."""
-    if "platform" not in metafunc.fixturenames:
-        return
-    platforms = sorted(PLATFORMS)
-    for only in metafunc.definition.iter_markers("only"):
-        assert only.kwargs["reason"]
-        platforms = [only.args[0]]
-    metafunc.parametrize("platform", platforms)
+    parametrize_platforms(metafunc, PLATFORMS)
 
 
 @pytest.fixture
@@ -47,6 +45,12 @@ def only_starter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def driven(monkeypatch: pytest.MonkeyPatch) -> DrivenTime:
+    """The time of the bot and of its platform. Request it before the desk."""
+    return DrivenTime(monkeypatch)
+
+
+@pytest.fixture
 async def desk(platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
     ready: asyncio.Future[Desk] = asyncio.get_running_loop().create_future()
     over = asyncio.Event()
@@ -66,3 +70,15 @@ async def desk(platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     over.set()
     await task
     assert not opened.journal.unexpected(), "\n".join(opened.journal.unexpected())
+
+
+@pytest.fixture
+async def office(platform: str, tmp_path: Path, postgres_url: str, launcher: Launcher) -> AsyncIterator[Office]:
+    """Run several processes on one database, and find no unexpected error in their logs at the end."""
+    async with open_office(platform, tmp_path, postgres_url, launcher) as opened:
+        yield opened
+        for replica in () if opened.may_fail else opened.replicas:
+            # On a machine that stalls, the database ends transactions that rest for too long.
+            errors = [one for one in replica.said.splitlines() if " ERROR " in one and "database_away" not in one]
+            assert not errors, replica.said
+            assert "Traceback" not in replica.said, replica.said

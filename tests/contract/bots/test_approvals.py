@@ -4,83 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Any
 
 import pytest
 
-from askback.domain.ask import Ask
-from askback.domain.ask_policy import OWN_REQUEST, Approval
-from askback.domain.card import EVERYTHING, NOT_NOW, REMIND_ME, SHOW_QUESTION, UNDO_VOTE, WITHDRAW
+from askback.domain.ask_policy import OWN_REQUEST
+from askback.domain.card_labels import EVERYTHING, NOT_NOW, REMIND_ME, SHOW_QUESTION, UNDO_VOTE, WITHDRAW
 from askback.domain.decision import NOT_TO_CANCEL
-from askback.domain.form import Form
-from askback.domain.who import Who
-from askback.internal import clock
 from askback.manager.denials import UNREAD_GROUPS
 from askback_sandbox.model.script import turn
 
 from . import slack
-from .driver import (
-    ADA,
-    BEN,
-    CY,
-    GROUPS,
-    WITHIN,
-    Desk,
-    Talk,
-    card,
-    form_of,
-    line,
-    notice,
-    program_asks,
-    settled,
-    until,
-)
+from .approval_cards import NO, PROMPT, YES, approval, deploy, later, place, those
+from .driver import ADA, BEN, CY, Desk, card, line, notice, program_asks, settled, until
 
-PROMPT = "Deploy 1.4.2?"
-YES, NO = "v0", "v1"
 ARGUMENTS = "\n".join(f'"step-{n}": "copy-to-machine-{n}" <!channel> @everyone *' for n in range(120))
-
-
-def deploy(prompt: str = PROMPT, **more: Any) -> Form:
-    return form_of(prompt, ["Yes", "No"], allow_custom=False, **more)
-
-
-def approval(**more: Any) -> Approval:
-    return Approval(refusing=(NO,), **{"quorum": 2, **more})
-
-
-def those(desk: Desk, *people: str, group: bool = False) -> Who:
-    return Who(people=tuple(map(desk.actor, people)), groups=(GROUPS[desk.platform],) if group else ())
-
-
-async def place(desk: Desk) -> Talk:
-    return await desk.thread(CY, "It is release day.")
-
-
-async def later(desk: Desk, monkeypatch: pytest.MonkeyPatch, seconds: float, *asks: Ask) -> None:
-    """Do at once everything that is due within `seconds`, even on a busy machine."""
-    asks = asks or await desk.host.manager.list_open_asks()
-    await asyncio.gather(*(stands(desk, ask) for ask in asks))
-    with monkeypatch.context() as patch:
-        now = clock.now
-        patch.setattr(clock, "now", lambda: now() + round(seconds * clock.SECOND))
-        for ask in asks:
-            await desk.host.manager.deadlines.apply(ask.id)
-    # Back in the present, everything that was queued then is due.
-    await desk.host.store.repair_due_times()
-    desk.host.wake()
-
-
-async def stands(desk: Desk, ask: Ask) -> None:
-    """Wait until the card's location is stored; reminders require a card that people can see."""
-    async with asyncio.timeout(WITHIN):
-        while (newest := await desk.host.manager.get(ask.id)) is None or not newest.messages:  # noqa: ASYNC110 - only the store knows
-            await asyncio.sleep(0.005)
-
-
-def mentions(desk: Desk, person: str) -> int:
-    """Return how often the bot has mentioned this person."""
-    return sum(desk.actor(person).id in ping for ping in desk.pings())
 
 
 async def test_two_votes_settle_it_and_the_tally_grows(desk: Desk) -> None:
@@ -137,8 +74,9 @@ async def test_a_reason_of_blanks_is_none_and_the_field_says_so(desk: Desk) -> N
     async with program_asks(desk, talk, deploy(), ADA, BEN, approval=approval(reasons="both")) as asked:
         shown = await card(desk, talk, "Every choice needs a reason.")
         await desk.open_field(ADA, shown, "Yes")
-        (why,) = await desk.submit(ADA, " \n ")
-        assert "Please say why" in why
+        for blank in (" \n ", "\u200b", "\u2800"):
+            (why,) = await desk.submit(ADA, blank)
+            assert "Please say why" in why
         assert await desk.submit(ADA, "All green.") == ()
         assert "All green." in (await card(desk, talk, "1 of 2 agree")).text
         assert not asked.task.done()
@@ -242,97 +180,6 @@ async def test_a_group_that_cannot_be_read_is_closed_and_its_members_are_told_wh
         assert not asked.task.done()
 
 
-async def test_a_reminder_calls_those_who_are_missing(desk: Desk) -> None:
-    talk = await place(desk)
-    rules = approval(requesters=(desk.actor(CY),))
-    more: dict[str, Any] = {"approval": rules, "remind": [1.0, 2.0, 4.0, 8.0], "timeout": 3600.0}
-    async with program_asks(desk, talk, deploy(), ADA, BEN, CY, **more):
-        await desk.press(ADA, await card(desk, talk, PROMPT), "Yes")
-        await card(desk, talk, "1 of 2 agree")
-
-        def reminded() -> str | None:
-            texts = [one.text for one in desk.lines(talk) if one.bot and "Reminder: “Deploy 1.4.2?”" in one.text]
-            return next((text for text in texts if desk.actor(ADA).id not in text), None)
-
-        text = await until(reminded, "a reminder for those who have not voted")
-        assert desk.actor(BEN).id in text
-        assert desk.actor(CY).id not in text, "whose request it is does not decide"
-        assert mentions(desk, BEN) > 1, "by the card, and by the reminder"
-
-
-async def test_a_reminder_calls_those_of_a_group_who_have_not_voted(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    talk = await place(desk)
-    group = GROUPS[desk.platform]
-    for person in (BEN, CY):
-        desk.join_group(person)
-    rules = approval(requesters=(desk.actor(CY),))
-    async with program_asks(desk, talk, deploy(), who=those(desk, group=True), approval=rules, remind=[3600.0]):
-        await desk.press(ADA, await card(desk, talk, PROMPT), "Yes")
-        missing = (await card(desk, talk, "1 of 2 agree")).text.partition("Not yet: ")[2]
-        assert missing.startswith("the rest of ")
-        assert group in missing
-        await later(desk, monkeypatch, 3601.0)
-        told = await line(desk, talk, "Reminder: “Deploy 1.4.2?” still waits for you.")
-        assert desk.actor(ADA).id not in told.text
-        assert desk.actor(CY).id not in told.text
-        # Discord does not list the members of a role.
-        assert (desk.actor(BEN).id in told.text, group in told.text) == (
-            (True, False) if desk.platform == "slack" else (False, True)
-        )
-
-
-@pytest.mark.only("slack", reason="Discord tells the roles of whoever clicks, and nobody else's")
-async def test_where_a_group_cannot_be_read_a_reminder_calls_it_whole(
-    desk: slack.SlackDesk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    talk = await place(desk)
-    desk.workspace.faults.fail("usergroups.users.list", "fatal_error", times=None)
-    who = those(desk, BEN, group=True)
-    async with program_asks(desk, talk, deploy(), who=who, approval=approval(), remind=[3600.0]):
-        await desk.press(BEN, await card(desk, talk, PROMPT), "Yes")
-        missing = (await card(desk, talk, "1 of 2 agree")).text.partition("Not yet: ")[2]
-        assert "the rest of" not in missing
-        await later(desk, monkeypatch, 3601.0)
-        told = await line(desk, talk, "Reminder: “Deploy 1.4.2?” still waits for you.")
-        assert GROUPS["slack"] in told.text
-        assert desk.actor(ADA).id not in told.text
-
-
-async def test_nobody_is_reminded_of_what_was_settled_before(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    talk = await place(desk)
-    more: dict[str, Any] = {"approval": approval(quorum=1), "remind": [3600.0]}
-    async with (
-        program_asks(desk, talk, deploy("The first?"), ADA, **more) as asked,
-        program_asks(desk, talk, deploy("The second?"), ADA, **more),
-    ):
-        first = await card(desk, talk, "The first?")
-        await card(desk, talk, "The second?")
-        both = await desk.host.manager.list_open_asks()
-        await desk.press(ADA, first, "Yes")
-        await asked.outcome()
-        await later(desk, monkeypatch, 3601.0, *both)
-        await line(desk, talk, "Reminder: “The second?”")
-        assert not [one for one in desk.lines(talk) if "Reminder: “The first?”" in one.text]
-
-
-async def test_an_escalation_lets_others_in_and_the_card_says_so(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    talk = await place(desk)
-    escalate = {3600.0: those(desk, CY)}
-    async with program_asks(desk, talk, deploy(), ADA, approval=approval(quorum=1), escalate=escalate) as asked:
-        first = await card(desk, talk, PROMPT)
-        assert desk.actor(CY).id not in first.text
-        await later(desk, monkeypatch, 3601.0)
-        shown = await card(desk, talk, desk.actor(CY).id)
-        told = await line(desk, talk, "This now waits for you, too: “Deploy 1.4.2?”")
-        assert desk.actor(CY).id in told.text
-        assert desk.actor(ADA).id not in told.text
-        await desk.press(CY, shown, "Yes")
-        await settled(desk, talk, "Approved")
-        assert [vote.by.id for vote in (await asked.outcome()).votes] == [desk.actor(CY).id]
-
-
 async def test_everything_is_shown_to_whoever_asks_to_see_it(desk: Desk) -> None:
     talk = await place(desk)
     form = deploy(details=ARGUMENTS)
@@ -433,6 +280,7 @@ async def test_what_a_member_of_the_group_types_is_their_vote(desk: Desk) -> Non
     await line(desk, talk, "Good morning to you.")
     async with program_asks(desk, talk, deploy(), who=those(desk, BEN, group=True), approval=approval()) as asked:
         await card(desk, talk, PROMPT)
+        await desk.say(BEN, "Yes?", talk)
         await desk.say(ADA, "yes", talk)
         await card(desk, talk, "1 of 2 agree")
         await desk.say(BEN, "Yes", talk)
@@ -441,33 +289,6 @@ async def test_what_a_member_of_the_group_types_is_their_vote(desk: Desk) -> Non
 
 
 # Slack
-
-
-@pytest.mark.only("slack", reason="on Discord a reminder is a reply in the same place")
-async def test_a_reminder_hangs_below_its_card_where_there_is_no_thread(
-    desk: slack.SlackDesk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    talk = await desk.direct(ADA, "(nothing to say)")
-    async with program_asks(desk, talk, deploy(), ADA, approval=approval(quorum=1), remind=[3600.0]):
-        shown = await card(desk, talk, PROMPT)
-        await later(desk, monkeypatch, 3601.0)
-        told = await line(desk, Talk(talk.channel, shown.id), "Reminder: “Deploy 1.4.2?” still waits for you.")
-        assert desk.actor(ADA).id in told.text
-
-
-@pytest.mark.only("slack", reason="on Discord a reminder is a reply in the same place")
-async def test_a_reminder_whose_answer_got_lost_is_found_below_its_card(
-    desk: slack.SlackDesk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    talk = await desk.direct(ADA, "(nothing to say)")
-    async with program_asks(desk, talk, deploy(), ADA, approval=approval(quorum=1), remind=[3600.0]):
-        shown = await card(desk, talk, PROMPT)
-        desk.lose_answer("post")
-        await later(desk, monkeypatch, 3601.0)
-        below = Talk(talk.channel, shown.id)
-        await line(desk, below, "Reminder: “Deploy 1.4.2?”")
-        await until(lambda: "chat.update" in [method for method, _ in desk.api_calls()], "it is tried again")
-        assert len([one for one in desk.lines(below) if "Reminder" in one.text]) == 1
 
 
 @pytest.mark.only("slack", reason="on Discord what is too long is a file")

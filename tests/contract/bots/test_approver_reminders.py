@@ -5,15 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from askback.domain import not_now
 from askback.domain.ask_policy import OWN_REQUEST, Approval
-from askback.domain.card import REMIND_ME, UNDO_VOTE, WITHDRAW
+from askback.domain.card_labels import REMIND_ME, UNDO_VOTE, WITHDRAW
 from askback.domain.form import Form
 from askback.internal.clock import utc_now
+from support.clocks import DrivenTime
 
-from .driver import ADA, BEN, CY, Card, Desk, Talk, card, form_of, line, notice, program_asks, settled
+from .driver import ADA, BEN, CY, Card, Desk, Talk, card, form_of, line, notice, pass_time, program_asks, settled
 
 PROMPT = "Deploy 1.4.2?"
 IN_AN_HOUR = "Remind me in an hour"
@@ -36,11 +35,7 @@ async def begin(desk: Desk) -> Talk:
     return await desk.thread(CY, "It is release day.")
 
 
-async def test_a_voter_is_reminded_and_nothing_changes_for_the_others(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hour = not_now.WAYS["hour"].evolve(delay=timedelta(seconds=2))
-    monkeypatch.setattr(not_now, "WAYS", {**not_now.WAYS, "hour": hour})
+async def test_a_voter_is_reminded_and_nothing_changes_for_the_others(driven: DrivenTime, desk: Desk) -> None:
     talk = await begin(desk)
     async with program_asks(desk, talk, deploy(), ADA, BEN, approval=rules(desk)) as asked:
         shown = await card(desk, talk, PROMPT)
@@ -53,6 +48,7 @@ async def test_a_voter_is_reminded_and_nothing_changes_for_the_others(
         (ask,) = await desk.host.manager.list_open_asks()
         assert (ask.outcome, ask.interview.votes) == (None, ())
         calls = len(desk.pings())
+        pass_time(desk, driven, hours=1)
         assert PROMPT in (await line(desk, talk, "You asked for a reminder")).text
         new = desk.pings()[calls:]
         assert new

@@ -15,7 +15,6 @@ from .driver import (
     ADA,
     BEN,
     CY,
-    GROUPS,
     Card,
     Desk,
     PlatformTests,
@@ -23,9 +22,11 @@ from .driver import (
     cancel,
     card,
     gather,
+    group_of,
     line,
     notice,
     one,
+    person_of,
     settled,
     turn_of,
     until,
@@ -53,16 +54,6 @@ def opened(tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPa
             assert not desk.journal.unexpected()
 
     return desk_with
-
-
-def person_of(platform: str, person: str) -> str:
-    """Return a person in the setting's notation."""
-    slack, discord = {ADA: ("U0LOCALADA", "1100000000000000201"), BEN: ("U0LOCALBEN", "1100000000000000202")}[person]
-    return f"{platform}:{slack if platform == 'slack' else discord}"
-
-
-def group_of(platform: str) -> str:
-    return f"{platform}:{'' if platform == 'slack' else '@&'}{GROUPS[platform]}"
 
 
 def ask(to: Any = None, **more: Any) -> ToolCall:

@@ -1,4 +1,4 @@
-"""What people write and edit while the bot is away for so long that the platform no longer repeats it."""
+"""Messages and edits that people made while the bot was away for so long that the platform no longer repeats them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,24 @@ from askback_sandbox.model.script import turn
 from support.outage import FOREIGN, of_discord, of_slack
 
 from . import slack
-from .driver import ADA, BEN, CY, RELEASE, Desk, PlatformTests, Talk, card, form_of, line, program_asks, told, until
+from .driver import (
+    ADA,
+    BEN,
+    CY,
+    RELEASE,
+    Desk,
+    PlatformTests,
+    Talk,
+    at_rest,
+    card,
+    form_of,
+    line,
+    program_asks,
+    told,
+    until,
+)
+from .driver.conversations import fruit
 from .offers import known
-from .test_platform_faults import fruit
-from .test_status import at_rest
 
 LOOK_UPS = {"conversations.replies", "conversations.history", "list_messages"}
 

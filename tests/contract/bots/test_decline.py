@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from askback.domain import not_now
 from askback.internal.clock import utc_now
 from askback_sandbox.model.script import turn
+from support.clocks import DrivenTime
 
 from .driver import (
     ADA,
@@ -28,6 +27,7 @@ from .driver import (
     line,
     notice,
     one,
+    pass_time,
     program_asks,
     settled,
     turn_of,
@@ -37,12 +37,6 @@ from .slack import SlackDesk
 DISCUSS = "Discuss it first"
 IN_AN_HOUR = "Remind me in an hour"
 AT_A_TIME = "Remind me at another time"
-
-
-def shorten(monkeypatch: pytest.MonkeyPatch, *, seconds: float) -> None:
-    """Let an hour be as long as this."""
-    hour = not_now.WAYS["hour"].evolve(delay=timedelta(seconds=seconds))
-    monkeypatch.setattr(not_now, "WAYS", {**not_now.WAYS, "hour": hour})
 
 
 async def fruit(desk: Desk) -> tuple[Talk, Card]:
@@ -143,16 +137,14 @@ async def test_a_cancel_says_why_if_somebody_writes_it(desk: Desk) -> None:
     assert "No fruit today." in result
 
 
-async def test_a_reminder_leaves_the_question_open_and_comes_in_its_time(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shorten(monkeypatch, seconds=2)
+async def test_a_reminder_leaves_the_question_open_and_comes_in_its_time(driven: DrivenTime, desk: Desk) -> None:
     talk, shown = await fruit(desk)
     calls = len(desk.pings())
     assert await leave(desk, ADA, shown, IN_AN_HOUR, "I am in a meeting.") == ()
     waiting = await card(desk, talk, "Reminder for")
     assert "I am in a meeting." in waiting.text
     assert waiting.id == shown.id
+    pass_time(desk, driven, hours=1)
     reminder = await line(desk, talk, "You asked for a reminder")
     assert "Which fruit?" in reminder.text
     assert len(desk.pings()) > calls, "ada is called"
@@ -162,14 +154,17 @@ async def test_a_reminder_leaves_the_question_open_and_comes_in_its_time(
     assert '"Which fruit?"="Pear"' in (await turn_of(desk, "fruit", 2)).result
 
 
-async def test_nobody_is_reminded_of_a_question_that_is_answered(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    shorten(monkeypatch, seconds=1)
+async def test_nobody_is_reminded_of_a_question_that_is_answered(driven: DrivenTime, desk: Desk) -> None:
     talk, shown = await fruit(desk)
     await leave(desk, ADA, shown, IN_AN_HOUR)
     await desk.press(ADA, await card(desk, talk, "Reminder for"), "Pear")
     await settled(desk, talk, "Pear")
     await line(desk, talk, "So be it, then.")
-    await asyncio.sleep(1.5)
+    open_talk = await desk.mention(ADA, "fruit, please")
+    await leave(desk, ADA, await card(desk, open_talk), IN_AN_HOUR)
+    await card(desk, open_talk, "Reminder for")
+    pass_time(desk, driven, hours=1)
+    await line(desk, open_talk, "You asked for a reminder")
     assert not any("reminder" in one.text for one in desk.lines(talk))
 
 

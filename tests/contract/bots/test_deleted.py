@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from askback.domain.form import Form, Option, Question
 from askback.store.schema import metadata
@@ -24,29 +24,20 @@ from .driver import (
     Talk,
     card,
     form_of,
+    kept,
     line,
     program_asks,
     settled,
     turn_of,
     until,
 )
+from .driver.conversations import answer_fruit, fruit
 from .offers import known
 from .slack import SlackDesk
-from .test_platform_faults import answered, fruit
 
 STORY = "A long story. " * 60
 OPTIONS = tuple(Option(value=f"v{n}", label=f"Way {n}", description=STORY) for n in range(20))
 LONG = Form(questions=(Question(id="q", prompt="Which way?", options=OPTIONS),))
-
-
-async def kept(desk: Desk, said: str) -> None:
-    """Wait until a message with these words is in the database."""
-
-    def there(connection: Connection) -> bool:
-        return connection.execute(text("SELECT 1 FROM inbox WHERE text = :said"), {"said": said}).first() is not None
-
-    while not await desk.host.store._database.read(there):  # noqa: ASYNC110 - only the store knows
-        await asyncio.sleep(0.01)
 
 
 def everything(connection: Connection) -> dict[str, list[Any]]:
@@ -72,7 +63,7 @@ async def test_a_deleted_card_comes_back_at_once_and_is_answered(desk: Desk) -> 
     await desk.delete(first)
     second = await another(desk, talk, first)
     assert second.text == first.text
-    await answered(desk, talk)
+    await answer_fruit(desk, talk)
 
 
 async def test_a_card_of_a_program_comes_back_where_no_agent_talks(desk: Desk) -> None:
@@ -99,7 +90,7 @@ async def test_a_card_that_is_deleted_again_comes_back_after_a_pause(
     await desk.delete(second)
     await another(desk, talk, second)
     assert asyncio.get_running_loop().time() - began >= 1.4
-    await answered(desk, talk)
+    await answer_fruit(desk, talk)
 
 
 async def test_a_deletion_that_is_heard_twice_brings_one_card(desk: Desk) -> None:
@@ -107,7 +98,7 @@ async def test_a_deletion_that_is_heard_twice_brings_one_card(desk: Desk) -> Non
     await known(desk)
     await desk.delete_twice(first)
     await another(desk, talk, first)
-    await answered(desk, talk)
+    await answer_fruit(desk, talk)
 
 
 async def test_a_settled_card_that_is_deleted_stays_away(desk: Desk) -> None:
@@ -155,7 +146,7 @@ async def test_a_card_that_went_while_the_bot_was_not_told_comes_back_when_someb
     await desk.lose(first)
     await desk.mention_in(BEN, "Show the question", talk)
     await another(desk, talk, first)
-    await answered(desk, talk)
+    await answer_fruit(desk, talk)
     assert not any("Show the question" in text for text in (await turn_of(desk, "fruit", 2)).texts)
 
 
@@ -290,7 +281,7 @@ async def test_a_card_that_cannot_be_looked_at_for_a_moment_is_looked_at_again(
     await until(lambda: "look_later" in desk.journal.actions(), "it could not be looked at")
     end()
     await another(desk, talk, first)
-    await answered(desk, talk)
+    await answer_fruit(desk, talk)
 
 
 def blind(desk: Any) -> End:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from askback.domain.ask_policy import Approval
-from askback.domain.card import EVERYTHING
+from askback.domain.card_labels import EVERYTHING
 from askback.domain.form import Form
 from askback.domain.who import Who
 from askback_discord.clicks import NOT_WHOLE

@@ -8,57 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from askback.domain.card import SHOW_QUESTION
+from askback.domain.card_labels import SHOW_QUESTION
 from askback.domain.form import Form, Option, Question
-from askback.domain.identity import Place
-from askback.domain.who import Who
 from askback_discord.clicks import TAKEN
-from askback_discord.interaction_response import LATER, MESSAGE, MODAL, UPDATE
+from askback_discord.interaction_response import LATER, MODAL, UPDATE
 from askback_sandbox.discord import limits as discord_limits
 from askback_sandbox.discord.clicks import Delivery
 from askback_sandbox.discord.faults import DiscordFault
-from askback_sandbox.discord.guild import RELEASE
-from askback_sandbox.json_values import as_object
-from askback_sandbox.model.script import turn
 
 from . import discord
 from .discord import DiscordDesk
 from .discord.clicks import TRY_AGAIN
-from .driver import (
-    ADA,
-    BEN,
-    CY,
-    Card,
-    Talk,
-    asks,
-    card,
-    form_of,
-    gather,
-    line,
-    notice,
-    one,
-    program_asks,
-    settled,
-    turn_of,
-    until,
-)
+from .discord.posts import begun, fruit
+from .driver import ADA, BEN, card, form_of, line, notice, program_asks, settled, turn_of, until
 
 pytestmark = pytest.mark.only("discord", reason="interactions are Discord's own")
 ELSE = "Something else…"
-
-
-async def begun(desk: DiscordDesk) -> Talk:
-    """Return a conversation without any pending work."""
-    desk.model.script(turn("I am listening."), when="hello")
-    talk = await desk.mention(ADA, "hello")
-    await line(desk, talk, "I am listening.")
-    return talk
-
-
-async def fruit(desk: DiscordDesk) -> tuple[Talk, Card]:
-    desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it, then."), when="fruit")
-    talk = await desk.mention(ADA, "fruit, please")
-    return talk, await card(desk, talk)
 
 
 async def heard(desk: DiscordDesk, label: str) -> None:
@@ -222,122 +187,6 @@ async def test_a_field_that_discord_is_slow_to_take_opens(desk: DiscordDesk) -> 
     await settled(desk, talk, "Quince")
 
 
-# Roles
-
-
-async def role_asks(desk: DiscordDesk, to: Place, group: str = RELEASE.id) -> asyncio.Task[object]:
-    who = Who(groups=(group,))
-    return asyncio.create_task(desk.host.manager.ask(form_of("Ship it?", ["Yes", "No"]), to=to, who=who, timeout=None))
-
-
-async def test_members_of_a_role_may_answer_and_others_are_told_privately(desk: DiscordDesk) -> None:
-    talk = await desk.mention(CY, "hello")
-    await desk.room(talk)
-    task = await role_asks(desk, desk.place(talk))
-    shown = await card(desk, talk, "Ship it?")
-    assert list(desk.pings()) == [f"@{RELEASE.id}"], "the role is mentioned, once"
-    await desk.press(BEN, shown, "No")
-    await notice(desk, BEN, "can answer")
-    await desk.press(ADA, shown, "Yes")
-    outcome = await asyncio.wait_for(task, 10)
-    assert outcome.by.is_same_person(desk.actor(ADA))  # type: ignore[attr-defined]
-    assert outcome["q"].labels == ("Yes",)  # type: ignore[index]
-
-
-async def test_a_role_counts_as_the_payload_has_it_also_where_the_guild_is_not_known(desk: DiscordDesk) -> None:
-    talk = await desk.mention(CY, "hello")
-    await desk.room(talk)
-    unheard_of = "1100000000000000777"
-    task = await role_asks(desk, desk.place(talk), unheard_of)
-    shown = await card(desk, talk, "Ship it?")
-    await desk.press(ADA, shown, "No")
-    await notice(desk, ADA, "can answer")
-    payload = desk.payload(BEN, shown, shown.control("Yes"))
-    payload["member"] = {**as_object(payload["member"]), "roles": [unheard_of]}
-    assert (await desk.services.discord.clicks.raw(payload, Delivery())).acked
-    assert (await asyncio.wait_for(task, 10)).status == "answered"  # type: ignore[attr-defined]
-
-
-async def test_where_no_roles_are_told_nobody_is_in_one(desk: DiscordDesk) -> None:
-    talk = await desk.direct(ADA, "hello")
-    task = await role_asks(desk, desk.place(talk))
-    shown = await card(desk, talk, "Ship it?")
-    await desk.press(ADA, shown, "Yes")
-    await notice(desk, ADA, "can answer")
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-
-
-# A long menu
-
-
-SIXTY = [f"Place {number}" for number in range(1, 61)]
-
-
-async def test_a_menu_of_sixty_options_has_pages_and_one_on_the_third_is_chosen(desk: DiscordDesk) -> None:
-    talk = await begun(desk)
-    async with program_asks(desk, talk, form_of("Where to?", SIXTY)) as asking:
-        first = await card(desk, talk, "Where to?")
-        assert all(f"{number}. Place {number}" in first.text for number in range(1, 61)), "all stand in the body"
-        assert [choice.label for choice in first.menu.choices] == [f"{n}. Place {n}" for n in range(1, 26)]
-        assert "Page 1 of 3" in first.buttons
-        await desk.press(ADA, first, "▶")
-        second = desk.newest(first)
-        assert second.menu.choices[0].label == "26. Place 26"
-        await desk.press(ADA, second, "▶")
-        third = desk.newest(first)
-        assert [choice.label for choice in third.menu.choices] == [f"{n}. Place {n}" for n in range(51, 61)]
-        await desk.press(ADA, third, "◀")
-        assert desk.newest(first).menu.choices[0].label == "26. Place 26"
-        # A person who still sees the third page can use it.
-        await desk.pick(ADA, third, "Place 57")
-        assert (await asking.outcome())["q"].labels == ("Place 57",)
-    await settled(desk, talk, "Place 57")
-    assert set(desk.callbacks()) == {UPDATE}
-
-
-async def test_ticks_on_one_page_keep_those_of_others_and_the_page_stays(desk: DiscordDesk) -> None:
-    talk = await begun(desk)
-    async with program_asks(desk, talk, form_of("Where to?", SIXTY, multi_select=True)) as asking:
-        shown = await card(desk, talk, "Where to?")
-        await desk.pick(ADA, shown, "Place 2", "Place 3")
-        await desk.press(ADA, desk.newest(shown), "▶")
-        await desk.press(ADA, desk.newest(shown), "▶")
-        third = desk.newest(shown)
-        await desk.pick(ADA, third, "Place 60")
-        third = desk.newest(shown)
-        assert third.menu.choices[0].label == "51. Place 51", "the page is not left by a tick"
-        assert [choice.label for choice in third.menu.choices if choice.on] == ["60. Place 60"]
-        await desk.press(ADA, third, "◀")
-        await desk.press(ADA, desk.newest(shown), "◀")
-        first = desk.newest(shown)
-        assert [choice.label for choice in first.menu.choices if choice.on] == ["2. Place 2", "3. Place 3"]
-        await desk.pick(ADA, first, "Place 3")
-        await desk.press(ADA, desk.newest(shown), "Submit")
-        assert (await asking.outcome())["q"].labels == ("Place 3", "Place 60")
-
-
-async def test_a_page_is_turned_only_by_whoever_may_answer(desk: DiscordDesk) -> None:
-    talk = await begun(desk)
-    async with program_asks(desk, talk, form_of("Where to?", SIXTY)):
-        shown = await card(desk, talk, "Where to?")
-        await desk.press(BEN, shown, "▶")
-        await notice(desk, BEN, "can answer")
-        assert desk.newest(shown) == shown
-
-
-async def test_a_page_turned_late_brings_no_settled_card_back_to_life(desk: DiscordDesk) -> None:
-    talk = await begun(desk)
-    async with program_asks(desk, talk, form_of("Where to?", SIXTY)) as asking:
-        shown = await card(desk, talk, "Where to?")
-        await gather(desk.pick(ADA, shown, "Place 7"), desk.press(ADA, shown, "▶"), desk.press(ADA, shown, "▶"))
-        await asking.outcome()
-        over = await settled(desk, talk, "Place 7")
-        await desk.press(ADA, shown, "▶")
-        assert await settled(desk, talk) == over
-        assert not any(one.is_live for one in desk.cards(talk))
-
-
 # The text field
 
 
@@ -455,12 +304,3 @@ async def test_an_answer_for_a_card_that_vanished_is_acked_and_counts(desk: Disc
     assert done.acked
     assert desk.callbacks() == [LATER]
     await heard(desk, "Pear")
-
-
-async def test_a_click_by_a_person_without_a_member_is_still_answered(desk: DiscordDesk) -> None:
-    _, shown = await fruit(desk)
-    payload = desk.payload(BEN, shown, shown.control("Pear"))
-    del payload["message"]
-    assert (await desk.services.discord.clicks.raw(payload, Delivery())).acked
-    assert desk.callbacks() == [MESSAGE]
-    await notice(desk, BEN, "can answer")

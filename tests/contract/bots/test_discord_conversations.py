@@ -193,11 +193,6 @@ async def test_with_message_content_nothing_is_said_about_mentions(desk: Discord
 # The gateway
 
 
-def count_posts(desk: DiscordDesk, talk: Talk) -> int:
-    """Return how often the bot tried to post in a thread."""
-    return len([call for call in desk.guild.log if call.method == "POST" and f"/{talk.thread}/messages" in call.path])
-
-
 async def test_after_a_drop_the_bot_resumes_and_a_click_meanwhile_is_answered(desk: DiscordDesk) -> None:
     talk, shown = await fruit(desk)
     identified = desk.gateway.identified
@@ -373,3 +368,16 @@ async def test_the_bot_needs_no_more_than_it_is_invited_with(desk: DiscordDesk) 
     await desk.press(ADA, shown, "Pear")
     await settled(desk, talk, "Pear")
     await line(desk, talk, "So be it, then.")
+
+
+async def test_a_gateway_that_acknowledges_no_heartbeat_is_used_all_the_same(desk: DiscordDesk) -> None:
+    """Discord acknowledges each; a proxy in between may not. Only what has acknowledged one can fall silent."""
+    desk.journal.announce("no_heartbeat_ack")
+    desk.guild.faults.add(DiscordFault(kind="no_heartbeat_ack", times=None))
+    await desk.lose_session()
+    await until(lambda: "no_heartbeat_ack" in desk.journal.actions(), "the bot has noticed that", within=30)
+    before = desk.connection_count()
+    desk.model.script(turn("Over here."), when="hello")
+    await line(desk, await desk.mention(ADA, "hello"), "Over here.")
+    assert desk.connection_count() == before
+    assert "gateway_silent" not in desk.journal.actions()

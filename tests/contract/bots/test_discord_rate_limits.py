@@ -19,11 +19,6 @@ CREATE_THREAD = "create_thread_from_message"
 MINUTES = 295.0
 
 
-@pytest.fixture
-def driven(monkeypatch: pytest.MonkeyPatch) -> DrivenTime:
-    return DrivenTime(monkeypatch)
-
-
 async def test_threads_are_started_while_requests_are_left_in_a_window_of_minutes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ import pytest
 from askback import tool
 from askback.domain.apply_edit import EDITED_MEANWHILE, NO_CHANGE
 from askback.domain.ask_policy import OWN_REQUEST
-from askback.domain.card import EDIT
+from askback.domain.card_labels import EDIT
 from askback.domain.voting import CHANGED_SINCE
 from askback_sandbox.model.script import call, turn
 
@@ -176,9 +176,7 @@ async def test_a_change_removes_the_votes_from_before_it(desk: Desk, shed: Shed)
     assert await change(desk, BEN, voted, version=NEW) == ()
     newest = await changed(desk, talk, f"→ {NEW}")
     assert "agree" not in newest.text
-    told = await line(
-        desk, talk, "has changed the call, so your vote on it does not count any more: “Move ‘1.4.3’ to (not given)?”"
-    )
+    told = await line(desk, talk, "because ben changed the call. Please decide again: “Move ‘1.4.3’ to (not given)?”")
     assert desk.actor(CY).id in told.text
     await desk.press(BEN, newest, "Approve")
     await changed(desk, talk, "1 of 2 agree")
@@ -252,6 +250,25 @@ async def test_a_value_that_the_schema_refuses_is_refused_at_its_field(desk: Des
     await desk.press(CY, newest, "Approve")
     await line(desk, talk, "Done.")
     assert shed.ran == [(OLD, "staging", 4)]
+
+
+async def test_an_empty_field_removes_an_optional_argument_and_the_tool_runs_without_it(desk: Desk, shed: Shed) -> None:
+    talk, shown = await asked(desk, version=OLD, where="production", replicas=3)
+    fields = {field.label.partition(":")[0]: field for field in await desk.open_form(BEN, shown, EDIT)}
+    refused = await desk.send_form(BEN, {fields["version"].label: " ", fields["replicas"].label: ""})
+    assert refused or desk.form(BEN)
+    assert "→" not in (await card(desk, talk, "Move “")).text
+    assert await change(desk, BEN, shown, where=["(not given)"], replicas="") == ()
+    newest = await changed(desk, talk, "replicas  3 → (removed)")
+    assert "where  production → (removed)" in newest.text
+    assert f"Move “{OLD}” to (not given)?" in newest.text
+    await desk.press(CY, newest, "Approve")
+    over = await settled(desk, talk, "Approved with changes")
+    assert "replicas  3 → (removed)" in over.text
+    await line(desk, talk, "Done.")
+    assert shed.ran == [(OLD, "staging", None)]
+    result = (await turn_of(desk, "release", 2)).result
+    assert '"replicas" is left out and not 3 (changed by ' in result
 
 
 async def test_who_changes_nothing_reads_that_and_the_votes_stay(desk: Desk, shed: Shed) -> None:

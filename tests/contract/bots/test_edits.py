@@ -8,12 +8,11 @@ import pytest
 
 from askback_sandbox.model.script import turn
 
-from .driver import ADA, BEN, CY, Desk, line, settled, told, turn_of, until
+from .driver import ADA, BEN, CY, Desk, kept, line, settled, told, turn_of, until
+from .driver.conversations import fruit
 from .offers import USE, known, offer, offers
 from .offers import told as is_told
 from .slack import SlackDesk
-from .test_deleted import kept
-from .test_platform_faults import fruit
 
 
 async def test_an_edit_of_what_the_agent_has_not_read_replaces_it(desk: Desk) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from pathlib import Path
 
 from askback.cli.admin.cancel import cancel_from_outside
@@ -15,24 +14,13 @@ from askback.store.external_access import find_worker_pid
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 from askback_sandbox.model.script import turn
-from support.processes import communicate
 
+from .command import askback
 from .driver import ADA, Desk, asks, card, form_of, line, one, program_asks, settled, turn_of
-
-ASKBACK = Path(sys.executable).with_name("askback")
 
 
 def database() -> Path:
     return Path(os.environ["ASKBACK_DATABASE_URL"])
-
-
-async def askback(*arguments: str) -> tuple[int | None, str]:
-    """Run the real command in its own process."""
-    process = await asyncio.create_subprocess_exec(
-        ASKBACK, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-    )
-    said, _ = await communicate(process)
-    return process.returncode, said.decode()
 
 
 async def test_a_cancel_from_another_process_settles_the_card_and_ends_the_turn(desk: Desk) -> None:

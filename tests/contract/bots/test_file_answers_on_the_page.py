@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from askback.domain.file_rules import FileRules
 from askback.domain.form import Form, Question
-from support.browser import browsing
+from support.browser import browsing, shoot_all
 from support.files import make_png
 
 from .driver import ADA, Desk, card, program_asks, settled
@@ -27,11 +26,11 @@ async def test_files_are_chosen_in_a_browser(desk: Desk, tmp_path: Path, width: 
     async with program_asks(desk, talk, Form(questions=(question,)), ADA) as asked, browsing() as open_one:
         await card(desk, talk, "What is the logo?")
         page = await open_one(address, width=width, color_scheme=scheme)
-        await shoot(page, f"{desk.platform}-{width}-0-page")
+        await shoot_all(page, f"files-{desk.platform}-{width}-0-page")
         await page.get_by_role("button", name="Choose files…").first.click()
         await page.locator("dialog[open] input[type=file]").set_input_files([logo, words])
         await page.locator("dialog[open]").get_by_text("notes.txt").wait_for()
-        await shoot(page, f"{desk.platform}-{width}-1-modal")
+        await shoot_all(page, f"files-{desk.platform}-{width}-1-modal")
         await page.locator("dialog[open] [type=submit]").click()
         files = (await asked.outcome())["logo"].files
         assert [(file.name, file.reading and file.reading.kind) for file in files] == [
@@ -40,10 +39,4 @@ async def test_files_are_chosen_in_a_browser(desk: Desk, tmp_path: Path, width: 
         ]
         await settled(desk, talk, "✓ Answered")
         await page.get_by_text("logo.png (1 kB)").first.wait_for()
-        await shoot(page, f"{desk.platform}-{width}-2-settled")
-
-
-async def shoot(page: object, name: str) -> None:
-    folder = os.environ.get("ASKBACK_TEST_SHOTS")
-    if folder:
-        await page.screenshot(path=f"{folder}/{name}.png")  # type: ignore[attr-defined]
+        await shoot_all(page, f"files-{desk.platform}-{width}-2-settled")

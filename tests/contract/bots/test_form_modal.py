@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from askback.domain.form import Condition, Form, Option, Question, TextRules
+from askback.doors.permission import build_questions
 from askback_sandbox.model.script import turn
 from askback_sandbox.slack.faults import Fault
 
@@ -389,3 +390,46 @@ def fruit_and_day() -> Form:
 
 def _list(*labels: str) -> tuple[Option, ...]:
     return tuple(Option(value=label, label=label) for label in labels)
+
+
+DECK = "Before I build your *deck* @everyone"
+
+
+def deck() -> Form:
+    """Return a form as Claude Code sends one in a host that switches further kinds of questions on."""
+    count = {"kind": "number", "min": 10, "max": 50, "step": 5, "unit": "`slides` @here"}
+    name = {"kind": "text", "placeholder": "A few words", "description": "It is on *each* slide."}
+    return build_questions(
+        {
+            "title": DECK,
+            "questions": [
+                {"question": "How long?", "header": "Length", "description": "One for each minute.", **count},
+                {"question": "Which name?", "header": "Name", **name},
+            ],
+        }
+    )
+
+
+async def test_title_help_and_limits_are_on_the_card_and_in_the_field_and_hold(desk: Desk) -> None:
+    talk = await greeting(desk)
+    limits = "A whole number from 10 to 50. In steps of 5, beginning with 10. Unit: `slides` @here"
+    async with program_asks(desk, talk, deck()) as asked:
+        shown = await card(desk, talk, "How long?")
+        assert shown.text.index(DECK) < shown.text.index("How long?") < shown.text.index("One for each minute.")
+        assert limits in shown.text
+        field = await desk.open_field(ADA, shown, "Write an answer…")
+        assert limits in field.text
+        assert "One for each minute." in field.text
+        assert "10" in (await desk.submit(ADA, "5"))[-1]
+        await desk.close_field(ADA)
+        length, name = await desk.open_form(ADA, await card(desk, talk, "How long?"))
+        refused = await desk.send_form(ADA, {length.label: "12", name.label: "Deck"})
+        assert "between two steps" in refused[-1]
+        refused = await desk.send_form(ADA, {length.label: "55"})
+        assert "50" in refused[-1]
+        assert await desk.send_form(ADA, {length.label: "15"}) == ()
+        outcome = await asked.outcome()
+    assert [answer.text for answer in outcome.answers] == ["15", "Deck"]
+    over = await settled(desk, talk, "Deck")
+    assert DECK in over.text
+    assert len(set(desk.pings())) == 1, "nobody but ada, by the card"

@@ -2,25 +2,8 @@
 
 from __future__ import annotations
 
-from askback_sandbox.model.script import turn
-
-from .driver import ADA, Card, Desk, Talk, asks, cancel, card, one, settled, told, turn_of
-
-
-async def trip(desk: Desk) -> tuple[Talk, Card]:
-    desk.model.script(
-        turn(
-            asks(
-                one("Where to?", "Rome", "Oslo", header="Place"),
-                one("What to pack?", "Boots", "Hat", "Map", several=True, header="Bag"),
-                one("When?", "May", "June", header="Month"),
-            )
-        ),
-        turn("Have a good trip."),
-        when="trip",
-    )
-    talk = await desk.mention(ADA, "trip")
-    return talk, await card(desk, talk, "Where to?")
+from .driver import ADA, Desk, cancel, card, settled, told, turn_of
+from .driver.conversations import trip
 
 
 async def test_one_at_a_time_then_a_review_then_one_submit(desk: Desk) -> None:

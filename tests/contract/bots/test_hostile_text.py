@@ -10,6 +10,8 @@ from typing import Any, cast
 import pytest
 
 from askback.domain.ask_policy import Approval
+from askback.domain.form import Form, Option, Question
+from askback.text.unseen import show_hidden
 from askback_sandbox.model.script import call, turn
 
 from .discord import DiscordDesk
@@ -84,7 +86,8 @@ async def asked(desk: Desk, *calls: Any) -> tuple[Talk, Card]:
 
 def whole(desk: Desk, talk: Talk, text: str) -> bool:
     """Return True if the text can be read in the cards' messages, which may be several."""
-    return seen(text).replace(" ", "") in "".join(seen(one.text) for one in desk.lines(talk)).replace(" ", "")
+    said = "".join(seen(one.text) for one in desk.lines(talk))
+    return seen(show_hidden(text)).replace(" ", "") in said.replace(" ", "")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -106,6 +109,43 @@ async def test_in_questions_labels_and_descriptions(desk: Desk, name: str) -> No
     assert f'"{text}"="{label} A"' in result, "the model gets back what it wrote, to the letter"
     await line(desk, talk, "So be it, then.")
     assert pinged(desk) == []
+
+
+async def test_what_a_question_and_its_labels_hide_is_shown_and_what_they_need_stays(desk: Desk) -> None:
+    question = "Delete\u00ad \u202eatad\u202c\U000e0041? \U0001f469\u200d\U0001f4bb \u0645\u06cc\u200c\u062e\u0648"
+    talk, shown = await asked(desk, call("askQuestion", question=question, options=["N\u200bever", "\u2764\ufe0f Yes"]))
+    said = "".join(one.text for one in desk.lines(talk)).replace("\\\\", "\\")
+    assert "Delete\\u00ad \\u202eatad" in said
+    assert "\\udb40\\udc41? \U0001f469\u200d\U0001f4bb \u0645\u06cc\u200c\u062e\u0648" in said
+    assert shown.buttons[:2] == ("N\\u200bever", "\u2764\ufe0f Yes")
+    await desk.press(ADA, shown, shown.buttons[0])
+    assert json.loads((await turn_of(desk, "please", 2)).result)["answer"] == "N\u200bever", "to the letter"
+
+
+async def test_options_that_look_alike_are_refused_and_the_model_learns_which(desk: Desk) -> None:
+    alike = ["No", "N\u200bo"]
+    tools = [call("askQuestion", question="Sure?", options=[*alike]), asks(one("Sure?", *alike))]
+    desk.model.script(turn(*tools), turn("So be it, then."), when="please")
+    talk = await desk.mention(ADA, "please")
+    await line(desk, talk, "So be it, then.")
+    results = (await turn_of(desk, "please", 2)).results.values()
+    assert len(results) == 2
+    assert all("“No” and “N\\u200bo” look alike" in one for one in results)
+    assert not desk.cards(talk)
+
+
+async def test_a_question_and_a_label_of_nothing_to_see_are_refused(desk: Desk) -> None:
+    tools = [
+        call("askQuestion", question=" \u200b ", options=["A", "B"]),
+        call("askQuestion", question="Sure?", options=["A", "\u200b"]),
+        asks(one("\ufeff\u2800", "A", "B")),
+    ]
+    desk.model.script(turn(*tools), turn("So be it, then."), when="please")
+    talk = await desk.mention(ADA, "please")
+    await line(desk, talk, "So be it, then.")
+    results = (await turn_of(desk, "please", 2)).results.values()
+    assert ["empty" in one and "nobody was asked" in one for one in results] == [True] * 3, results
+    assert not desk.cards(talk)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -208,7 +248,7 @@ async def test_in_notices_to_one_person(desk: Desk, name: str) -> None:
             else:
                 await desk.pick(ADA, shown, shown.menu.choices[0].label)
         said = await notice(desk, ADA, "1 more is needed.")
-    assert seen(label).replace(" ", "") in seen(said).replace(" ", "")
+    assert seen(show_hidden(label)).replace(" ", "") in seen(said).replace(" ", "")
     people = {desk.actor(one).id for one in (ADA, BEN)}
     assert [ping for ping in desk.pings() if not any(one in ping for one in people)] == []
 
@@ -235,3 +275,13 @@ async def test_of_many_options_whoever_types_reads_some_and_how_many_more_there_
         await until(lambda: desk.notices(ADA) or desk.replies(ADA), "ada is told how to answer")
         (said,) = desk.notices(ADA) or desk.replies(ADA)
         assert said.endswith("or write one of its options here: “Apple”, “Pear”, “Plum” and 2 more.")
+
+
+@pytest.mark.parametrize("flood", ["\u202e" * 9_000, "\u202eab " * 2_250, "\u2066\u2067" * 4_500])
+async def test_a_flood_of_direction_marks_is_posted_and_answered(desk: Desk, flood: str) -> None:
+    talk = await desk.thread(CY, "hello")
+    options = (Option(value="a", label="First", description=f"{flood[:2_000]}ab"), Option(value="b", label="Second"))
+    form = Form(questions=(Question(id="q", prompt=f"{flood}Which?", options=options, details=f"{flood}ab"),))
+    async with program_asks(desk, talk, form) as asked:
+        await desk.press(ADA, await card(desk, talk), "First")
+        assert (await asked.outcome()).status == "answered"

@@ -12,13 +12,8 @@ import pytest
 
 from askback_sandbox.model.script import turn
 
-from .driver import ADA, Card, Desk, Talk, asks, card, line, one, settled, told, until
-
-
-async def fruit(desk: Desk) -> tuple[Talk, Card]:
-    desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it, then."), when="fruit")
-    talk = await desk.mention(ADA, "fruit, please")
-    return talk, await card(desk, talk)
+from .driver import ADA, Desk, line, settled, told, until
+from .driver.conversations import fruit
 
 
 async def test_a_silent_connection_is_opened_again_and_a_click_delivered_again_counts_once(desk: Desk) -> None:

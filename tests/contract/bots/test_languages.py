@@ -14,7 +14,7 @@ from askback_sandbox.slack.faults import Fault
 
 from .driver import ADA, BEN, CY, Card, Desk, PlatformTests, Talk, asks, card, line, notice, one, turn_of, until
 from .offers import offers
-from .test_tool_approval import Shed
+from .shed import Shed
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from askback.domain.form import Form, Question, TextRules
 from askback_sandbox.model.script import call, turn
-from askback_sandbox.slack.people import PersonError
+from askback_sandbox.person_error import PersonError
 
 from .driver import ADA, BEN, Card, Desk, Talk, card, line, program_asks, settled, told, turn_of, until
 from .offers import USE, offer

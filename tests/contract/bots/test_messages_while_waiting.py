@@ -9,15 +9,8 @@ from sqlalchemy import Connection, text
 
 from askback_sandbox.model.script import Fault, turn
 
-from .driver import ADA, BEN, Card, Desk, Talk, asks, card, line, one, settled, told, turn_of, until
-
-PROSE = "It begins here. " + "And then it goes on for a while. " * 14 + "Here it ends."
-
-
-async def fruit(desk: Desk) -> tuple[Talk, Card]:
-    desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it, then."), when="fruit")
-    talk = await desk.mention(ADA, "fruit, please")
-    return talk, await card(desk, talk)
+from .driver import ADA, BEN, Desk, Talk, asks, card, line, one, settled, told, turn_of, until
+from .driver.conversations import PROSE, fruit
 
 
 def messages(connection: Connection) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from askback.domain.form import Form, Option, Question
 from askback_sandbox.model.script import call, turn
-from askback_sandbox.slack.people import PersonError
+from askback_sandbox.person_error import PersonError
 
 from .driver import ADA, BEN, Card, Desk, Talk, card, line, notice, program_asks, settled, turn_of
 from .offers import USE, offer

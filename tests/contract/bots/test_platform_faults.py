@@ -17,7 +17,6 @@ from .driver import (
     ADA,
     BEN,
     GENERAL,
-    Card,
     Desk,
     PlatformTests,
     Talk,
@@ -33,24 +32,10 @@ from .driver import (
     turn_of,
     until,
 )
+from .driver.conversations import answer_fruit, fruit
 from .slack import SlackDesk
 
 STORY = "It begins here. " + "And then it goes on for a while. " * 14 + "Here it ends."
-
-
-async def fruit(desk: Desk) -> tuple[Talk, Card]:
-    desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it, then."), when="fruit")
-    talk = await desk.mention(ADA, "fruit, please")
-    return talk, await card(desk, talk)
-
-
-async def answered(desk: Desk, talk: Talk) -> None:
-    """Check that the open question can be answered, and that the agent continues."""
-    await desk.press(ADA, await card(desk, talk), "Pear")
-    await settled(desk, talk, "Pear")
-    await line(desk, talk, "So be it, then.")
-    assert '"Pear"' in (await turn_of(desk, "fruit", 2)).result
-    assert len(desk.cards(talk)) == 1
 
 
 async def test_a_place_where_the_bot_may_not_post_fails_the_tool_call_with_the_reason(desk: Desk) -> None:
@@ -200,7 +185,7 @@ async def test_too_many_posts_delay_the_card_and_lose_nothing(desk: Desk) -> Non
     desk.slow_down("post", seconds=1)
     talk, _ = await fruit(desk)
     assert "delivery_later" in desk.journal.actions()
-    await answered(desk, talk)
+    await answer_fruit(desk, talk)
 
 
 @pytest.mark.only("slack", reason="a text of Discord's is answered by the card itself, not by a change")
@@ -266,7 +251,7 @@ async def test_a_lost_answer_leaves_one_card(desk: Desk) -> None:
     desk.lose_answer("post")
     talk, _ = await fruit(desk)
     await until(lambda: "delivery_later" in desk.journal.actions(), "it is tried again")
-    await answered(desk, talk)
+    await answer_fruit(desk, talk)
 
 
 async def test_a_text_whose_answer_got_lost_stands_there_once(desk: Desk) -> None:
@@ -354,7 +339,7 @@ async def test_a_lost_connection_comes_back_and_what_was_written_meanwhile_is_he
     await desk.say(BEN, "are you there?", talk)
     await desk.reconnected()
     await line(desk, talk, "once somebody answers")
-    await answered(desk, talk)
+    await answer_fruit(desk, talk)
     assert told(desk, "fruit")[-1].texts == ["ben: are you there?"]
 
 
@@ -364,7 +349,7 @@ async def test_a_polite_disconnect_loses_nothing(desk: Desk) -> None:
     await desk.lose_connection(politely=True)
     await desk.reconnected()
     assert desk.connection_count() > before
-    await answered(desk, talk)
+    await answer_fruit(desk, talk)
 
 
 async def test_an_outage_is_survived(desk: Desk) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from askback.domain.card import SHOW_QUESTION
+from askback.domain.card_labels import SHOW_QUESTION
 from askback.domain.form import Form, Option, Question
 from askback_sandbox.model.script import call, turn
 

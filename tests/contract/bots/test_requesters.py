@@ -11,10 +11,25 @@ from askback.manager.denials import UNREADABLE_GROUPS
 from askback_sandbox.model.script import call, turn
 from support.engine import eventually
 
-from .driver import ADA, BEN, CY, Card, Desk, PlatformTests, Talk, asks, card, line, notice, one, turn_of
+from .driver import (
+    ADA,
+    BEN,
+    CY,
+    Card,
+    Desk,
+    PlatformTests,
+    Talk,
+    asks,
+    card,
+    group_of,
+    line,
+    notice,
+    one,
+    person_of,
+    turn_of,
+)
+from .shed import Shed
 from .slack import SlackDesk
-from .test_audience import group_of, person_of
-from .test_tool_approval import Shed
 
 EXTRA = "tools_whose_requests_have_requesters"
 STAGING = call("deploy", version="1.4.2", plan="staging")

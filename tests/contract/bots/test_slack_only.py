@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from askback_sandbox.json_values import as_object, as_text
 from askback_sandbox.model.script import Fault as ModelFault
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
@@ -24,8 +25,8 @@ from support.processes import communicate
 
 from . import slack
 from .driver import ADA, BEN, Talk, asks, card, form_of, line, one, program_asks, settled, told, until
+from .driver.conversations import PROSE
 from .slack import SlackDesk
-from .test_messages_while_waiting import PROSE
 
 COMMAND = Path(sys.executable).with_name("askback")
 
@@ -56,6 +57,27 @@ async def test_a_text_is_streamed_and_stopped(workspace: SlackDesk) -> None:
     assert "chat.update" not in used
     assert "chat.postMessage" not in used
     assert not any(message.streaming for message in workspace.workspace.messages.values())
+
+
+async def test_where_there_is_no_markdown_block_people_read_every_word_without_formatting(workspace: SlackDesk) -> None:
+    workspace.journal.announce("markdown_rejected")
+    workspace.workspace.faults.fail("chat.startStream", "unknown_method", times=None)
+    words = f"**Bold** <!channel> @here & {PROSE} " + "row of a long text\n" * 300
+    workspace.model.script(turn(words), turn("Again."), when="story")
+    workspace.workspace.faults.fail("chat.postMessage", "invalid_blocks")
+    talk = await workspace.mention(ADA, "story")
+    await until(lambda: methods(workspace).count("chat.postMessage") >= 2, "it is posted in another way")
+    (posted,) = [one for one in workspace.workspace.messages.values() if one.user == workspace.workspace.bot.id]
+    kinds = {(as_text(block["type"]), as_text(as_object(block["text"])["type"])) for block in posted.blocks}
+    assert kinds == {("section", "plain_text")}
+    shown = "".join(as_text(as_object(block["text"])["text"]) for block in posted.blocks)
+    assert shown.split() == words.split()
+    assert posted.text.startswith("**Bold** &lt;!channel&gt; @here &amp; It begins here.")
+    assert not workspace.pings()
+    await workspace.say(ADA, "again", talk)
+    await line(workspace, talk, "Again.")
+    (_, newest) = [one for one in workspace.workspace.messages.values() if one.user == workspace.workspace.bot.id]
+    assert newest.blocks[0]["type"] == "markdown", "the rejection may have been about that one text"
 
 
 @pytest.mark.parametrize("code", ["unknown_method", "missing_scope", "channel_type_not_supported"])

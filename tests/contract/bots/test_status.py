@@ -13,20 +13,16 @@ from askback_sandbox.slack import limits as slack_limits
 from askback_sandbox.slack.faults import Fault as Slow
 
 from .discord import DiscordDesk
-from .driver import ADA, Desk, Talk, asks, card, line, one, until
+from .driver import ADA, Desk, asks, at_rest, card, line, one, until
+from .driver.conversations import PROSE
 from .slack import SlackDesk
 
-PROSE = "It begins here. " + "And then it goes on for a while. " * 14 + "Here it ends."
 SESSION, LINE = "agents.sessions.setStatus", "assistant.threads.setStatus"
 
 
 def statuses(desk: SlackDesk, method: str = SESSION) -> list[str]:
     """Return the statuses that the bot set, in order, as far as Slack accepted them."""
     return [str(call.arguments.get("status")) for call in desk.workspace.log if call.method == method]
-
-
-async def at_rest(desk: Desk, talk: Talk) -> None:
-    await until(lambda: desk.mood(talk) is None, "nothing says any more that the bot works")
 
 
 async def test_it_works_and_then_nothing_goes_on(desk: Desk) -> None:

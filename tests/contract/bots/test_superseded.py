@@ -1,4 +1,4 @@
-"""What comes after an open question settles its card visibly, or leaves its buttons working."""
+"""A message or a question after an open question settles its card visibly, or leaves its buttons working."""
 
 from __future__ import annotations
 

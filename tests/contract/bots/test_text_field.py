@@ -54,7 +54,7 @@ async def test_without_a_placeholder_of_the_model_the_field_says_what_to_do(desk
     assert (await desk.open_field(ADA, shown)).placeholder == "Enter your answer…"
 
 
-@pytest.mark.parametrize("blank", ["   ", "\n\n", " "])
+@pytest.mark.parametrize("blank", ["   ", "\n\n", " ", "\u200b", "\ufeff \u2800", "\u3164", "\u00ad\x00"])
 async def test_a_blank_text_keeps_the_field_open_with_the_reason_and_the_text(desk: Desk, blank: str) -> None:
     talk, shown = await fruit(desk)
     await desk.open_field(ADA, shown)

@@ -2,60 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-
 import pytest
 
-from askback import tool
 from askback.domain.ask_policy import OWN_REQUEST
-from askback.domain.card import EVERYTHING
+from askback.domain.card_labels import EVERYTHING
 from askback_sandbox.model.script import call, turn
 
-from .driver import ADA, BEN, CY, GROUPS, Desk, PlatformTests, card, line, notice, settled, turn_of, until
+from .command import askback
+from .driver import ADA, BEN, CY, Desk, PlatformTests, card, line, notice, settled, turn_of, until
 from .offers import USE, known, offer
+from .shed import Shed
 
 EXTRA = "tools_that_need_approval_at_the_desk"
 PLAN = "\n".join(f"copy step {number} to machine {number} <!channel> @everyone *" for number in range(120))
-
-
-class Shed:
-    """A tool that needs approval, and its effects."""
-
-    def __init__(self) -> None:
-        self.ran: list[tuple[str, str]] = []
-
-    def deploy(self, version: str, plan: str = "") -> str:
-        """Deploy a version."""
-        self.ran.append((version, plan))
-        return f"{version} is live"
-
-    @tool(approval="Move {version} to {where}?")
-    def move(self, version: str, where: str = "staging") -> str:
-        """Move a version."""
-        self.ran.append((version, where))
-        return f"{version} is on {where}"
-
-    def wipe(self, version: str) -> str:
-        """Wipe a version."""
-        self.ran.append((version, "wiped"))
-        return f"{version} is gone"
-
-    @classmethod
-    def needing_approval(
-        cls, platform: str, tests_of: PlatformTests, monkeypatch: pytest.MonkeyPatch, module_name: str
-    ) -> Shed:
-        """Offer the tool to the model of the next desk, with the group as its approvers."""
-        shed = cls()
-        module = ModuleType(module_name)
-        vars(module)["tools"] = [shed.deploy, shed.wipe, shed.move]
-        monkeypatch.setitem(sys.modules, module_name, module)
-        monkeypatch.setattr(sys, "path", [*sys.path])
-        monkeypatch.setattr(tests_of.desk, "TOOLS", f"AskUserQuestion,ask,{module_name}:tools")
-        monkeypatch.setenv("ASKBACK_APPROVAL_TOOLS", "deploy,wipe")
-        mark = "" if platform == "slack" else "@&"
-        monkeypatch.setenv("ASKBACK_APPROVERS", f"{platform}:{mark}{GROUPS[platform]}")
-        return shed
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +36,22 @@ async def test_the_question_is_in_the_words_of_the_tools_author(desk: Desk, shed
     await line(desk, talk, "It is there.")
     assert shed.ran == [(hostile, "staging")]
     assert not any(name in ping for ping in desk.pings() for name in ("channel", "everyone", "here"))
+
+
+async def test_the_tools_own_rule_spares_people_what_is_small_and_the_tool_learns_who_approved_the_rest(
+    desk: Desk, shed: Shed
+) -> None:
+    desk.join_group(BEN)
+    desk.model.script(
+        turn(call("refund", amount=100)), turn(call("refund", amount=101)), turn("All is paid."), when="refund"
+    )
+    talk = await desk.mention(ADA, "refund, please")
+    shown = await card(desk, talk, "Refund 101?")
+    assert shed.ran == [("100", "")]
+    assert len(desk.cards(talk)) == 1
+    await desk.press(BEN, shown, "Approve")
+    await line(desk, talk, "All is paid.")
+    assert shed.ran == [("100", ""), ("101", desk.actor(BEN).id)]
 
 
 async def test_the_group_decides_about_the_whole_arguments_and_the_tool_runs_once_with_these(
@@ -137,6 +112,22 @@ async def test_of_two_requests_a_member_of_the_group_may_use_what_they_typed_for
     await desk.press(BEN, await card(desk, talk, "1.5.0"), "Approve")
     await line(desk, talk, "Both are done.")
     assert [version for version, _ in shed.ran] == ["1.4.2", "1.5.0"]
+
+
+async def test_a_question_back_approves_nothing(desk: Desk, shed: Shed) -> None:
+    desk.join_group(BEN)
+    desk.model.script(turn(call("deploy", version="1.4.2")), turn("Then not."), when="release")
+    talk = await desk.mention(ADA, "release, please")
+    shown = await card(desk, talk, "Run deploy?")
+    await known(desk)
+    for typed in ("Approve?", "approve ?!", "“Approve？”", "1?"):
+        await desk.say(BEN, typed, talk)
+    await line(desk, talk, "I will continue once")
+    assert (await card(desk, talk, "Run deploy?")).buttons == shown.buttons
+    await desk.open_field(BEN, shown, "Deny")
+    assert await desk.submit(BEN, "I only asked.") == ()
+    await line(desk, talk, "Then not.")
+    assert shed.ran == []
 
 
 async def test_in_a_direct_message_that_no_approver_sees_nobody_waits_for_them(desk: Desk, shed: Shed) -> None:
@@ -209,6 +200,34 @@ async def test_an_always_holds_as_long_as_its_giver_is_in_the_group(
         await desk.press(CY, shown, "Approve")
     await line(desk, talk, "That as well.")
     assert shed.ran == [("1.4.2", ""), ("1.4.3", "")]
+
+
+@pytest.mark.usefixtures("always")
+async def test_after_a_revocation_the_card_says_that_the_always_no_longer_holds(desk: Desk, shed: Shed) -> None:
+    one, other = (turn(call("deploy", version=version)) for version in ("1.4.2", "1.4.3"))
+    desk.model.script(one, turn("It is out."), other, turn("That as well."), when="release")
+    desk.join_group(BEN)
+    talk = await desk.mention(ADA, "release, please")
+    shown = await card(desk, talk, "1.4.2")
+    (ask,) = await desk.host.manager.list_open_asks()
+    await desk.press(BEN, shown, "Always in this conversation")
+    over = await settled(desk, talk, "Approved: “Always in this conversation”")
+    assert "revoked" not in over.text
+    await line(desk, talk, "It is out.")
+    reason = "Freeze until Monday, <!channel> @everyone *"
+    code, said = await askback("revoke", ask.id, "--reason", reason, "--by", "Olga")
+    assert (code, said.splitlines()[-1]) == (0, "Notified the running bot: it changes the card.")
+    over = await settled(desk, talk, "Approved: “Always in this conversation” (revoked)")
+    assert over.id == shown.id
+    assert "Revoked by my operator: each call needs approval again." in over.text
+    assert reason in over.text
+    assert "(revoked)" in over.notification
+    assert not [ping for ping in desk.pings() if "everyone" in ping or "channel" in ping]
+    _, audit = await askback("show", ask.id)
+    assert " by Olga, an operator: “Freeze until Monday" in audit
+    await desk.say(ADA, "the next, please", talk)
+    await desk.press(BEN, await card(desk, talk, "1.4.3"), "Approve")
+    await line(desk, talk, "That as well.")
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from askback_sandbox.slack.faults import Fault
 
 from . import discord, slack
 from .driver import ADA, BEN, Desk, Talk, asks, asks_of, card, line, one, settled, told, turn_of, until
+from .driver.conversations import trip
 from .offers import USE, offer
-from .test_forms import trip
 
 SILENT = Pause(kind="stall", after=60)
 STORY = "It begins here. " + "And then it goes on for a while. " * 14

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from askback.domain.form import Form, Question, TextRules
 from askback_sandbox.model.script import turn
 
 from .driver import (
@@ -148,6 +149,33 @@ async def test_a_question_back_can_open_the_discussion(desk: Desk) -> None:
     await no_offer(desk, talk)
     await went_on(desk, talk)
     assert not notices(desk, ADA)
+
+
+@pytest.mark.parametrize("typed", ["Pear?", "pear ？", "2?", "not now?"])
+async def test_of_an_option_that_is_asked_about_its_author_is_asked(desk: Desk, typed: str) -> None:
+    talk, shown = await fruit(desk)
+    await desk.say(ADA, typed, talk)
+    await desk.press(ADA, await offer(desk, talk), KEEP)
+    await no_offer(desk, talk)
+    await desk.press(ADA, shown, "Plum")
+    heard = await turn_of(desk, "fruit", 2)
+    assert '"Which fruit?"="Plum"' in heard.result
+    assert heard.texts == [f"ada: {typed}"]
+
+
+async def test_a_question_back_in_the_review_does_not_submit(desk: Desk) -> None:
+    desk.model.script(
+        turn(asks(one("Which fruit?", "Apple", "Pear"), one("When?", "Now", "Soon"))), turn(GOING_ON), when="fruit"
+    )
+    talk = await desk.mention(ADA, "fruit, please")
+    await desk.press(ADA, await card(desk, talk, "Which fruit?"), "Pear")
+    await desk.press(ADA, await card(desk, talk, "When?", without="1. Apple"), "Soon")
+    shown = await card(desk, talk, "Review your answers")
+    await known(desk)
+    await desk.say(ADA, "Submit?", talk)
+    await line(desk, talk, WAITING)
+    await desk.press(ADA, shown, "Submit")
+    assert (await turn_of(desk, "fruit", 2)).texts == ["ada: Submit?"]
 
 
 async def test_just_a_message_stays_one(desk: Desk) -> None:
@@ -308,6 +336,33 @@ async def test_the_question_of_a_program_can_be_answered_by_typing(desk: Desk) -
     assert outcome.by is not None
     assert outcome.by.is_same_person(desk.actor(ADA))
     assert len(requests(desk, "hello")) == 1, "the model hears nothing of it"
+
+
+async def test_a_number_with_a_decimal_comma_is_a_number_and_an_address_that_runs_is_none(desk: Desk) -> None:
+    talk = await desk.thread(ADA, "How much?")
+    number = Question(id="n", prompt="How much?", rules=TextRules(kind="number"))
+    async with program_asks(desk, talk, Form(questions=(number,))) as asked:
+        await card(desk, talk, "How much?")
+        await known(desk)
+        await desk.say(ADA, "1,5", talk)
+        assert [answer.text for answer in (await asked.outcome()).answers] == ["1.5"]
+    stepped = Question(id="s", prompt="How many hours?", rules=TextRules(kind="number", step=0.5))
+    async with program_asks(desk, talk, Form(questions=(stepped,))) as asked:
+        await card(desk, talk, "How many hours?")
+        await known(desk)
+        await desk.say(ADA, "1,5", talk)
+        assert [answer.text for answer in (await asked.outcome()).answers] == ["1.5"]
+    page = Question(id="p", prompt="Which page?", rules=TextRules(kind="uri"))
+    async with program_asks(desk, talk, Form(questions=(page,))) as asked:
+        shown = await card(desk, talk, "Which page?")
+        await known(desk)
+        await desk.say(ADA, "javascript:alert(1)", talk)
+        await desk.open_field(ADA, shown, "Write an answer…")
+        for unsafe in ("javascript:alert(1)", "data:text/html,x"):
+            (why,) = await desk.submit(ADA, unsafe)
+            assert why == "Please write a full address, such as https://example.com/page."
+        assert await desk.submit(ADA, "https://example.com/a") == ()
+        assert [answer.text for answer in (await asked.outcome()).answers] == ["https://example.com/a"]
 
 
 async def test_an_answer_counts_before_the_bot_knows_that_its_card_was_posted(desk: Desk) -> None:

@@ -16,8 +16,9 @@ from askback.store.store import Store
 from askback_sandbox.model.call_results import refusals
 from askback_sandbox.model.model import Model
 from askback_sandbox.services import Services
+from contract.engine.stored_thread import Thread
 from support.approvals import Deploying
-from support.engine import Board
+from support.board import Board
 from support.stores import url_in
 
 
@@ -64,3 +65,9 @@ def released() -> Iterator[threading.Event]:
 @pytest.fixture
 def deploying() -> Deploying:
     return Deploying()
+
+
+@pytest.fixture
+async def thread(store: Store) -> Thread:
+    """A conversation in the store, without its other parts."""
+    return await Thread.begin(store)

@@ -18,7 +18,8 @@ from askback.settings.address import Address
 from askback.user_tools import event_loops
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
-from support.engine import HERE, Board, Engine, engine, eventually, last_request, results
+from support.board import HERE, Board
+from support.engine import Engine, engine, eventually, last_request, results
 
 
 @pytest.fixture(autouse=True)

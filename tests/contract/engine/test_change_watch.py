@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ from askback.domain.form import Form, Option, Question
 from askback.domain.who import Who
 from askback.manager import QuestionManager, build_ask
 from askback.store.postgres.address import PostgresAddress
-from askback.store.queries.ask_changes import list_versions
+from askback.store.queries.ask_changes import list_changed
+from askback.store.snapshot_reader import SnapshotReader
 from askback.store.store import Store
-from support.engine import ANN, HERE
+from support.board import ANN, HERE
 from support.stores import url_in
 
 pytestmark = pytest.mark.usefixtures("stored")
@@ -29,26 +30,26 @@ TEA = Form(questions=(Question(id="tea", prompt="Tea?", options=(Option(value="y
 WITHIN = 20.0
 
 
+@pytest.fixture
+async def reader(tmp_path: Path) -> AsyncGenerator[SnapshotReader]:
+    where = tmp_path / "askback.db" if (url := url_in(tmp_path)) is None else PostgresAddress.read(url)
+    reader = SnapshotReader(where)
+    yield reader
+    await reader.close()
+
+
 async def test_one_look_serves_all_that_wait_and_wakes_only_those_whose_question_changed(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, reader: SnapshotReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[int] = []
     monkeypatch.setattr(change_watch, "LOOK_SECONDS", 0.05)
-    monkeypatch.setattr(change_watch, "list_versions", counting(looks))
-    where = tmp_path / "askback.db" if (url := url_in(tmp_path)) is None else PostgresAddress.read(url)
+    monkeypatch.setattr(change_watch, "list_changed", counting(looks))
     manager = QuestionManager(store)
     policy = Policy(who=Who.from_people(ANN))
     asked = [await manager.submit(build_ask(TEA, to=HERE, policy=policy)) for _ in range(COUNT)]
-    watch = ChangeWatch(where)
+    watch = ChangeWatch(reader)
     woken: list[str] = []
-
-    async def wait(ask: Ask) -> None:
-        with watch.register(ask.id) as waiting:
-            waiting.begin_read()
-            await waiting.wait(ask)
-            woken.append(ask.id)
-
-    waits = [asyncio.create_task(wait(ask)) for ask in asked]
+    waits = [asyncio.create_task(wait(watch, ask, woken)) for ask in asked]
     watch.start()
     try:
         async with asyncio.timeout(WITHIN):
@@ -74,22 +75,48 @@ async def test_one_look_serves_all_that_wait_and_wakes_only_those_whose_question
         await asyncio.wait(waits)
 
 
-async def test_a_wait_that_read_an_older_state_than_another_is_woken(store: Store, tmp_path: Path) -> None:
+async def test_signals_of_other_processes_share_one_look_and_wake_nobody_else(
+    store: Store, reader: SnapshotReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each question that anybody asks is such a signal. Otherwise, all that wait would read the database for it."""
+    looks: list[int] = []
+    monkeypatch.setattr(change_watch, "LOOK_SECONDS", 10 * WITHIN)
+    monkeypatch.setattr(change_watch, "list_changed", counting(looks))
+    manager = QuestionManager(store)
+    policy = Policy(who=Who.from_people(ANN))
+    asked = [await manager.submit(build_ask(TEA, to=HERE, policy=policy)) for _ in range(COUNT)]
+    watch = ChangeWatch(reader)
+    woken: list[str] = []
+    waits = [asyncio.create_task(wait(watch, ask, woken)) for ask in asked]
+    await asyncio.sleep(0)
+    assert await manager.cancel(asked[3].id)
+    for _ in range(COUNT):
+        watch.look()
+    watch.start()
+    try:
+        await asyncio.wait_for(asyncio.shield(waits[3]), WITHIN)
+        assert (woken, looks) == ([asked[3].id], [COUNT])
+        # A later signal is another look.
+        assert await manager.cancel(asked[5].id)
+        watch.look()
+        await asyncio.wait_for(asyncio.shield(waits[5]), WITHIN)
+        assert (woken, looks) == ([asked[3].id, asked[5].id], [COUNT, COUNT - 1])
+    finally:
+        await watch.close()
+        for task in waits:
+            task.cancel()
+        await asyncio.wait(waits)
+
+
+async def test_a_wait_that_read_an_older_state_than_another_is_woken(store: Store, reader: SnapshotReader) -> None:
     """Otherwise, a look would compare with the newer state, and find no change."""
-    where = tmp_path / "askback.db" if (url := url_in(tmp_path)) is None else PostgresAddress.read(url)
     manager = QuestionManager(store)
     older = await manager.submit(build_ask(TEA, to=HERE, policy=Policy(who=Who.from_people(ANN))))
     newer = older.evolve(interview=older.interview.evolve(revision=older.interview.revision + 1))
-    watch = ChangeWatch(where)
-
-    async def wait(read: Ask) -> None:
-        with watch.register(older.id) as waiting:
-            waiting.begin_read()
-            await waiting.wait(read)
-
-    first = asyncio.create_task(wait(older))
+    watch = ChangeWatch(reader)
+    first = asyncio.create_task(wait(watch, older, []))
     await asyncio.sleep(0)
-    second = asyncio.create_task(wait(newer))
+    second = asyncio.create_task(wait(watch, newer, []))
     try:
         await asyncio.wait_for(asyncio.shield(first), WITHIN)
     finally:
@@ -98,11 +125,19 @@ async def test_a_wait_that_read_an_older_state_than_another_is_woken(store: Stor
         await asyncio.wait([first, second])
 
 
+async def wait(watch: ChangeWatch, ask: Ask, woken: list[str]) -> None:
+    """Wait until an ask may differ from what was read, and note its id then."""
+    with watch.register(ask.id) as waiting:
+        waiting.begin_read()
+        await waiting.wait(ask)
+        woken.append(ask.id)
+
+
 def counting(looks: list[int]) -> Callable[..., Any]:
     """Return the query, which notes the number of asks of each look."""
 
-    def look(connection: Any, ask_ids: Any) -> Any:
-        looks.append(len(ask_ids))
-        return list_versions(connection, ask_ids)
+    def look(connection: Any, known: Any) -> Any:
+        looks.append(len(known))
+        return list_changed(connection, known)
 
     return look

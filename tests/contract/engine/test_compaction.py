@@ -11,7 +11,8 @@ from askback.agent.compaction import LEAST, is_wanted
 from askback.domain.actions import Choose
 from askback_sandbox.model.script import Fault, turn
 from askback_sandbox.services import Services
-from support.engine import Board, engine, last_request, question, results
+from support.board import Board
+from support.engine import engine, last_request, question, results
 
 LONG = "word " * 45_000
 """A text above the API's minimum size for compaction."""

@@ -21,7 +21,8 @@ from askback.internal.clock import utc_now
 from askback.manager import build_ask, build_policy
 from askback_sandbox.model.script import Fault, turn
 from askback_sandbox.services import Services
-from support.engine import ANN, BEN, HERE, Board, Engine, engine, eventually, last_request, question, results
+from support.board import ANN, BEN, HERE, Board
+from support.engine import Engine, engine, eventually, last_request, question, results
 
 pytestmark = pytest.mark.usefixtures("stored")
 

@@ -19,10 +19,11 @@ from askback.domain.click_response import AskForm, FormErrors, Notice, Redraw
 from askback.domain.voting import CHANGED_SINCE
 from askback.domain.who import Who
 from askback.store.schema import actions, asks, calls
-from askback_sandbox.model.script import turn
+from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
 from support.approvals import APPROVE, CID, PAIR, TEAM, current, to, told
-from support.engine import ANN, BEN, Board, Engine, engine
+from support.board import ANN, BEN, Board
+from support.engine import Engine, engine
 
 pytestmark = pytest.mark.usefixtures("stored")
 
@@ -82,6 +83,26 @@ async def test_the_changed_call_survives_a_restart_and_runs_with_what_people_saw
             "do not repeat your call.\n\ndeployed to production"
         )
     assert deploying.ran == ["production 3"]
+
+
+async def test_a_removed_argument_stays_removed_after_a_restart_and_the_audit_has_it(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying
+) -> None:
+    services.model.script(turn(call("deploy", where="staging", count=3)), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=TEAM) as one:
+        ask = await asked(one)
+        assert isinstance(await one.press(ask, edit("staging", ""), BEN), Redraw)
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=TEAM) as one:
+        changed = await current(one, ask)
+        assert changed.interview.question.prompt == 'Run deploy?\n{\n  "where": "staging"\n}'
+        assert changed.policy.approval is not None
+        assert changed.policy.approval.subject == approval.compute_digest("deploy", {"where": "staging"})
+        (removed,) = changed.interview.changes
+        assert (removed.name, removed.before, removed.is_removed, removed.by.id) == ("count", 3, True, BEN.id)
+        await one.press(changed, APPROVE, CID)
+        (result,) = await told(one, services)
+        assert '"count" is left out and not 3 (changed by Ben)' in result["content"]
+    assert deploying.ran == ["staging 1"]
 
 
 async def test_a_vote_from_before_a_change_never_counts_for_what_it_changed_to(

@@ -23,7 +23,8 @@ from askback.internal.clock import utc_now
 from askback.ports.platform import Messages
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
-from support.engine import ANN, BEN, HERE, WITHIN, Board, Engine, engine, eventually, last_request, question
+from support.board import ANN, BEN, HERE, WITHIN, Board
+from support.engine import Engine, engine, eventually, last_request, question
 
 pytestmark = pytest.mark.usefixtures("stored")
 

@@ -11,7 +11,8 @@ import pytest
 
 from askback_sandbox.model.script import Fault, call, turn
 from askback_sandbox.services import Services
-from support.engine import ANN, BEN, HERE, Board, Engine, engine
+from support.board import ANN, BEN, HERE, Board
+from support.engine import Engine, engine
 
 MANY = 20
 """Conversations of one person, more than there are slots for turns and for tools."""

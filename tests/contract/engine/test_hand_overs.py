@@ -12,12 +12,14 @@ from sqlalchemy import text
 from askback.domain.form import Form, Option, Question
 from askback.domain.hand_over import CallId
 from askback.domain.who import Who
+from askback.doors.hand_over import HandOvers
 from askback.internal.clock import utc_now
 from askback.store.database import Database
 from askback.store.external_access import open_for_writing
 from askback.store.postgres.address import PostgresAddress
 from askback.store.store import Store
-from support.engine import ANN, HERE, Board, Engine, engine, eventually
+from support.board import ANN, HERE, Board
+from support.engine import Engine, engine, eventually
 from support.stores import url_in
 
 pytestmark = pytest.mark.usefixtures("stored")
@@ -126,6 +128,43 @@ async def test_a_holder_that_was_only_slow_still_acknowledges(store: Store) -> N
     assert await store.claim_hand_overs({FIRST: "digest"}, "other") == "acknowledged"
 
 
+async def test_people_learn_once_that_an_unknown_outcome_is_known(tmp_path: Path, board: Board) -> None:
+    """The holder was only slow, or the framework's own state proves that it has finished."""
+    async with engine(tmp_path, board) as one:
+        await one.store.record_hand_over(FIRST, await answered(one, board), "digest")
+        assert await one.store.claim_hand_overs({FIRST: "digest"}, "slow") == "claimed"
+        await lapse(one.store)
+        (lost,) = await one.store.list_hand_overs_in_doubt("langgraph", "thread")
+        assert lost.state == "claimed"  # nobody has been told yet
+        assert await one.store.claim_hand_overs({FIRST: "digest"}, "other") == "unknown"
+        await board.until(lambda: len(board.texts()) == 1)
+        assert [await one.store.acknowledge_hand_overs("slow") for _ in range(2)] == [True, False]
+        await board.until(lambda: len(board.texts()) == 2)
+        assert "The outcome is known now" in board.texts()[1]
+        assert await one.store.list_hand_overs_in_doubt("langgraph", "thread") == ()
+
+
+async def test_a_lost_claim_is_released_even_if_nobody_has_looked_at_it(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        await one.store.record_hand_over(FIRST, await answered(one, board), "digest")
+        assert await one.store.claim_hand_overs({FIRST: "digest"}, "dead") == "claimed"
+        assert not await one.store.release_hand_overs([FIRST])
+        await lapse(one.store)
+        assert await one.store.release_hand_overs([FIRST])
+        assert await one.store.claim_hand_overs({FIRST: "digest"}, "again") == "claimed"
+        await board.until(lambda: len(board.texts()) == 1)  # people still learn what happened
+
+
+async def test_nobody_is_told_of_a_lost_claim_whose_outcome_is_known(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        await one.store.record_hand_over(FIRST, await answered(one, board), "digest")
+        assert await one.store.claim_hand_overs({FIRST: "digest"}, "dead") == "claimed"
+        await lapse(one.store)
+        assert await one.store.acknowledge_hand_overs("dead")
+        assert await one.store.claim_hand_overs({FIRST: "digest"}, "other") == "acknowledged"
+        assert board.texts() == []
+
+
 async def test_a_framework_that_fails_leaves_the_outcome_unknown(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
         await one.store.record_hand_over(FIRST, await answered(one, board), "digest")
@@ -200,3 +239,16 @@ async def test_a_claim_with_which_nothing_was_handed_over_can_be_claimed_again(s
     assert await store.claim_hand_overs({FIRST: "digest"}, "two") == "claimed"
     assert await store.acknowledge_hand_overs("two")
     assert not await store.unclaim_hand_overs("two")
+
+
+async def test_a_look_at_a_database_that_does_not_exist_creates_none(tmp_path: Path) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    assert await HandOvers(folder / "askback.db").expire("langgraph") == ()
+    assert not [*folder.iterdir()]
+
+
+async def test_a_look_at_a_database_before_its_first_question_finds_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "empty.db"
+    file.touch(0o600)
+    assert await HandOvers(file).list_answered_runs("langgraph") == ()

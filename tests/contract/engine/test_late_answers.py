@@ -12,7 +12,8 @@ from askback.internal.clock import utc_now
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
-from support.engine import ANN, BEN, Board, Engine, engine, eventually
+from support.board import ANN, BEN, Board
+from support.engine import Engine, engine, eventually
 
 pytestmark = pytest.mark.usefixtures("stored")
 

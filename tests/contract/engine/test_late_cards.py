@@ -14,7 +14,8 @@ from askback.manager.new_asks import build_ask, build_policy
 from askback.runtime.delivery import Delivery
 from askback.store.queries import outbox_leases
 from askback.tools.base import describe_unanswered
-from support.engine import ANN, HERE, Board, engine
+from support.board import ANN, HERE, Board
+from support.engine import engine
 
 pytestmark = pytest.mark.usefixtures("stored")
 

@@ -16,7 +16,8 @@ from askback.store.queries.outbox_leases import LEASE_SECONDS
 from askback.store.store import Store
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
-from support.engine import ANN, HERE, Board, engine
+from support.board import ANN, HERE, Board
+from support.engine import engine
 
 pytestmark = pytest.mark.usefixtures("stored")
 LONGER = LEASE_SECONDS + 2.0

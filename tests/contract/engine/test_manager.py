@@ -24,7 +24,8 @@ from askback.errors import CallerError
 from askback.internal.clock import utc_now
 from askback.store.errors import StoreBusy
 from askback.store.store import Store
-from support.engine import ANN, BEN, HERE, Board, Engine, engine, eventually
+from support.board import ANN, BEN, HERE, Board
+from support.engine import Engine, engine, eventually
 
 pytestmark = pytest.mark.usefixtures("stored")
 

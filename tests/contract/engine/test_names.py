@@ -14,7 +14,8 @@ from askback.text.bodies import indent_body
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from support.approvals import CID, DENY, TEAM, Deploying, to, told
-from support.engine import ANN, BEN, Board, engine, last_request, question
+from support.board import ANN, BEN, Board
+from support.engine import engine, last_request, question
 
 PLAIN = ["Ann", "Ann Lee", "Jürgen", "Zoë O’Neill-Smith", "李雷", "Мария", "ann_99", "Ann 🌴"]
 HOSTILE = [

@@ -11,7 +11,8 @@ import pytest
 from askback.agent.loop import Agent
 from askback_sandbox.model.script import ToolCall, call, turn
 from askback_sandbox.services import Services
-from support.engine import Board, engine, eventually, last_request, question, results
+from support.board import Board
+from support.engine import engine, eventually, last_request, question, results
 
 pytestmark = pytest.mark.usefixtures("stored")
 

@@ -21,7 +21,8 @@ from askback.runtime.postgres_backend import PostgresBackend
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
-from support.engine import HERE, Board, Engine, engine, eventually, question
+from support.board import HERE, Board
+from support.engine import Engine, engine, eventually, question
 from support.stores import URL_FILE
 
 OPTIONS = (Option(value="yes", label="Yes"), Option(value="no", label="No"))

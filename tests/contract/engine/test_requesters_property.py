@@ -31,7 +31,8 @@ from askback_sandbox.model.request import ReceivedRequest
 from askback_sandbox.model.script import Turn, call, turn
 from askback_sandbox.services import Services
 from support.approvals import ALWAYS, APPROVE, CID, DENY
-from support.engine import ANN, BEN, HERE, Board, Engine, engine, eventually, question
+from support.board import ANN, BEN, HERE, Board
+from support.engine import Engine, engine, eventually, question
 
 DAN = Actor(platform="board", tenant="T1", id="U4", name="Dan")
 PEOPLE = (ANN, BEN, CID, DAN)

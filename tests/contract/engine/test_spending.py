@@ -13,7 +13,8 @@ from askback.internal.clock import utc_now
 from askback.store.queries import usage
 from askback_sandbox.model.script import Fault, ToolCall, Usage, turn
 from askback_sandbox.services import Services
-from support.engine import ANN, HERE, Board, Engine, engine, eventually
+from support.board import ANN, HERE, Board
+from support.engine import Engine, engine, eventually
 
 pytestmark = pytest.mark.usefixtures("stored")
 

@@ -17,7 +17,8 @@ from askback.domain.who import Who
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from support.approvals import APPROVE, CID, DENY, TEAM, Deploying, to, told
-from support.engine import ANN, BEN, Board, Engine, engine, question
+from support.board import ANN, BEN, Board
+from support.engine import Engine, engine, question
 
 DAN = Actor(platform="board", tenant="T1", id="U4", name="Dan")
 

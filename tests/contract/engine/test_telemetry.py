@@ -19,7 +19,8 @@ from askback.observability import telemetry
 from askback.store.errors import StoreUnavailable
 from askback_sandbox.model.script import Fault, turn
 from askback_sandbox.services import Services
-from support.engine import HERE, Board, engine, eventually, question
+from support.board import HERE, Board
+from support.engine import engine, eventually, question
 from support.telemetry_backend import Backend, linked, parents, reported
 
 COLOURS = (Option(value="green", label="Green"), Option(value="blue", label="Blue"))

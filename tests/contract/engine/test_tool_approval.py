@@ -24,7 +24,8 @@ from support.approvals import (
     to,
     told,
 )
-from support.engine import ANN, BEN, Board, engine, last_request
+from support.board import ANN, BEN, Board
+from support.engine import engine, last_request
 
 pytestmark = pytest.mark.usefixtures("stored")
 

@@ -22,7 +22,8 @@ from support.approvals import (
     to,
     told,
 )
-from support.engine import ANN, BEN, HERE, Board, engine
+from support.board import ANN, BEN, HERE, Board
+from support.engine import engine
 
 pytestmark = pytest.mark.usefixtures("stored")
 

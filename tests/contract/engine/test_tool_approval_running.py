@@ -30,7 +30,8 @@ from support.approvals import (
     to,
     told,
 )
-from support.engine import ANN, BEN, HERE, Board, Engine, engine, eventually, question
+from support.board import ANN, BEN, HERE, Board
+from support.engine import Engine, engine, eventually, question
 
 pytestmark = pytest.mark.usefixtures("stored")
 

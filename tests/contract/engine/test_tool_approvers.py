@@ -31,7 +31,8 @@ from support.approvals import (
     to,
     told,
 )
-from support.engine import ANN, BEN, HERE, Board, engine, eventually
+from support.board import ANN, BEN, HERE, Board
+from support.engine import engine, eventually
 
 pytestmark = pytest.mark.usefixtures("stored")
 

@@ -14,7 +14,8 @@ from askback import ToolContext, tool
 from askback.domain.actions import Choose
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
-from support.engine import ANN, HERE, Board, engine, last_request, question, results
+from support.board import ANN, HERE, Board
+from support.engine import engine, last_request, question, results
 from support.tools import BOTH_STORES, Size, lengthen, result_of
 
 # The model's view of a tool

@@ -16,7 +16,8 @@ from askback.domain.actions import Choose
 from askback.store.errors import StoreUnavailable
 from askback_sandbox.model.script import ToolCall, call, turn
 from askback_sandbox.services import Services
-from support.engine import ANN, HERE, Board, engine, eventually, last_request, question, results
+from support.board import ANN, HERE, Board
+from support.engine import engine, eventually, last_request, question, results
 from support.tools import BOTH_STORES, lengthen
 
 # Stops

@@ -16,7 +16,8 @@ from anthropic.lib.tools import ToolError
 
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
-from support.engine import Board, engine, last_request, results
+from support.board import Board
+from support.engine import engine, last_request, results
 from support.tools import IMAGE, PIXEL, Size, lengthen, result_of
 
 # Return values

@@ -9,7 +9,8 @@ import pytest
 
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
-from support.engine import Board, engine, eventually
+from support.board import Board
+from support.engine import engine, eventually
 
 pytestmark = pytest.mark.usefixtures("stored")
 

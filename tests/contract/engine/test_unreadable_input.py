@@ -9,7 +9,8 @@ import pytest
 
 from askback_sandbox.model.script import ToolCall, turn
 from askback_sandbox.services import Services
-from support.engine import Board, engine, last_request, question, results
+from support.board import Board
+from support.engine import engine, last_request, question, results
 
 pytestmark = pytest.mark.usefixtures("stored")
 

@@ -18,7 +18,8 @@ from askback.internal.clock import now
 from askback.store.errors import StoreError
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
-from support.engine import ANN, HERE, Board, Engine, engine, eventually, question
+from support.board import ANN, HERE, Board
+from support.engine import Engine, engine, eventually, question
 from support.stores import url_in
 
 pytestmark = pytest.mark.usefixtures("stored")

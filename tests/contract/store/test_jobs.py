@@ -24,7 +24,8 @@ from askback.store.postgres.jobs import get_queue_name, list_held_jobs, release_
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import Fault, turn
 from askback_sandbox.services import Services
-from support.engine import Board, engine, eventually
+from support.board import Board
+from support.engine import engine, eventually
 from support.stores import URL_FILE
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from askback.errors import OperatorError
-from askback.store.external_access import list_worker_platforms
+from askback.store.external_access import find_worker_pid, list_away_platforms, list_worker_platforms
 from askback.store.queries.platform_claims import ServedPlatforms
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.sqlite.files import create_private
@@ -134,6 +134,27 @@ def test_what_a_process_serves_is_read_as_it_said_and_nothing_is_not_everything(
     path = tmp_path / "askback.db"
     with WorkerLock(path, "a program", served):
         assert list_worker_platforms(path) == served
+
+
+def test_others_read_which_platforms_a_process_cannot_serve_now_and_why(tmp_path: Path):
+    path = tmp_path / "askback.db"
+    assert list_away_platforms(path) == {}
+    with WorkerLock(path, "a program", frozenset({"slack"})):
+        assert list_away_platforms(path) == {}
+    with WorkerLock(path, "a program", frozenset({"slack"}), frozenset({"discord"})) as lock:
+        assert list_away_platforms(path) == {"discord": ""}
+        reason = "Could not reach it.\n“Check” the network: 世界. " + "x" * 5000
+        lock.announce(frozenset({"slack"}), {"discord": reason, "board": ""})
+        away = list_away_platforms(path)
+        assert set(away) == {"discord", "board"}
+        assert reason.startswith(away["discord"])
+        assert "the network" in away["discord"]
+        assert list_worker_platforms(path) == {"slack"}
+        lock.announce(frozenset({"slack", "discord"}), {})
+        assert (list_worker_platforms(path), list_away_platforms(path)) == ({"slack", "discord"}, {})
+        assert find_worker_pid(path) == os.getpid()
+    lock.announce(frozenset(), {})
+    assert list_worker_platforms(path) == {"slack", "discord"}  # another process may have the lock by now
 
 
 def test_two_workers_never_share_a_file_that_was_renamed_or_linked(tmp_path: Path):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 
 import psycopg
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from askback.errors import OperatorError
 from askback.store.errors import StoreError, StoreUnavailable
 from askback.store.migrate import VERSION_TABLE
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
+from askback.store.snapshot_reader import SnapshotReader
 
 # A server that is away, and the error about it
 from support.meta_rows import add
@@ -94,3 +96,51 @@ async def test_a_database_of_a_newer_askback_is_refused_and_left_alone(postgres_
             PostgresDatabase(PostgresAddress.read(postgres_url))
         found = other.execute(f"SELECT version_num FROM {VERSION_TABLE}".encode()).fetchone()
     assert found == ("0099_from_tomorrow",)
+
+
+# Reading from outside the workers
+
+
+async def test_a_process_that_reads_often_keeps_its_connection_and_survives_its_loss(postgres_url: str) -> None:
+    """A connection takes longer than a read. `askback serve` reads several times for each request."""
+
+    def find_process(connection: Connection) -> int:
+        return connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+
+    reader = SnapshotReader(PostgresAddress.read(postgres_url))
+    admin = psycopg.connect(postgres_url, autocommit=True)
+    first = {await reader.read(find_process) for _ in range(3)}
+    assert len(first) == 1
+    admin.execute("SELECT pg_terminate_backend(%s, 5000)", [*first])
+    second = await reader.read(find_process)
+    assert second not in first
+    with pytest.raises(OperatorError, match="Could not read the database"):
+        await reader.read(lambda connection: connection.execute(text("SELECT nothing")))
+    third = await reader.read(find_process)
+    reads, closed = threading.Event(), threading.Event()
+
+    def read_meanwhile(connection: Connection) -> int:
+        reads.set()
+        assert closed.wait(20)
+        return find_process(connection)
+
+    reading = asyncio.create_task(reader.read(read_meanwhile))
+    assert await asyncio.to_thread(reads.wait, 20)
+    await reader.close()
+    closed.set()
+    assert await reading == third
+    query = "SELECT count(*) FROM pg_stat_activity WHERE pid = ANY(%s)"
+    async with asyncio.timeout(20):
+        while admin.execute(query, [[*first, second, third]]).fetchone() != (0,):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.05)
+    admin.close()
+
+
+async def test_a_process_that_reads_often_notices_a_newer_database(postgres_url: str) -> None:
+    reader = SnapshotReader(PostgresAddress.read(postgres_url))
+    await reader.read(lambda _: None)
+    with psycopg.connect(postgres_url) as admin:
+        admin.execute(f"UPDATE {VERSION_TABLE} SET version_num = '9999_later'".encode())
+    with pytest.raises(OperatorError, match="newer askback"):
+        await reader.read(lambda _: None)
+    await reader.close()

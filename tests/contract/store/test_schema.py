@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
 import sqlite3
@@ -18,7 +19,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Boolean, CheckConstraint, Connection, Text, create_engine, inspect, select, text
+from sqlalchemy import Boolean, CheckConstraint, Connection, Text, create_engine, event, inspect, select, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -317,6 +318,7 @@ ONE = frozenset({"slack"})
         (lambda connection: asks.get_latest_post_time(connection, HERE), ["ix_asks_place_key_post_after"]),
         (lambda connection: asks.list_open_of(connection, "c"), ["ix_asks_conversation_id_status"]),
         (lambda connection: asks.get_by_key(connection, "k"), ["sqlite_autoindex_asks_2"]),
+        (lambda connection: asks.has_key_between(connection, "a:", ":z"), ["ix_asks_key"]),
         (asks.count_open, ["ix_asks_status_attend_at"]),
         (
             lambda connection: asks.get_time_until_due(connection, timedelta(seconds=30), ONE),
@@ -394,3 +396,33 @@ def test_what_the_store_does_all_the_time_reads_no_table_through(
     tables = set(schema.metadata.tables)
     # "SCAN conversations USING INDEX …" reads an index that holds only the wanted rows.
     assert not [step for step in plan if step.split()[:1] == ["SCAN"] and tables & {step.split()[-1]}], plan
+
+
+def test_on_postgresql_a_new_key_of_a_caller_is_found_free_without_reading_the_keys_of_others(empty_url: str):
+    engine = create_engine(empty_url.replace("postgresql://", "postgresql+psycopg://"), poolclass=NullPool)
+    done: list[tuple[str, Any]] = []
+
+    @event.listens_for(engine, "before_cursor_execute")
+    def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
+        done.append((statement, values))
+
+    with engine.connect() as connection:
+        prepare(connection)
+        connection.execute(
+            text(
+                "INSERT INTO asks (id, key, place, place_key, form, policy, interview, status, post_after, created_at) "
+                "SELECT i, 'http:' || i % 200 || ':ask:' || i || ':' || md5(i::text), 'p', 'p', '{}', '{}', '{}', "
+                "'answered', i, i FROM generate_series(1, 20000) i"
+            )
+        )
+        connection.execute(text("ANALYZE asks"))
+        known = hashlib.md5(b"7").hexdigest()
+        assert asks.has_key_between(connection, "http:7:", f":{known}")
+        assert not asks.has_key_between(connection, "http:8:", f":{known}")
+        done.clear()
+        asks.has_key_between(connection, "http:7:", ":free")
+        ((statement, values),) = done
+        plan = "\n".join(connection.exec_driver_sql(f"EXPLAIN {statement}", values).scalars())
+        assert "ix_asks_key" in plan, plan
+        assert "Seq Scan" not in plan, plan
+    engine.dispose()

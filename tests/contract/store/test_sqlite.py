@@ -16,6 +16,7 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from askback.store.errors import StoreBusy, StoreUnavailable
+from askback.store.external_access import open_for_writing
 from askback.store.schema import meta
 from askback.store.sqlite.database import SqliteDatabase
 from support.meta_rows import add
@@ -402,6 +403,20 @@ async def test_close_writes_the_log_back_even_if_somebody_else_has_the_file_open
         assert other.execute("SELECT count(*) FROM meta").fetchall() == [(1,)]
     assert os.stat(f"{path}-wal").st_size == 0  # noqa: PTH116
     other.close()
+
+
+async def test_another_process_leaves_the_log_to_the_worker(tmp_path: Path):
+    """To write it back takes two flushes to the disk, and commands and doors write a row at a time."""
+    path = tmp_path / "askback.db"
+    async with opened(path) as writer:
+        await writer.run(add("one"))
+        async with open_for_writing(path) as other:
+            await other.run(add("two"))
+        assert os.stat(f"{path}-wal").st_size > 0  # noqa: PTH116
+        assert await writer.read(lambda connection: connection.execute(select(func.count(meta.c.name))).scalar()) == 2
+    async with open_for_writing(path) as alone:
+        await alone.run(add("three"))
+    assert os.listdir(tmp_path) == ["askback.db"]  # noqa: PTH208 - the last connection has written it back
 
 
 def test_a_writer_that_cannot_open_leaves_no_thread(tmp_path: Path):

@@ -17,9 +17,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
-from typer.testing import CliRunner, Result
 
-from askback.cli.main import app
 from askback.domain.actions import Choose
 from askback.domain.form import Form, Option, Question
 from askback.domain.open_ask_limits import Limits
@@ -28,7 +26,10 @@ from askback.errors import AskbackError
 from askback.store.errors import StoreBusy
 from askback.store.migrate import NEWEST
 from askback.store.sqlite.database import SqliteDatabase
-from support.engine import ANN, Board, Place, engine
+from support.board import ANN, Board
+from support.engine import Place, engine
+
+from .operators import askback
 
 FORM = Form(
     questions=(
@@ -43,14 +44,10 @@ MEGABYTES = 60
 
 
 @pytest.fixture
-def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in os.environ:
-        if name.startswith(("ASKBACK_", "SLACK_", "DISCORD_", "ANTHROPIC_")):
-            monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ASKBACK_DATABASE_URL", "askback.db")
-    asyncio.run(SqliteDatabase(tmp_path / "askback.db").close())
-    return tmp_path / "askback.db"
+def database(database: Path) -> Path:
+    """The operator's database, with askback's tables."""
+    asyncio.run(SqliteDatabase(database).close())
+    return database
 
 
 @pytest.fixture
@@ -61,13 +58,6 @@ def large(database: Path) -> Path:
             ((str(number), os.urandom(500_000).hex()) for number in range(MEGABYTES)),
         )
     return database
-
-
-def askback(*arguments: str) -> Result:
-    done = CliRunner().invoke(app, arguments)
-    if done.exception is not None and not isinstance(done.exception, (SystemExit, AskbackError)):
-        raise done.exception
-    return done
 
 
 def refused(*arguments: str) -> str:

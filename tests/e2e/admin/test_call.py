@@ -10,11 +10,10 @@ from askback.domain.actions import Choose, EditArguments, FieldAnswer
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from support.approvals import APPROVE, TEAM, Deploying, to
-from support.engine import BEN, Board, engine, question
+from support.board import BEN, Board
+from support.engine import engine, question
 
-from .test_commands import HOSTILE, askback, database
-
-__all__ = ["database"]
+from .operators import HOSTILE, askback
 
 
 async def test_the_model_s_question_and_its_answer(tmp_path: Path, database: Path) -> None:

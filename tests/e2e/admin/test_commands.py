@@ -4,81 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sqlite3
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner, Result
 
 from askback.cli.admin.cancel import cancel_from_outside
 from askback.cli.admin.post import post
-from askback.cli.main import app
-from askback.domain.actions import Action, Cancel, Choose, Decline, Remind, Submit, SubmitText
-from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Escalation, Policy
+from askback.domain.actions import Cancel, Choose, Decline, Remind, Submit, SubmitText
+from askback.domain.ask_policy import Policy
 from askback.domain.form import Form, Option, Question
-from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.open_ask_limits import Limits
+from askback.domain.identity import MessageRef
 from askback.domain.who import Who
 from askback.errors import AskbackError
 from askback.internal.clock import utc_now
-from askback.manager import QuestionManager, build_ask, build_policy
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
-from support.engine import Board, engine
+from support.board import Board
+from support.engine import engine
 
-HERE = Place(platform="board", tenant="T1", channel="C1", thread="17")
-ANN = Actor(platform="board", tenant="T1", id="U1", name="Ann")
-COLOURS = (Option(value="green", label="Green"), Option(value="blue", label="Blue", description="As the sea"))
-COLOUR = Form(questions=(Question(id="colour", prompt="Which colour?", options=COLOURS),))
-HOSTILE = "Red\x1b[31m [bold]x[/] \x9b2J\x07 a\u202eb :warning:\nnext"
-
-
-@pytest.fixture
-def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in os.environ:
-        if name.startswith(("ASKBACK_", "SLACK_", "DISCORD_", "ANTHROPIC_")):
-            monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ASKBACK_DATABASE_URL", "askback.db")
-    return tmp_path / "askback.db"
-
-
-def askback(*arguments: str) -> Result:
-    done = CliRunner().invoke(app, arguments)
-    if done.exception is not None and not isinstance(done.exception, (SystemExit, AskbackError)):
-        raise done.exception
-    return done
-
-
-def stored(database: Path, *actions: Any, **more: Any) -> Ask:
-    """Ask once in a database, and apply these actions."""
-
-    async def work() -> Ask:
-        writer = SqliteDatabase(database)
-        try:
-            manager = QuestionManager(Store(writer))
-            policy = more.pop("policy", None) or build_policy(Who.from_people(ANN), 3_600)
-            form = more.pop("form", COLOUR)
-            ask = build_ask(form, to=HERE, policy=policy).evolve(**more)
-            await Store(writer).ask(ask, Limits(seconds_between_asks=0, pending_per_place=100))
-            for operation in actions:
-                now = await manager.get(ask.id)
-                assert now is not None
-                await manager.act(
-                    Action(ask_id=ask.id, actor=ANN, at=utc_now(), step=now.interview.step, operation=operation)
-                )
-            after = await manager.get(ask.id)
-            assert after is not None
-            return after
-        finally:
-            await writer.close()
-
-    return asyncio.run(work())
+from .operators import ANN, COLOUR, COLOURS, HERE, HOSTILE, askback, stored
 
 
 @pytest.mark.parametrize(
@@ -90,6 +37,8 @@ def stored(database: Path, *actions: Any, **more: Any) -> Ask:
         ("stats", ["--since", "askback stats --since 30d"]),
         ("show", ["ID", "Exits with 2"]),
         ("cancel", ["--reason", "Exits with 1"]),
+        ("approvals", ["--json", "Always in this conversation"]),
+        ("revoke", ["ID", "--reason", "Exits with 1"]),
         ("backup", ["FILE", "--force", "-wal"]),
     ],
 )
@@ -340,90 +289,6 @@ async def test_what_was_cancelled_while_nobody_ran_is_settled_at_the_next_start(
         await board.until(lambda: not board.open())
         outcome = await second.manager.ask(COLOUR, to=HERE, who=Who.from_people(ANN), key="k")
         assert (outcome.status, outcome.reason) == ("cancelled", "Enough")
-
-
-# Several people decide
-
-BEN = ANN.evolve(id="U2", name="Ben")
-CID = ANN.evolve(id="U3", name="Cid\x1b[31m")
-DEE = ANN.evolve(id="U4", name="Dee")
-
-
-def voted(database: Path, *votes: tuple[Actor, Choose]) -> Ask:
-    """Store an ask that needs two votes for the same colour; blue is a "no"."""
-    later = utc_now() + timedelta(hours=1)
-    policy = Policy(
-        who=Who(people=(ANN, BEN, CID), groups=("G1",)),
-        deadline=later + timedelta(hours=1),
-        approval=Approval(quorum=2, refusing=("blue",), requesters=(DEE,), subject="sha256:cafe"),
-        reminders=(later,),
-        escalations=(Escalation(at=later, who=Who.from_people(DEE)),),
-    )
-    asked = Form(questions=(COLOUR.questions[0].evolve(allow_custom=False),))
-    ask = stored(database, policy=policy, form=asked)
-
-    async def work() -> Ask:
-        writer = SqliteDatabase(database)
-        try:
-            manager = QuestionManager(Store(writer))
-            for who, operation in votes:
-                await manager.act(Action(ask_id=ask.id, actor=who, at=utc_now(), step=0, operation=operation))
-            after = await manager.get(ask.id)
-            assert after is not None
-            return after
-        finally:
-            await writer.close()
-
-    return asyncio.run(work())
-
-
-def test_show_and_pending_tell_who_has_decided_what_and_who_is_missing(database: Path) -> None:
-    ask = voted(database, (BEN, Choose(index=0, reason="fine\nby me")))
-    said = askback("show", ask.id).stdout
-    _, _, votes = said.partition("\nVotes\n")
-    lines = votes.partition("\n\n")[0].splitlines()
-    assert lines[0] == "  1 of 2 agreed, 0 of 1 refused"
-    assert lines[1].endswith("  Ben (U2) “Green”: fine by me")
-    assert lines[2] == "  not voted yet: Ann (U1), Cid␛[31m (U3), group G1"
-    assert lines[3:] == ["  requesters: Dee (U4)", "  digest: sha256:cafe"]
-    assert "\nremind   20" in said
-    assert "\nescalate Dee (U4), from 20" in said
-    assert "Ben (U2) chose “Green”: “fine by me”" in said
-    assert "\x1b" not in said
-    assert "  1 of 2 agreed, 0 of 1 refused" in askback("pending").stdout.splitlines()
-    told: dict[str, Any] = json.loads(askback("show", ask.id, "--json").stdout)
-    assert told["decision"] == {
-        "quorum": 2,
-        "refusals": 1,
-        "refusing": ["blue"],
-        "votes": 1,
-        "missing": Who(people=(ANN, CID), groups=("G1",)).model_dump(mode="json"),
-    }
-    assert [(vote["by"]["id"], vote["choice"]["value"], vote["reason"]) for vote in told["votes"]] == [
-        ("U2", "green", "fine\nby me")
-    ]
-    assert Policy.parse(told["policy"]) == ask.policy
-    listed: dict[str, Any] = json.loads(askback("pending", "--json").stdout)
-    assert listed["decision"] == told["decision"]
-
-
-def test_show_tells_of_a_refusal_whose_it_was_and_what_still_waits_no_more(database: Path) -> None:
-    ask = voted(database, (ANN, Choose(index=0)), (BEN, Choose(index=1, reason="too cold")))
-    said = askback("show", ask.id).stdout
-    assert " by Ben (U2), refused\nreason   too cold\n" in said
-    assert "1 of 2 agreed, 1 of 1 refused" in said
-    assert "missing" not in said
-    assert "\nremind" not in said
-    told: dict[str, Any] = json.loads(askback("show", ask.id, "--json").stdout)
-    assert (told["outcome"]["refused"], len(told["outcome"]["votes"])) == (True, 2)
-    assert told["decision"]["missing"] is None
-
-
-def test_a_question_that_one_person_answers_has_no_votes(database: Path) -> None:
-    ask = stored(database, Choose(index=0))
-    assert "Votes" not in askback("show", ask.id).stdout
-    told: dict[str, Any] = json.loads(askback("show", ask.id, "--json").stdout)
-    assert (told["decision"], told["votes"]) == (None, [])
 
 
 async def test_a_card_that_was_deleted_is_posted_again_by_show_post(tmp_path: Path, database: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 from datetime import timedelta
@@ -14,10 +15,9 @@ from askback.domain.actions import Cancel, Choose, Pick, Submit, SubmitText
 from askback.domain.form import Form, Option, Question
 from askback.domain.outcome import Picked
 from askback.internal.clock import utc_now
+from askback.store.sqlite.database import SqliteDatabase
 
-from .test_commands import COLOUR, HERE, HOSTILE, askback, database, stored
-
-__all__ = ["database"]
+from .operators import COLOUR, HERE, HOSTILE, askback, stored
 
 NAME = Form(questions=(Question(id="name", prompt="What is it called?"),))
 SIZES = (Option(value="small", label="Small"), Option(value="large", label="Large"))
@@ -106,7 +106,7 @@ def test_json_has_the_outcome_with_its_time(ids: list[str]) -> None:
 
 def test_no_answer_becomes_a_formula_in_a_spreadsheet(ids: list[str]) -> None:
     rows = [*csv.DictReader(StringIO(askback("list", "--format", "csv").stdout))]
-    assert [row["id"] for row in rows] == ids[::-1]
+    assert [row["id"].removeprefix("'") for row in rows] == ids[::-1], "an id may begin with a dash"
     assert [row["answer"] for row in rows] == ["", "", "'=1+1", "Green"]
 
 
@@ -125,7 +125,8 @@ def test_statistics_say_how_questions_ended_how_long_it_took_and_what_was_chosen
         "",
         "3 × “Which colour?”",
         "  1 × “Green”",
-        "  2 × without an answer",
+        "  1 × still open",
+        "  1 × without an answer",
         "",
         "1 × “What is it called?”",
         "  1 × in own words, the newest first: “=1+1”",
@@ -136,9 +137,19 @@ def test_statistics_say_how_questions_ended_how_long_it_took_and_what_was_chosen
 
 def test_statistics_of_nothing_say_so(database: Path) -> None:
     assert "askback.db" in askback("stats").stdout
+    asyncio.run(SqliteDatabase(database).close())
+    assert askback("stats").stdout == askback("list").stdout == "This database has no questions yet.\n"
     stored(database)
-    assert askback("stats", "--platform", "slack").stdout == "There are no such questions.\n"
-    assert askback("list", "--platform", "slack").stdout == "There are no such questions.\n"
+    assert askback("stats", "--platform", "slack").stdout == "No question fits these options.\n"
+    assert askback("list", "--platform", "slack").stdout == "No question fits these options.\n"
+
+
+def test_a_form_with_a_title_is_listed_by_it(database: Path) -> None:
+    questions = (Question(id="tag", prompt="tag"), Question(id="where", prompt="where"))
+    stored(database, form=Form(questions=questions, title="About the release"))
+    for command in ("list", "pending"):
+        assert "About the release (2 questions)" in askback(command).stdout
+    assert listed()[0]["question"] == "About the release"
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from sqlalchemy import make_url
-from typer.testing import CliRunner, Result
 
-from askback.cli.main import app
 from askback.domain.ask import Ask
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place
@@ -29,6 +27,8 @@ from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.error_mapping import format_reason
 from askback.store.store import Store
+
+from .operators import askback
 
 PAGE = Path(__file__).parents[3] / "docs/several-machines.md"
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="17")
@@ -45,13 +45,6 @@ def url(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
             monkeypatch.delenv(name)
     monkeypatch.setenv("ASKBACK_DATABASE_URL", postgres_url)
     return postgres_url
-
-
-def askback(*arguments: str) -> Result:
-    done = CliRunner().invoke(app, arguments)
-    if done.exception is not None and not isinstance(done.exception, (SystemExit, AskbackError)):
-        raise done.exception
-    return done
 
 
 def refused(*arguments: str) -> str:
@@ -211,5 +204,6 @@ def test_without_the_extra_it_says_what_to_install(url: str, missing: str) -> No
     done = subprocess.run([sys.executable, "-c", code, "cancel", "x"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert done.stderr == (
-        f"askback: PostgreSQL needs a package that is not installed ({missing}). Run: pip install 'askback[postgres]'\n"
+        f"askback: PostgreSQL needs a package that is not installed ({missing}). "
+        "Run in your clone of askback: pip install -e '.[postgres]'\n"
     )

@@ -9,7 +9,8 @@ import pytest
 
 from support.processes import Launcher
 
-from .office import OFFICES, Office, opened
+from .office import Office
+from .offices import OFFICES, opened
 
 
 @pytest.fixture(params=sorted(OFFICES))

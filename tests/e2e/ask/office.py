@@ -3,47 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from askback.domain.card import EDIT, EXPANDING
-from askback_discord import control_ids
-from askback_sandbox.discord.clicks import Delivery
-from askback_sandbox.discord.clicks import Target as DiscordTarget
-from askback_sandbox.discord.controls import controls as discord_controls
-from askback_sandbox.discord.drawing import body
-from askback_sandbox.discord.values import Place, Role
-from askback_sandbox.json_values import objects
-from askback_sandbox.play.controls import Control, find
+from askback.domain.card_labels import EDIT, EXPANDING
+from askback_sandbox.play.controls import Control
 from askback_sandbox.revisions import Revisions
 from askback_sandbox.services import Services
-from askback_sandbox.slack.clicks import Target
-from askback_sandbox.slack.controls import controls
-from askback_sandbox.slack.drawing import message_text
-from askback_sandbox.slack.values import UserGroup
-from support.clocks import SharedClock
 from support.processes import Launched, Launcher
 
 WITHIN = 40.0
 """Seconds that any step may take before a test fails."""
 LOOK = 0.1
 CHOICE = "askback:choice"
-"""The id of the options beside a text field, on both platforms."""
+"""The id of the options next to a text field, on both platforms."""
 OURS = ("ASKBACK", "SLACK", "DISCORD", "ANTHROPIC")
 OPTIONS = ("--option", "Yes", "--option", "No")
-
-
-class Shown(Protocol):
-    """A message."""
-
-    @property
-    def channel(self) -> str: ...
 
 
 class Process:
@@ -110,6 +91,7 @@ class Office:
         self.folder = folder
         self.settings: dict[str, str] = {}
         self._processes: list[Process] = []
+        self._numbers = itertools.count()
 
     @property
     def database(self) -> Path:
@@ -122,7 +104,7 @@ class Office:
 
     async def start(self, *arguments: str, program: Path | None = None, **more: str) -> Process:
         """Start `askback` with these arguments, or another program."""
-        number = len(self._processes)
+        number = next(self._numbers)  # two may start at once, and each writes to its own files
         out, err = (self.folder / f"{self.platform}-{number}.{name}" for name in ("out", "err"))
         launched = await self.launcher.start_into(
             out, *arguments, errors=err, program=program, folder=self.folder, environment=self.environment() | more
@@ -288,259 +270,3 @@ class Office:
     def take_from_group(self, name: str, person: str) -> None:
         """Remove a person from it."""
         raise NotImplementedError
-
-
-class SlackOffice(Office):
-    """Slack's implementation."""
-
-    platform = "slack"
-
-    @property
-    def state(self) -> Revisions:
-        return self.services.workspace
-
-    @property
-    def connections(self) -> int:
-        return self.services.socket.connections
-
-    def shown(self) -> list[Any]:
-        messages = self.services.workspace.messages.values()
-        return [message for message in messages if message.bot and not message.ephemeral_to]
-
-    def private(self) -> list[str]:
-        messages = self.services.workspace.messages.values()
-        return [self.reads(message) for message in messages if message.bot and message.ephemeral_to]
-
-    def reads(self, message: Any) -> str:
-        return message_text({"blocks": [*message.blocks], "text": message.text, "markdown": message.markdown})
-
-    def buttons(self, message: Any) -> tuple[Control, ...]:
-        return controls([*message.blocks])
-
-    async def press(self, person: str, message: Any, label: str) -> bool:
-        button = find(self.buttons(message), label, kinds=("button",), what="button")
-        target = Target(
-            person=person,
-            channel=message.channel,
-            ts=message.ts,
-            block_id=str(button.handle["block_id"]),
-            action_id=str(button.handle["action_id"]),
-        )
-        done = await self.services.clicks.act(target, as_seen=[*message.blocks])
-        return done is not None and done.acked is True
-
-    async def choose(self, person: str, message: Any, name: str) -> str:
-        picker = next(one for one in self.buttons(message) if one.kind == "menu")
-        who = self.services.workspace.person(name)
-        assert who is not None
-        target = Target(
-            person=person,
-            channel=message.channel,
-            ts=message.ts,
-            block_id=str(picker.handle["block_id"]),
-            action_id=str(picker.handle["action_id"]),
-        )
-        await self.services.clicks.act(target, [who.id], as_seen=[*message.blocks])
-        return who.id
-
-    async def tick(self, person: str, message: Any, *labels: str) -> None:
-        found, values = self.find_list(message, labels)
-        target = Target(
-            person=person,
-            channel=message.channel,
-            ts=message.ts,
-            block_id=str(found.handle["block_id"]),
-            action_id=str(found.handle["action_id"]),
-        )
-        await self.services.clicks.act(target, values, as_seen=[*message.blocks])
-
-    def _views(self, person: str) -> Any:
-        who = self.services.workspace.person(person)
-        assert who is not None
-        return self.services.workspace.stack(who.id)
-
-    def has_field(self, person: str) -> bool:
-        return bool(self._views(person))
-
-    async def submit(self, person: str, text: str, option: int | None = None) -> None:
-        view = self._views(person)[-1]
-        (entry,) = (one for one in controls(objects(view.view.get("blocks"))) if one.kind == "field")
-        handle = entry.handle
-        values: dict[str, Any] = {str(handle["block_id"]): {str(handle["action_id"]): text}}
-        if option is not None:
-            values[CHOICE] = {CHOICE: str(option)}
-        done = await self.services.modals.submit(person, view.id, values)
-        assert (done.error, done.errors) == (None, {})
-
-    async def send_fields(self, person: str, entries: Mapping[str, str]) -> bool:
-        view = self._views(person)[-1]
-        fields = {one.label.partition(":")[0]: one.handle for one in controls(objects(view.view.get("blocks")))}
-        values = {
-            str(fields[name]["block_id"]): {str(fields[name]["action_id"]): entry} for name, entry in entries.items()
-        }
-        done = await self.services.modals.submit(person, view.id, {**values})
-        return bool(done.error or done.errors)
-
-    def write(self, person: str, message: Any, text: str) -> None:
-        self.services.people.write(person, message.channel, text)
-
-    def write_under(self, person: str, message: Any, text: str) -> None:
-        self.services.people.write(person, message.channel, text, message.ts)
-
-    write_in_thread = write_under
-
-    def told(self, person: str) -> list[str]:
-        who = self.services.workspace.person(person)
-        messages = self.services.workspace.messages.values()
-        return [self.reads(one) for one in messages if one.bot and who is not None and one.ephemeral_to == who.id]
-
-    def refuse_posts(self) -> None:
-        self.services.workspace.faults.fail("chat.postMessage", "not_in_channel", times=None)
-
-    def put_group(self, name: str, *people: str) -> None:
-        ids = {person.name: person.id for person in self.services.workspace.people.values()}
-        users = tuple(ids[person] for person in people)
-        self.services.workspace.put_group(UserGroup(id=f"S0{name.upper():0<8}", handle=name, name=name, users=users))
-
-    def take_from_group(self, name: str, person: str) -> None:
-        names = {one.id: one.name for one in self.services.workspace.people.values()}
-        (group,) = (one for one in self.services.workspace.groups.values() if one.handle == name)
-        self.put_group(name, *(names[user] for user in group.users if names[user] != person))
-
-
-class DiscordOffice(Office):
-    """Discord's implementation."""
-
-    platform = "discord"
-
-    @property
-    def state(self) -> Revisions:
-        return self.services.discord.guild
-
-    @property
-    def connections(self) -> int:
-        return self.services.discord.gateway.connections
-
-    def shown(self) -> list[Any]:
-        guild = self.services.discord.guild
-        return [post for post in guild.posts.values() if post.author == guild.bot.id and post.ephemeral_to is None]
-
-    def private(self) -> list[str]:
-        return [self.reads(post) for post in self.services.discord.guild.posts.values() if post.ephemeral_to]
-
-    def reads(self, message: Any) -> str:
-        return message.content + (body([*message.components], {}) if message.components else "")
-
-    def buttons(self, message: Any) -> tuple[Control, ...]:
-        return tuple(discord_controls([*message.components]))
-
-    async def press(self, person: str, message: Any, label: str) -> bool:
-        button = find(self.buttons(message), label, kinds=("button",), what="button")
-        target = DiscordTarget(
-            person=person,
-            channel=message.channel,
-            message=message.id,
-            custom_id=str(button.handle["custom_id"]),
-            components=message.components,
-        )
-        return (await self.services.discord.clicks.click(target, Delivery())).acked is True
-
-    async def choose(self, person: str, message: Any, name: str) -> str:
-        picker = next(one for one in self.buttons(message) if one.kind == "menu")
-        who = self.services.discord.guild.person(name)
-        assert who is not None
-        target = DiscordTarget(
-            person=person,
-            channel=message.channel,
-            message=message.id,
-            custom_id=str(picker.handle["custom_id"]),
-            components=message.components,
-        )
-        await self.services.discord.clicks.select(target, [who.id], Delivery())
-        return who.id
-
-    async def tick(self, person: str, message: Any, *labels: str) -> None:
-        found, values = self.find_list(message, labels)
-        target = DiscordTarget(
-            person=person,
-            channel=message.channel,
-            message=message.id,
-            custom_id=str(found.handle["custom_id"]),
-            components=message.components,
-        )
-        await self.services.discord.clicks.select(target, values, Delivery())
-
-    def _modal(self, person: str) -> Any:
-        who = self.services.discord.guild.person(person)
-        assert who is not None
-        return self.services.discord.guild.modals.get(who.id)
-
-    def has_field(self, person: str) -> bool:
-        return self._modal(person) is not None
-
-    async def submit(self, person: str, text: str, option: int | None = None) -> None:
-        values: dict[str, Any] = {control_ids.TEXT: text} | ({} if option is None else {CHOICE: str(option)})
-        done = await self.services.discord.clicks.submit(person, self._modal(person).custom_id, values, Delivery())
-        assert done.acked
-
-    async def send_fields(self, person: str, entries: Mapping[str, str]) -> bool:
-        modal, before = self._modal(person), len(self.private())
-        fields = {
-            one.label.partition(":")[0]: str(one.handle["custom_id"])
-            for one in discord_controls(objects(modal.modal.get("components")))
-        }
-        values = {fields[name]: entry for name, entry in entries.items()}
-        done = await self.services.discord.clicks.submit(person, modal.custom_id, {**values}, Delivery())
-        assert done.acked
-        return len(self.private()) > before
-
-    def write(self, person: str, message: Any, text: str) -> None:
-        self.services.discord.people.write(person, message.channel, text)
-
-    def write_under(self, person: str, message: Any, text: str) -> None:
-        self.services.discord.people.write(person, message.channel, text, message.id)
-
-    def write_in_thread(self, person: str, message: Any, text: str) -> None:
-        guild = self.services.discord.guild
-        if message.id not in guild.places:
-            thread = Place(id=message.id, name="card", kind="thread", parent=message.channel, owner=guild.bot.id)
-            self.services.discord.posting.start_thread(thread, message)
-        self.services.discord.people.write(person, message.id, text)
-
-    def told(self, person: str) -> list[str]:
-        posts = self.services.discord.guild.posts
-        who = self.services.discord.guild.person(person)
-        mine = {post.id for post in posts.values() if who is not None and post.author == who.id}
-        return [self.reads(one) for one in self.shown() if one.reference in mine]
-
-    def refuse_posts(self) -> None:
-        self.services.discord.guild.faults.fail("create_message", 403, code=50013, times=None)
-
-    def put_group(self, name: str, *people: str) -> None:
-        guild = self.services.discord.guild
-        role = Role(f"11000000000000{len(guild.roles):05d}", name)
-        guild.roles[role.id] = role
-        for person in guild.people.values():
-            if person.name in people:
-                guild.people[person.id] = replace(person, roles=(*person.roles, role.id))
-
-    def take_from_group(self, name: str, person: str) -> None:
-        guild = self.services.discord.guild
-        (role,) = (one.id for one in guild.roles.values() if one.name == name)
-        for one in guild.people.values():
-            if one.name == person:
-                guild.people[one.id] = replace(one, roles=tuple(other for other in one.roles if other != role))
-
-
-OFFICES: dict[str, type[Office]] = {"discord": DiscordOffice, "slack": SlackOffice}
-
-
-@asynccontextmanager
-async def opened(platform: str, folder: Path, launcher: Launcher) -> AsyncGenerator[Office]:
-    clock = SharedClock()
-    async with clock.running(), Services(port=0, clock=clock) as services:
-        office = OFFICES[platform](services, folder, launcher)
-        try:
-            yield office
-        finally:
-            await office.close()

@@ -61,6 +61,31 @@ async def test_a_channel_of_slack(services: Services, name: str) -> None:
     assert await place("slack", name) == ("#deploys", Place(platform="slack", tenant="T0LOCAL", channel="C0DEPLOYS"))
 
 
+@pytest.mark.parametrize(
+    ("name", "thread"),
+    [
+        ("C0DEPLOYS:1764240000.123456", "1764240000.123456"),
+        ("https://local.slack.com/archives/C0DEPLOYS/p1764240000123456", "1764240000.123456"),
+        ("<https://local.slack.com/archives/C0DEPLOYS/p1764240000123456>", "1764240000.123456"),
+        (
+            "https://local.slack.com/archives/C0DEPLOYS/p1764240099000100?thread_ts=1764240000.123456&cid=C0DEPLOYS",
+            "1764240000.123456",
+        ),
+    ],
+)
+async def test_a_thread_of_slack(services: Services, name: str, thread: str) -> None:
+    del services
+    found = Place(platform="slack", tenant="T0LOCAL", channel="C0DEPLOYS", thread=thread)
+    assert await place("slack", name) == ("#deploys", found)
+
+
+async def test_a_link_of_slack_that_leads_nowhere_is_refused(services: Services) -> None:
+    del services
+    assert "C0NOTHERE" in await wrong("slack", "https://local.slack.com/archives/C0NOTHERE/p1764240000123456")
+    damaged = "https://local.slack.com/archives/C0DEPLOYS/p1764240000123456?thread_ts=later"
+    assert "is no timestamp of a thread" in await wrong("slack", damaged)
+
+
 async def test_a_channel_on_a_later_page_is_found(services: Services) -> None:
     services.workspace.largest_page = 1
     assert (await place("slack", "#deploys"))[1].channel == "C0DEPLOYS"
@@ -78,6 +103,29 @@ async def test_archived_and_unseen_channels_are_not_there(services: Services) ->
     assert "invite it there" in await wrong("slack", "#private-room")
     assert "archived" in await wrong("slack", "C0OLDONES")
     assert "The bot sees no channel 'C0NOTHERE'" in await wrong("slack", "C0NOTHERE")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "@nogroup",
+            "sees no person or user group '@nogroup'. The bot looks among the people and the enabled user groups",
+        ),
+        ("U0NOBODYXX", "sees no person 'U0NOBODYXX'. Nobody in this workspace has that id: copy it again"),
+        (
+            "S0NOGROUPX",
+            "sees no user group 'S0NOGROUPX'. No user group of this workspace has that id: give the group's",
+        ),
+    ],
+)
+async def test_an_addressee_that_slack_does_not_have_comes_with_a_next_step(
+    services: Services, name: str, said: str
+) -> None:
+    del services
+    with pytest.raises(UnknownName) as caught:
+        await who("slack", name)
+    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["@ada", "@Ada Lovelace", "U0LOCALADA", "<@U0LOCALADA>"])
@@ -191,6 +239,41 @@ async def test_on_several_servers_the_server_has_to_be_named(services: Services)
     assert (await place("discord", "#general"))[1].tenant == DEPLOYS.tenant
 
 
+async def test_a_place_that_discord_does_not_have_comes_with_the_servers_and_a_next_step(services: Services) -> None:
+    invite = "with the address that askback discord --invite prints."
+    assert await wrong("discord", "#nowhere") == (
+        "The bot sees no channel '#nowhere'. The bot looks on the server Local: check the name there, or add the bot "
+        f"to another one {invite}"
+    )
+    services.discord.guild.neighbours = tuple(
+        Neighbour(id=f"120000000000000000{number}", name=f"Other {number}") for number in range(6)
+    )
+    assert await wrong("discord", "Nope/#deploys") == (
+        "The bot sees no server 'Nope'. The bot looks on the servers Local, Other 0, Other 1, Other 2 and Other 3 and "
+        f"2 more: name one of them, or add the bot to another one {invite}"
+    )
+    assert (await wrong("discord", "1100000000000000999")).endswith(
+        f"copy the id again (“Copy Channel ID”), or add the bot to the channel's server {invite}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("@zzz", "The bot looks among the people and roles of the server: check the name there, or give the id."),
+        ("1100000000000000777", "Nobody on a server of the bot has that id: copy it again (“Copy User ID”), or"),
+        ("<@&1100000000000000777>", "No server of the bot has that role: copy the id again (“Copy Role ID”)."),
+    ],
+)
+async def test_an_addressee_that_discord_does_not_have_comes_with_a_next_step(
+    services: Services, name: str, said: str
+) -> None:
+    del services
+    with pytest.raises(UnknownName) as caught:
+        await who("discord", name)
+    assert said in str(caught.value)
+
+
 async def test_a_channel_that_is_not_there_was_named_wrongly_also_by_its_id(services: Services) -> None:
     del services
     with pytest.raises(UnknownName, match="The bot sees no channel '1100000000000000999'"):
@@ -213,6 +296,21 @@ async def test_a_forum_is_no_channel_to_ask_in_and_it_is_said(services: Services
 async def test_of_a_forum_and_a_channel_of_one_name_the_channel_is_meant(services: Services) -> None:
     services.discord.guild.put_place(DiscordPlace(id="1100000000000000388", name="deploys", kind="forum"))
     assert await place("discord", "#deploys") == ("#deploys", DEPLOYS)
+
+
+async def test_a_link_of_discord_leads_to_a_thread_or_a_channel(services: Services) -> None:
+    thread = DiscordPlace(id="1100000000000000399", name="release", kind="thread", parent=DEPLOYS.channel)
+    services.discord.guild.put_place(thread)
+    server = f"https://discord.com/channels/{DEPLOYS.tenant}"
+    inside = DEPLOYS.evolve(thread=thread.id)
+    for link in (
+        f"{server}/{thread.id}",
+        f"{server}/{thread.id}/1100000000000000999",
+        f"{server}/{DEPLOYS.channel}/{thread.id}",
+    ):
+        assert (await place("discord", link))[1] == inside
+    assert (await place("discord", f"{server}/{DEPLOYS.channel}"))[1] == DEPLOYS
+    assert "has no thread: start one" in await wrong("discord", f"{server}/{DEPLOYS.channel}/1100000000000000999")
 
 
 async def test_a_thread_that_is_locked_says_which_permission_it_takes(services: Services) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from support.free_port import free_port
 
-from .office import OFFICES, OPTIONS, Office
+from .office import OPTIONS, Office
+from .offices import OFFICES
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 

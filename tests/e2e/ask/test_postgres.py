@@ -8,7 +8,8 @@ import pytest
 
 from support.processes import Launcher
 
-from .office import OFFICES, OPTIONS, WITHIN, Office
+from .office import OPTIONS, WITHIN, Office
+from .offices import OFFICES
 
 SELDOM = f"""
 import askback.client.change_watch as waiting

@@ -10,6 +10,7 @@ import pytest
 
 import askback
 from askback.client.request import AskRequest
+from askback.domain.form import Option
 
 from .office import Office
 
@@ -49,6 +50,19 @@ async def test_a_wrong_call_is_told_before_anything_is_opened(monkeypatch: pytes
         await askback.ask_async("Deploy 1.4.2?")
     with pytest.raises(askback.CallerError, match="needs options to choose from"):
         await askback.ask_async("Deploy?", to="slack:#deploys", quorum=2, approvers="@ada")
+    with pytest.raises(askback.CallerError, match="`options` is one text: give a list"):
+        await askback.ask_async("Deploy?", to="slack:#deploys", options="Yes, No", approvers="@ada")
+    for more, words in (
+        ({"quorum": 0}, "`quorum`: Input should be greater than or equal to 1."),
+        (
+            {"options": ["Yes", "x" * 2001]},
+            "An option has 2,001 characters: shorten the label that people read to 2,000.",
+        ),
+        ({"details": "x" * 1_000_001}, "`details` has 1,000,001 characters: shorten the details to 1,000,000."),
+    ):
+        with pytest.raises(askback.CallerError) as caught:
+            await askback.ask_async("Deploy?", to="slack:#deploys", approvers="@ada", **more)
+        assert str(caught.value) == words
     for name, more in (("`refusals`", {"refusals": 2}), ("reasons='no'", {"reasons": "no"})):
         with pytest.raises(askback.CallerError, match=f"{name} needs an option that is a “no”, and there is none"):
             await askback.ask_async("Tea?", to="slack:#deploys", options=["Tea", "Rum"], approvers="@ada", **more)
@@ -65,6 +79,36 @@ async def test_a_wrong_call_is_told_before_anything_is_opened(monkeypatch: pytes
         (("Deploy", "Later", "No"), None, ()),
         (("Staging", "Production", "No"), ("staging", "Production"), ("Staging", "Production")),
         (("Abort", "Continue"), ("Abort",), ("Abort",)),
+        (("Ja", "Nein"), None, ("Ja",)),
+        (("Sí", "No"), None, ("Sí",)),
+        (("Oui !", "Non !"), None, ("Oui !",)),
+        (("はい", "いいえ", "保留"), None, ("はい",)),
+        (("同意", "不同意", "稍后"), None, ("同意",)),
+        (("Go", "No-Go"), None, ("Go",)),
+        (("Yes – deploy", "No, hold", "Later"), None, ("Yes – deploy",)),
+        (("✅ Yes", "❌ No"), None, ("✅ Yes",)),
+        (("D’accord", "Plus tard", "Refuser"), None, ("D’accord",)),
+        (("Deploy", "Cancel"), None, ("Deploy",)),
+        (("Freigabe", "Abbrechen"), None, ("Freigabe",)),
+        (("デプロイ", "キャンセル"), None, ("デプロイ",)),
+        (("Cancel", "Stop"), None, ()),
+        *(
+            (("No", other), None, ())
+            for other in (
+                "Not yet",
+                "Later",
+                "Wait 1h",
+                "Hold",
+                "None of these",
+                "Don’t deploy",
+                "Noch nicht",
+                "Más tarde",
+                "Plus tard",
+                "後で",
+                "稍后",
+                "No deployment",
+            )
+        ),
     ],
 )
 def test_a_yes_is_what_is_called_so_or_alone_beside_a_no_or_named(
@@ -74,6 +118,8 @@ def test_a_yes_is_what_is_called_so_or_alone_beside_a_no_or_named(
     assert rules is not None
     assert rules.approving == approving
     assert not set(approving) & set(rules.refusing)
+    offered = tuple(Option(value=label, label=label) for label in options)
+    assert tuple(one.label for one in offered if rules.is_approving(one, offered)) == approving, "on the card, too"
 
 
 @pytest.mark.parametrize(
@@ -116,11 +162,23 @@ async def test_by_a_key_that_is_none_nothing_is_asked(key: str, words: str) -> N
     ("more", "words"),
     [
         ({"question": " "}, "The question is empty: write the question to ask."),
+        ({"question": " \u200b "}, "The question is empty: write the question to ask."),
         ({"options": ["Yes", ""]}, "An option is empty: write its text, or leave it out."),
+        ({"options": ["Yes", "\u3164"]}, "An option is empty: write its text, or leave it out."),
         ({"options": ["Yes", "No", "Yes"]}, "The option Yes is given more than once: every option must be different."),
+        (
+            {"options": ["Yes", "Y\u200bes"]},
+            "The options “Yes” and “Y\\u200bes” look alike: change one of them, so that people see the difference.",
+        ),
         ({"to": " "}, "`to` is empty: say where to ask."),
         ({"to": "slack: "}, "to='slack: ' has no place: use slack:#channel or slack:@person."),
-        ({"wait": 0}, "wait=0 is out of range: use more than 0 seconds, at most ten years, or None for no deadline."),
+        (
+            {"wait": 0},
+            (
+                "wait=0 is out of range: use more than 0 seconds, at most ten years, or None for no deadline, or a "
+                "moment such as 2026-12-01 17:00."
+            ),
+        ),
         ({"remind": "600w"}, "remind='600w' is out of range: use more than 0 seconds, at most ten years."),
         ({"remind": ["1h", "600w"]}, "remind='600w' is out of range: use more than 0 seconds, at most ten years."),
     ],

@@ -51,6 +51,17 @@ async def test_of_another_text_its_author_is_told_how_to_answer_once(asking: Off
     assert (await asked.outcome(3))["answer"] == "No"
 
 
+@pytest.mark.parametrize("typed", ["Yes?", "“yes ?!”", "Yes？", "1?"])
+async def test_a_question_back_is_no_vote(office: Office, typed: str) -> None:
+    asked = await office.ask(approvers="@ada")
+    shown = await standing(office, asked)
+    office.write_in_thread("ada", shown, typed)
+    await office.until(lambda: office.told("ada"))
+    assert [*office.told("ada")] == [HOW]
+    office.write_in_thread("ada", shown, "No")
+    assert (await asked.outcome(3))["answer"] == "No"
+
+
 async def test_who_may_not_answer_is_told_who_may(asking: Office) -> None:
     asked = await asking.ask(approvers="@ada")
     shown = await standing(asking, asked)

@@ -50,6 +50,43 @@ def test_a_bot_is_measured_from_the_click_to_the_settled_card(tmp_path: Path) ->
     assert {json.loads(line)["bench"] for line in lines.splitlines()} == {"prose"}
 
 
+def line(name: str, what: str, median: float, **more: object) -> str:
+    """Return a line of a benchmark."""
+    given: dict[str, object] = dict.fromkeys(("p99", "goal", "met", "fsyncs", "fsyncs_counted_by"))
+    given |= {"bench": name, "what": what, "median": median, "unit": "ms", "n": 1, "python": "3.11", "cores": 2}
+    given |= {"journal_mode": "wal", "synchronous": "full", "file_system": "ext4"}
+    return json.dumps(given | more)
+
+
+def test_new_figures_replace_their_tables_in_the_page_and_leave_the_others(tmp_path: Path) -> None:
+    page = tmp_path / "figures.md"
+    page.write_text("Before.\n\n<!-- figures --><!-- figures -->\n\nAfter.\n", encoding="utf-8")
+
+    def put(*lines: str, code: int = 0) -> str:
+        kept = tmp_path / "figures.jsonl"
+        kept.write_text("\n".join(lines), encoding="utf-8")
+        bench("--table", str(kept), "--into", str(page), code=code)
+        return page.read_text(encoding="utf-8")
+
+    put(line("clicks", "a click", 5.0, fsyncs_counted_by="strace"), line("peers", "an answer", 2.0))
+    text = put(line("doors", "a door", 7.0))
+    assert [row for row in text.splitlines() if row.startswith(("| a", "###", "Python"))] == [
+        "### A click until its durable ack, and until the agent continues, compared with the bare frameworks",
+        "| a click | 5 ms |  |  |  |  |",
+        "### Doors: a click until the program behind each of them continues, compared with the same without askback",
+        "| a door | 7 ms |  |  |  |  |",
+        "### An answer until the waiting program continues, compared with LangGraph and DBOS",
+        "| an answer | 2 ms |  |  |  |  |",
+        "Python 3.11, 2 cores, databases on ext4;",
+    ]
+    assert "fsyncs by strace" in text
+    assert text.startswith("Before.")
+    assert text.endswith("After.\n")
+    assert "| a door | 8 ms |" in put(line("doors", "a door", 8.0))
+    # Another machine's figures would be compared with these.
+    assert put(line("doors", "a door", 9.0, cores=64), code=1).count("8 ms") == 1
+
+
 def rounds(**medians: tuple[float, ...]) -> list[str]:
     """Return the output of each round: a line for each figure, with its median in that round."""
     units = {"rate": "per s"}

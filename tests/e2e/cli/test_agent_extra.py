@@ -21,7 +21,10 @@ sys.meta_path.insert(0, NotInstalled())
 """
 """Runs before a program, in whose process no module of `anthropic` can be imported then."""
 
-SENTENCE = "The agent needs a package that is not installed (anthropic). Run: pip install 'askback[agent]'"
+SENTENCE = (
+    "The agent needs a package that is not installed (anthropic). "
+    "Run in your clone of askback: pip install -e '.[agent]'"
+)
 
 
 def run(
@@ -92,6 +95,6 @@ def test_doctor_without_it_examines_everything_else(tmp_path: Path) -> None:
     done = run(tmp_path, "doctor", "--platform", "slack")
     assert done.returncode == 1
     assert "needs a package that is not installed (anthropic)" in done.stdout
-    assert "pip install 'askback[agent]'" in done.stdout
+    assert "pip install -e '.[agent]'" in done.stdout
     assert "Traceback" not in done.stderr
     assert "here.db" in done.stdout

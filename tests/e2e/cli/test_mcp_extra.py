@@ -22,6 +22,11 @@ from askback.cli.main import main
 main()
 """
 
+SENTENCE = (
+    "askback: `askback mcp` needs a package that is not installed (mcp). "
+    "Run in your clone of askback: pip install -e '.[mcp]'\n"
+)
+
 
 @pytest.mark.parametrize(
     ("words", "code", "said"),
@@ -31,7 +36,7 @@ main()
         (
             ("mcp", "--to", "slack:@ada"),
             2,
-            "askback: `askback mcp` needs a package that is not installed (mcp). Run: pip install 'askback[mcp]'\n",
+            SENTENCE,
         ),
     ],
 )

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from askback.domain.approval import DENY, build_form
 from askback.domain.ask_policy import Approval
-from askback.domain.card import EVERYTHING
+from askback.domain.card_labels import EVERYTHING
 from askback.domain.form import Form
 from askback.domain.identity import Actor, Place
 from askback.domain.open_ask_limits import Limits
@@ -18,9 +16,8 @@ from askback.ports.installed_bots import get_bot
 from askback.runtime.app import open_host
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
+from e2e.demo.page_actions import expect
 from support.browser import Opener
-
-expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
 
 def person(name: str) -> Actor:

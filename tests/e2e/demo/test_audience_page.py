@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
-from e2e.demo.test_conversation import button, write
-from e2e.demo.test_day import PlatformName, expect, living, opened
+from e2e.demo.living_page import PlatformName, living, opened
+from e2e.demo.page_actions import CARD, QUESTION, button, expect, write
 from support.browser import Opener
-
-CARD = re.compile(r"Asked: |\bby @|Show question")
-"""Text of a card, open or settled."""
-
-
-QUESTION = {
-    "question": "Which fruit?",
-    "header": "Fruit",
-    "multiSelect": False,
-    "options": [{"label": "Apple", "description": "Red"}, {"label": "Pear", "description": "Green"}],
-}
 
 
 @pytest.mark.parametrize("platform", ["slack", "discord"])

@@ -7,9 +7,8 @@ import pytest
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
-from e2e.demo.test_audience_page import QUESTION
-from e2e.demo.test_conversation import button, write
-from e2e.demo.test_day import PlatformName, expect, living, opened
+from e2e.demo.living_page import PlatformName, living, opened
+from e2e.demo.page_actions import QUESTION, button, expect, write
 from support.browser import Opener
 
 

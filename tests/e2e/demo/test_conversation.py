@@ -10,34 +10,17 @@ import pytest
 
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
+from e2e.demo.page_actions import ACTING, CARD, button, expect, leave, told, write
 from support.browser import PATIENCE, Opener
-
-CARD = re.compile(r"Asked: |\bby @|Show question")
-"""Text of a card, open or settled."""
-
-
-expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
 pytestmark = pytest.mark.usefixtures("bot")
 
 NEXT = "What next?"
 
 
-async def write(page: Any, text: str) -> None:
-    """Write in the open thread, else in the channel."""
-    thread = page.locator(".thread textarea")
-    field = thread if await thread.is_visible() else page.locator(".main textarea")
-    await field.fill(text)
-    await field.press("Enter")
-
-
 def card(page: Any, prompt: str) -> Any:
     """Return the newest card of the thread that contains this prompt."""
     return page.locator(".thread .message").filter(has_text=CARD).filter(has_text=prompt).last
-
-
-def button(place: Any, name: str) -> Any:
-    return place.get_by_role("button", name=name, exact=True)
 
 
 async def tick(services: Services, place: Any, *labels: str) -> None:
@@ -60,10 +43,6 @@ async def ticked(services: Services, label: str) -> None:
             await asyncio.sleep(0.01)
 
 
-ACTING = 'button:not(:has-text("Show question")), input, select, textarea'
-"""The controls that change something."""
-
-
 async def is_settled(message: Any, *answers: str) -> None:
     """Check that the card shows the answer and the person, and has no controls left."""
     await expect(message).to_contain_text(re.compile("✓.*by @ada", re.DOTALL))
@@ -72,31 +51,11 @@ async def is_settled(message: Any, *answers: str) -> None:
     await expect(message.locator(ACTING)).to_have_count(0)
 
 
-async def leave(page: Any, way: str, note: str = "") -> None:
-    """Choose a way to leave a question for now, in the open modal, and send it."""
-    dialog = page.get_by_role("dialog")
-    await dialog.get_by_role("radio", name=way).check()
-    await dialog.locator("textarea").fill(note)
-    await dialog.locator("[type=submit]").click()
-    await expect(dialog).to_have_count(0)
-
-
 async def is_at_the_end(page: Any) -> None:
     """Wait until the newest message is in view without scrolling, at the latest in the next frame."""
     log = page.locator(".thread .log")
     ends = "log => log.scrollHeight - log.scrollTop - log.clientHeight < 2"
     await page.wait_for_function(ends, arg=await log.element_handle())
-
-
-def told(services: Services) -> list[str]:
-    """Return every tool_result that the model received, oldest first, with duplicates."""
-    newest = max((exchange.request.get("messages", []) for exchange in services.model.log), key=len)
-    return [
-        block["content"] if isinstance(block["content"], str) else block["content"][0]["text"]
-        for message in newest
-        for block in (message["content"] if isinstance(message["content"], list) else [])
-        if block["type"] == "tool_result"
-    ]
 
 
 def answered(*pairs: tuple[str, str]) -> str:

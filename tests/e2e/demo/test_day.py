@@ -2,61 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
-from askback.domain.open_ask_limits import Limits
 from askback.internal.clock import utc_now
-from askback.ports.installed_bots import get_bot
-from askback.runtime.app import open_host
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
-from e2e.demo.test_conversation import button, leave, told, write
+from e2e.demo.living_page import PlatformName, card, living, opened
+from e2e.demo.page_actions import ACTING, button, expect, leave, told, write
 from support.browser import Opener
 
-CARD = re.compile(r"Asked: |\bby @|Show question")
-"""Text of a card, open or settled."""
-
-
 pytest.importorskip("discord", reason="discord.py is not installed")
-expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
-PlatformName = Literal["slack", "discord"]
-WHERE = {"slack": "U0LOCALADA/C0GENERAL", "discord": "discord/1100000000000000201/1100000000000000301"}
 AT_A_TIME = {"slack": "Remind me at another time", "discord": "Remind me in an hour"}
-PROMPT = "Where shall I deploy the release?"
 NEXT = "What next?"
-
-
-@asynccontextmanager
-async def living(services: Services, platform: PlatformName) -> AsyncIterator[None]:
-    """Run the real bot and agent, except for the pause between two asks."""
-    async with open_host([get_bot(platform)], limits=Limits(seconds_between_asks=0)) as host:
-        with services.find_calls_with(host.store.list_askers):
-            await (services.socket if platform == "slack" else services.discord.gateway).connected()
-            yield
-
-
-async def opened(open_page: Opener, services: Services, platform: PlatformName) -> Any:
-    """Open the page of that platform: Slack in light mode, Discord in dark mode."""
-    page = await open_page(color_scheme="light" if platform == "slack" else "dark")
-    await page.goto(f"{services.url}/#{WHERE[platform]}")
-    await expect(page.locator(f"[data-site={platform}][aria-current=true]")).to_be_visible()
-    return page
-
-
-def card(page: Any) -> Any:
-    """Return the newest card of the thread."""
-    return page.locator(".thread .message").filter(has_text=CARD).filter(has_text=PROMPT).last
-
-
-ACTING = 'button:not(:has-text("Show question")), input, select, textarea'
-"""The controls that change something."""
 
 
 async def is_settled(message: Any, *words: str) -> None:

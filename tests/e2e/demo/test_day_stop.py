@@ -9,11 +9,9 @@ import pytest
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
-from e2e.demo.test_conversation import button, write
-from e2e.demo.test_day import PlatformName, card, living, opened
+from e2e.demo.living_page import PlatformName, card, living, opened
+from e2e.demo.page_actions import button, expect, write
 from support.browser import Opener
-
-expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
 ENDLESS = "And one more thing that takes its time. " * 400
 STOPPED = "Stopped by"

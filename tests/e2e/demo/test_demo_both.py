@@ -8,27 +8,15 @@ from typing import Any
 
 import pytest
 
-from e2e.demo.test_demo import SCENARIOS, SINGLE, environment, written
+from e2e.demo import plays
+from e2e.demo.plays import SCENARIOS, SINGLE, environment, written
 from support.processes import Launcher
 
 pytest.importorskip("discord", reason="discord.py is not installed")
 
 TOUR = (
-    "ada ▸ @askback Please prepare the release.",
-    "» ada presses [ Staging ] (acknowledged in",
+    *plays.TOUR,
     "Answered by @ada",
-    "» ada ticks Unit tests, Load test",
-    '» ada types " "',
-    "it is empty",
-    "It is *finally* done, <everyone> & friends ⚡",
-    "» ada presses [ Back ]",
-    "Review your answers",
-    "» ada presses [ Edit Time ]",
-    '"Who watches the release?"="Ada", "When shall it begin?"="Tonight", "Who is to be told?"="Support, Sales"',
-    "» ada picks Remind me in an hour",
-    "Reminder for @ada",
-    "To be discussed first",
-    "askback ▸ Nobody has, since March. The release begins tonight, and Ada watches it.",
     "5 questions of the model, each answered exactly once.",
 )
 

@@ -13,15 +13,10 @@ from askback.ports.installed_bots import get_bot
 from askback.runtime.app import open_host
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
-from e2e.demo.test_conversation import button, leave, told, write
+from e2e.demo.page_actions import ACTING, CARD, button, expect, leave, told, write
 from support.browser import Opener
 
-CARD = re.compile(r"Asked: |\bby @|Show question")
-"""Text of a card, open or settled."""
-
-
 pytest.importorskip("discord", reason="discord.py is not installed")
-expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
 ADA, BEN = "1100000000000000201", "1100000000000000202"
 GENERAL = "1100000000000000301"
@@ -44,10 +39,6 @@ async def in_discord(page: Any, services: Services, person: str) -> None:
 def card(page: Any, prompt: str) -> Any:
     """Return the newest card of the thread that contains this prompt."""
     return page.locator(".thread .message").filter(has_text=CARD).filter(has_text=prompt).last
-
-
-ACTING = 'button:not(:has-text("Show question")), input, select, textarea'
-"""The controls that change something."""
 
 
 async def is_settled(message: Any, *, by: str = "@ada") -> None:

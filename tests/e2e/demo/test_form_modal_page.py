@@ -8,11 +8,9 @@ import pytest
 
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
-from e2e.demo.test_conversation import button, write
-from e2e.demo.test_day import PlatformName, living, opened
+from e2e.demo.living_page import PlatformName, living, opened
+from e2e.demo.page_actions import button, expect, write
 from support.browser import Opener
-
-expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
 NARROW = {"width": 390, "height": 780}
 

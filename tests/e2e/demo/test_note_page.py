@@ -9,11 +9,9 @@ import pytest
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
-from e2e.demo.test_conversation import button, write
-from e2e.demo.test_day import PlatformName, living, opened
+from e2e.demo.living_page import PlatformName, living, opened
+from e2e.demo.page_actions import button, expect, write
 from support.browser import Opener
-
-expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
 WHERE, WHEN = "Where do we deploy?", "On which day?"
 EITHER = "Something else or a note…"

@@ -26,7 +26,11 @@ ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/pipelines.md").read_text(encoding="utf-8")
 ACTION, JOBS, GITLAB = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-GITHUB = {"github.repository": "team/shop", "github.run_id": "41", "github.ref_name": "v1.4.2"}
+GITHUB = {
+    "github.repository": "team/shop", "github.run_id": "41", "github.run_attempt": "1", "github.job": "approve",
+    "strategy.job-index": "0", "github.action": "__self", "github.ref_name": "v1.4.2",
+}  # fmt: skip
+KEY = "team/shop/41/1/approve/0/__self"
 SHELL = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")
 """The command of GitHub's `shell: bash`."""
 
@@ -54,9 +58,10 @@ class Runner:
         assert name == "outcome"
         return json.loads(value)
 
-    async def start(self, **given: str) -> asyncio.subprocess.Process:
-        """Begin the step that asks, with these inputs and the defaults of the others."""
-        inputs = {name: filled_in(str(one.get("default", "")), GITHUB) for name, one in ACTION["inputs"].items()}
+    async def start(self, *, within: dict[str, str] | None = None, **given: str) -> asyncio.subprocess.Process:
+        """Begin the step that asks, with these inputs and the defaults of the others. `within` is of its context."""
+        context = GITHUB | (within or {})
+        inputs = {name: filled_in(str(one.get("default", "")), context) for name, one in ACTION["inputs"].items()}
         values = {f"inputs.{name}": value for name, value in {**inputs, **given}.items()}
         step = step_of("Ask")
         assert "${{" not in step["run"], "a text of others would become a command"
@@ -99,13 +104,36 @@ async def test_enough_people_let_the_job_go_on_and_a_repeated_one_asks_nobody(
     await click(services, "ben", "Yes")
     code, log = await ended(process)
     assert code == 0
-    assert re.search(r"Waiting for 2 of @ada, @ben until .*\n(?s:.*)ada: Yes\n(?s:.*)Answered by ben: Yes\n", log), log
+    assert re.search(
+        r"Waiting for 2 of @ada, @ben until [-\d :]+ \w+\.\n(?s:.*)ada: Yes\n(?s:.*)Answered by ben: Yes\n", log
+    ), log
     outcome = runner.read_outcome()
-    assert (outcome["approved"], outcome["key"]) == (True, "team/shop/41")
+    assert (outcome["approved"], outcome["key"]) == (True, KEY)
     cards = len(services.workspace.messages)
     assert (await ended(await runner.start(**inputs)))[0] == 0
     assert runner.read_outcome() == outcome
     assert len(services.workspace.messages) == cards
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"github.job": "production"},
+        {"github.run_attempt": "2"},
+        {"strategy.job-index": "1"},
+        {"github.action": "__self_2"},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+async def test_an_approval_is_for_one_step_of_one_job_and_attempt(
+    services: Services, runner: Runner, other: dict[str, str]
+) -> None:
+    process = await runner.start(**DEPLOY, approvers="@ada")
+    await click(services, "ada", "Yes")
+    assert (await ended(process))[0] == 0
+    process = await runner.start(**DEPLOY, approvers="@ada", within=other)
+    await click(services, "ada", "No")
+    assert (await ended(process))[0] == 3
 
 
 async def test_a_no_fails_the_job_and_its_outcome_is_there_all_the_same(services: Services, runner: Runner) -> None:
@@ -130,7 +158,7 @@ async def test_a_job_asks_through_a_server_without_the_tokens_of_a_platform(
         code, log = await ended(process)
         assert code == 0, log
         outcome = runner.read_outcome()
-        assert (outcome["approved"], outcome["key"]) == (True, "team/shop/41")
+        assert (outcome["approved"], outcome["key"]) == (True, KEY)
         assert (await ended(await runner.start(question="Deploy v1.4.2?", server=address)))[0] == 0
         assert runner.read_outcome() == outcome
     assert token not in log
@@ -149,19 +177,24 @@ async def test_the_name_of_a_branch_runs_nothing(services: Services, runner: Run
 
 async def test_the_script_of_gitlab_asks_and_ends_with_the_answer(services: Services, runner: Runner) -> None:
     install, ask = GITLAB["approve"]["script"]
-    assert install.startswith("pip install ")
+    assert install == 'pip install -q "$ASK_PACKAGE"'
     ask = ask.replace("#deploys", "#general").replace("@release", "@ada")
     path = f"{runner.folder / 'askback/bin'}:{os.environ['PATH']}"
-    given = {"CI_PROJECT_PATH": "team/shop", "CI_PIPELINE_ID": "7", "CI_COMMIT_REF_NAME": "main"}
-    process = await runner.run(ask, PATH=path, **given)
-    await click(services, "ada", "No")
-    assert (await ended(process))[0] == 3
+    given = {"CI_PROJECT_PATH": "team/shop", "CI_COMMIT_REF_NAME": "main"}
+    for job, answer, code in (("7", "Yes", 0), ("8", "No", 3)):
+        process = await runner.run(ask, PATH=path, CI_JOB_ID=job, **given)
+        await click(services, "ada", answer)
+        assert (await ended(process))[0] == code
     assert GITLAB["deploy"]["needs"] == ["approve"]
 
 
 def test_what_the_page_names_is_there() -> None:
-    for extras in re.findall(r"'askback\[(.*?)\]'", PAGE):
+    packages = re.findall(r"askback(?:\[(.*?)\])? @ git\+https://\S+@[0-9a-f]{7}", PAGE)
+    assert len(packages) == 2, "each example of a package names a commit"
+    for extras in packages:
         assert set(extras.split(",")) <= set(EXTRAS)
+    assert "pip install -q askback" not in PAGE
+    assert "pip install -q 'askback" not in PAGE
     known = {*list_environment_variables(Settings), *list_environment_variables(SlackSettings)}
     (asking,) = (step for step in JOBS["jobs"]["approve"]["steps"] if "with" in step)
     assert set(asking["env"]) <= known

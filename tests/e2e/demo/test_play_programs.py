@@ -14,14 +14,13 @@ import pytest
 
 import askback_sandbox
 from askback_sandbox.services import Services
+from e2e.demo.accessibility import check
 from e2e.demo.conftest import Shot
-from e2e.demo.test_accessibility import check
-from e2e.demo.test_day import PlatformName, living
-from e2e.demo.test_demo import Played, all_of, environment
+from e2e.demo.living_page import PlatformName, living
+from e2e.demo.page_actions import expect
+from e2e.demo.plays import Played, all_of, environment
 from support.browser import browsing
 from support.processes import Launcher
-
-expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
 PICTURES = Path(askback_sandbox.__file__).parent / "scenarios" / "pictures.toml"
 PATIENCE = 200

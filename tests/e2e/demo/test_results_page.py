@@ -12,14 +12,13 @@ import pytest
 
 from askback_sandbox.json_values import JsonObject, as_object, objects
 from askback_sandbox.services import Services
+from e2e.demo.accessibility import check
 from e2e.demo.conftest import Shot
-from e2e.demo.test_accessibility import check
-from e2e.demo.test_conversation import button, told, write
-from e2e.demo.test_day import PlatformName, card, living, opened
+from e2e.demo.living_page import PlatformName, card, living, opened
+from e2e.demo.page_actions import button, expect, told, write
 from support.browser import Opener
 
 pytest.importorskip("discord", reason="discord.py is not installed")
-expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
 PLATFORMS = pytest.mark.parametrize("platform", ["slack", "discord"])
 

@@ -12,12 +12,11 @@ import pytest
 
 from askback_sandbox.services import Services
 from e2e.demo.conftest import Shot
-from e2e.demo.test_conversation import button
-from e2e.demo.test_day import PROMPT, PlatformName, card, living, opened
+from e2e.demo.living_page import PROMPT, PlatformName, card, living, opened
+from e2e.demo.page_actions import button, expect
 from support.browser import Opener
 
 pytest.importorskip("discord", reason="discord.py is not installed")
-expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
 PRIVATE = {"slack": "U0LOCALADA/C0PRIVATE", "discord": "discord/1100000000000000201/1100000000000000303"}
 

@@ -48,8 +48,8 @@ class Unit:
     settings: tuple[tuple[str, str], ...]
 
     @classmethod
-    def read(cls) -> Unit:
-        lines = (ROOT / "packaging/askback.service").read_text(encoding="utf-8").splitlines()
+    def read(cls, name: str = "askback") -> Unit:
+        lines = (ROOT / f"packaging/{name}.service").read_text(encoding="utf-8").splitlines()
         pairs = (line.partition("=")[::2] for line in lines if "=" in line and not line.startswith("#"))
         return cls(tuple(pairs))
 

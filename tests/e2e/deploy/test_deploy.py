@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 import yaml
 
@@ -35,6 +36,8 @@ from .files import ROOT, Dockerfile, Unit
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 HEALTH = "127.0.0.1:8080"
+UNITS = ("askback", "askback-serve")
+TOKEN = "a-token-of-a-program-1"
 SECRETS = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "DISCORD_TOKEN", "ANTHROPIC_API_KEY")
 
 
@@ -69,7 +72,8 @@ def test_the_image_installs_an_extra_that_exists_and_runs_the_command_as_no_root
 
 def test_every_variable_of_the_files_is_a_setting() -> None:
     compose = [name for one in COMPOSE["services"].values() for name in one.get("environment", {})]
-    unit = [one.partition("=")[0] for one in Unit.read().all("Environment")]
+    units = [one for name in UNITS for one in Unit.read(name).all("Environment")]
+    unit = [one.partition("=")[0] for one in units]
     ours = {name for name in (*Dockerfile.read().environment, *compose, *unit) if name.startswith("ASKBACK_")}
     assert ours == {"ASKBACK_DATABASE_URL", "ASKBACK_HEALTH", "ASKBACK_CONFIG"}
     assert ours - {"ASKBACK_CONFIG"} <= list_environment_variables(Settings)
@@ -82,8 +86,14 @@ def test_compose_has_one_profile_for_each_database_and_opens_no_port() -> None:
         for profile in ("sqlite", "postgres")
     }
     assert by_profile == {"sqlite": {"bot"}, "postgres": {"bot-on-postgres", "postgres"}}
+    assert {name for name in services if name.startswith("serve")} == {"serve", "serve-on-postgres"}
+    for name, beside in (("serve", "bot"), ("serve-on-postgres", "bot-on-postgres")):
+        assert services[name]["profiles"] == [name]
+        for setting in ("environment", "depends_on"):
+            assert services[name].get(setting) == services[beside].get(setting), "both use one database"
+    assert set(services["bot"]["volumes"]) < set(services["serve"]["volumes"])
     assert not any("ports" in one for one in services.values())
-    for name in ("bot", "bot-on-postgres"):
+    for name in ("bot", "bot-on-postgres", "serve", "serve-on-postgres"):
         assert (services[name]["env_file"], services[name]["read_only"]) == (".env", True)
         assert float(services[name]["stop_grace_period"].removesuffix("s")) > 10, "a drain takes up to ten seconds"
     volume, _, where = services["bot"]["volumes"][0].partition(":")
@@ -163,7 +173,7 @@ def image_environment(services: Services, data: Path) -> dict[str, str]:
     return {**of_image, **services.environment}
 
 
-def unit_environment(services: Services, folder: Path) -> dict[str, str]:
+def unit_environment(services: Services, folder: Path, unit: str = "askback") -> dict[str, str]:
     """Return the environment as systemd makes it: tokens in a credential, and the state folder behind a link."""
     (folder / "private").mkdir(mode=0o700)
     (folder / "state").symlink_to("private")
@@ -171,8 +181,8 @@ def unit_environment(services: Services, folder: Path) -> dict[str, str]:
     secrets = {name.lower(): value for name, value in services.environment.items() if name in SECRETS}
     (folder / "askback.toml").write_text("\n".join(f'{name} = "{value}"' for name, value in secrets.items()))
     (folder / "askback.toml").chmod(0o400)
-    given = dict(one.partition("=")[::2] for one in Unit.read().all("Environment"))
-    named, where = Unit.read().one("LoadCredential").split(":")
+    given = dict(one.partition("=")[::2] for one in Unit.read(unit).all("Environment"))
+    named, where = Unit.read(unit).all("LoadCredential")[0].split(":")
     assert given["ASKBACK_CONFIG"] == f"%d/{named}"
     assert where == "/etc/askback/askback.toml"
     given = {
@@ -205,10 +215,64 @@ async def test_its_command_serves_every_platform_is_healthy_and_ends_well_for_a_
         assert not any(services.environment[name] in bot.log() for name in SECRETS)
 
 
+@pytest.mark.parametrize("kind", ["compose", "unit"])
+async def test_the_server_for_programs_is_ready_shows_nothing_and_ends_well_for_a_reload(
+    launcher: Launcher, services: Services, tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "callers.toml").write_text(f"[ci]\ntoken = '{TOKEN}'\nto = 'slack:#deploys'\nwho = 'anyone'\n")
+    (tmp_path / "callers.toml").chmod(0o600)
+    service, unit = COMPOSE["services"]["serve"], Unit.read("askback-serve")
+    if kind == "compose":
+        command, environment = service["command"], image_environment(services, tmp_path)
+        assert "./callers:/callers:ro" in service["volumes"]
+        given = {"/callers/callers.toml": str(tmp_path / "callers.toml"), "0.0.0.0:8700": "127.0.0.1:8700"}
+    else:
+        program, *command = unit.one("ExecStart").split()
+        assert Path(program).name in PROJECT["project"]["scripts"]
+        assert unit.one("ExecReload") == "/bin/kill -HUP $MAINPID"
+        assert "callers.toml:/etc/askback/callers.toml" in unit.all("LoadCredential")
+        assert (unit.one("User"), unit.one("StateDirectory")) == ("askback", Unit.read().one("StateDirectory"))
+        environment = unit_environment(services, tmp_path, "askback-serve")
+        given = {"${CREDENTIALS_DIRECTORY}/callers.toml": str(tmp_path / "callers.toml")}
+    port = str(free_port())
+    words = [given.get(word, word).replace("8700", port) for word in command]
+    environment |= {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    environment.pop("ANTHROPIC_API_KEY", None)
+    process = await launcher.start_into(tmp_path / "log", *words, folder=tmp_path, environment=environment)
+    _, program, *check = (part.replace("8700", port) for part in service["healthcheck"]["test"])
+    assert program == "python"
+    server = Deployed(process, tmp_path / "log", [sys.executable, *check])
+    try:
+        async with asyncio.timeout(60):
+            while not await server.is_healthy():
+                assert process.returncode is None, server.log()
+                await asyncio.sleep(0.05)
+        async with aiohttp.ClientSession() as session:
+            for path in ("/healthz", "/readyz"):
+                async with session.get(f"http://127.0.0.1:{port}{path}") as response:
+                    assert (response.status, await response.json()) == (200, {"status": "ok"})
+            (tmp_path / "callers.toml").write_text("[broken")
+            async with asyncio.timeout(30):
+                while await server.is_healthy():
+                    assert process.returncode is None, server.log()
+                    await asyncio.sleep(0.05)
+            async with session.get(f"http://127.0.0.1:{port}/readyz") as response:
+                assert (response.status, await response.json()) == (503, {"status": "not ready"})
+        process.send_signal(signal.SIGHUP)
+        async with asyncio.timeout(30):
+            assert await process.wait() == 0, server.log()
+        assert not await server.is_healthy(), "a check that always succeeds would prove nothing"
+        assert not any(secret in server.log() for secret in (TOKEN, *(services.environment[one] for one in SECRETS)))
+    finally:
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
-def test_systemd_understands_the_unit_and_finds_it_confined(tmp_path: Path) -> None:
-    unit = tmp_path / "askback.service"
-    text = (ROOT / "packaging/askback.service").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", UNITS)
+def test_systemd_understands_the_unit_and_finds_it_confined(tmp_path: Path, name: str) -> None:
+    unit = tmp_path / f"{name}.service"
+    text = (ROOT / f"packaging/{name}.service").read_text(encoding="utf-8")
     unit.write_text(text.replace("/opt/askback/bin/askback", str(Path(sys.executable).with_name("askback"))))
     for command in (["verify"], ["security", "--offline=true", "--threshold=20"]):
         done = subprocess.run(["systemd-analyze", *command, str(unit)], capture_output=True, text=True, timeout=60)

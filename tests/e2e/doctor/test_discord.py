@@ -64,7 +64,7 @@ async def test_a_gateway_that_never_becomes_ready(ward: Ward) -> None:
 async def test_a_gateway_that_cannot_be_reached(ward: Ward) -> None:
     ward.set(ASKBACK_DISCORD_GATEWAY_URL="ws://127.0.0.1:9/")
     found = (await ward.examined("discord")).one()
-    assert "Could not reach Discord's gateway" in found.summary
+    assert "Could not reach Discord's gateway (Connection refused)." in found.summary
     ward.set(ASKBACK_DISCORD_GATEWAY_URL=ward.services.url.replace("http", "ws") + "/nothing")
     assert "rejected the connection (HTTP 404)" in (await ward.examined("discord")).one().summary
 

@@ -48,6 +48,7 @@ async def test_nothing_can_be_reached(ward: Ward) -> None:
     assert {one.about for one in found.bad} == {"model", "token", "bot token", "app token"}
     for one in found.bad:
         assert "Could not reach" in one.summary
+        assert one.summary.endswith(" (Connection refused).")
         assert one.cure.startswith("Check the network")
 
 

@@ -109,14 +109,22 @@ async def test_what_is_missing_is_told_with_where_to_get_it(ward: Ward) -> None:
     assert found.code == 1
     none, key = found.bad
     assert none.summary == "No platform has a token, so there is no bot to run."
+    assert none.cure.startswith("To set a bot up, run: askback init.")
     assert "askback doctor --platform slack" in none.cure
-    assert (key.summary, key.cure.startswith("Create a key in the Anthropic console")) == (
-        "ANTHROPIC_API_KEY is missing.",
-        True,
+    assert (key.grade, key.summary) == (
+        "warning",
+        "ANTHROPIC_API_KEY is missing, so `askback run` has no model. Asking needs none.",
     )
+    assert "Anthropic console" in key.cure
     bot, app = (await ward.examined("slack")).bad[-2:]
     assert (bot.summary, app.summary) == ("SLACK_BOT_TOKEN is missing.", "SLACK_APP_TOKEN is missing.")
     assert "OAuth & Permissions" in bot.cure
+
+
+async def test_programs_that_only_ask_need_no_key_of_a_model(ward: Ward) -> None:
+    ward.patch.delenv("ANTHROPIC_API_KEY")
+    found = await ward.examined("discord")
+    assert (found.code, found.one().grade) == (0, "warning")
 
 
 # The clock

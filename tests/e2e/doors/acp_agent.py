@@ -13,17 +13,24 @@ from uuid import uuid4
 
 import acp
 from acp.schema import (
+    ElicitationFormRequestMode,
     ElicitationFormSessionMode,
     ElicitationUrlSessionMode,
     PermissionOption,
+    ToolCallProgress,
+    ToolCallStart,
     ToolCallUpdate,
 )
+from pydantic import TypeAdapter
 
 OPTIONS = [
     PermissionOption(option_id="yes", name="Allow", kind="allow_once"),
     PermissionOption(option_id="always", name="Always allow", kind="allow_always"),
     PermissionOption(option_id="no", name="Reject", kind="reject_once"),
 ]
+
+
+UPDATE: TypeAdapter[Any] = TypeAdapter(ToolCallStart | ToolCallProgress)
 
 
 class Agent(acp.Agent):
@@ -54,9 +61,14 @@ class Agent(acp.Agent):
     async def _send(self, session_id: str, wanted: dict[str, Any]) -> Any:
         try:
             if "schema" in wanted:
-                mode: Any = ElicitationFormSessionMode.model_validate(
-                    {"sessionId": session_id, "requestedSchema": wanted["schema"]}
-                )
+                if "request" in wanted:
+                    mode: Any = ElicitationFormRequestMode.model_validate(
+                        {"requestId": wanted["request"], "requestedSchema": wanted["schema"]}
+                    )
+                else:
+                    mode = ElicitationFormSessionMode.model_validate(
+                        {"sessionId": session_id, "requestedSchema": wanted["schema"]}
+                    )
                 answer = await self._client.create_elicitation(wanted["message"], mode)
             elif "url" in wanted:
                 mode = ElicitationUrlSessionMode.model_validate(
@@ -64,6 +76,8 @@ class Agent(acp.Agent):
                 )
                 answer = await self._client.create_elicitation("Open it", mode)
             else:
+                for update in wanted.pop("updates", ()):
+                    await self._client.session_update(session_id, UPDATE.validate_python(update))
                 options = wanted.pop("options", None)
                 offered = OPTIONS if options is None else [one for one in OPTIONS if one.option_id in options]
                 call = ToolCallUpdate.model_validate({"toolCallId": "call-1", **wanted})

@@ -30,7 +30,9 @@ class Host(acp.Client):
         return await self.door.create_elicitation(message, mode, **more)
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
-        self.said.append(json.loads(update.content.text))
+        await self.door.session_update(session_id, update)
+        if update.session_update == "agent_message_chunk":
+            self.said.append(json.loads(update.content.text))
 
 
 class Talk:
@@ -50,9 +52,9 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(door: Any, session: str = "talk") -> AsyncGenerator[Talk]:
+async def talking(door: Any, session: str = "talk", host: Host | None = None) -> AsyncGenerator[Talk]:
     """Start the agent, and begin a session with it."""
-    host = Host(door)
+    host = Host(door) if host is None else host
     started = acp.spawn_agent_process(host, sys.executable, str(AGENT), session, use_unstable_protocol=True)
     async with started as (connection, process):
         await connection.initialize(protocol_version=acp.PROTOCOL_VERSION, client_capabilities=FORM)

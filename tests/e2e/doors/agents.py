@@ -8,18 +8,27 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-DONE, SAVED = "done.txt", "saved.json"
+DONE, SAVED = "done.txt", "talk.json"
+Call = tuple[str, dict[str, Any]]
+
+
+def kill_oneself() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Shop:
-    """An agent whose model makes calls in one turn, then says that it is done."""
+    """An agent whose model makes calls in one turn, then each of the later ones in a separate turn.
+
+    `dies` says when its process is killed.
+    """
 
     def __init__(
         self,
         folder: Path,
-        calls: Sequence[tuple[str, dict[str, Any]]],
+        calls: Sequence[Call],
         *,
-        dies: bool = False,
+        later: Sequence[Call] = (),
+        dies: str = "",
         capabilities: Sequence[Any] = (),
     ) -> None:
         from pydantic_ai import Agent
@@ -29,19 +38,23 @@ class Shop:
         from pydantic_ai.tools import DeferredToolRequests
 
         self.folder = folder
+        self.dies = dies
         self.results: list[Any] = []
         self.outcomes: list[str] = []
         self.seen: list[Any] = []
         """The text that the model reads besides the results."""
-        parts = [ToolCallPart(name, given, tool_call_id=f"call-{n}") for n, (name, given) in enumerate(calls)]
+        made = [ToolCallPart(name, given, tool_call_id=f"call-{n}") for n, (name, given) in enumerate([*calls, *later])]
 
         def model(messages: Any, _: Any) -> ModelResponse:
-            if len(messages) == 1:
-                return ModelResponse(parts=parts)
-            found = {part.tool_call_id: part for part in messages[-1].parts if hasattr(part, "tool_call_id")}
-            self.results = [found[part.tool_call_id].content for part in parts]
+            given = [part for message in messages if message.kind == "request" for part in message.parts]
+            found = {part.tool_call_id: part for part in given if hasattr(part, "tool_call_id")}
+            if not found:
+                return ModelResponse(parts=made[: len(calls)])
+            if len(found) < len(made):
+                return ModelResponse(parts=[made[len(found)]])
+            self.results = [found[part.tool_call_id].content for part in made]
             self.seen = [part.content for part in messages[-1].parts if part.part_kind == "user-prompt"]
-            self.outcomes = [found[part.tool_call_id].outcome for part in parts]
+            self.outcomes = [found[part.tool_call_id].outcome for part in made]
             return ModelResponse(parts=[TextPart("done")])
 
         self.agent: Any = Agent(
@@ -52,8 +65,8 @@ class Shop:
         def deploy(where: str) -> str:
             with (folder / DONE).open("a", encoding="utf-8") as file:
                 file.write(f"{where}\n")
-            if dies:
-                os.kill(os.getpid(), signal.SIGKILL)
+            if dies == "in the tool":
+                kill_oneself()
             return f"deployed to {where}"
 
         @self.agent.tool_plain
@@ -75,13 +88,18 @@ class Shop:
         file = self.folder / DONE
         return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
+    def saved(self) -> str:
+        """Return the newest text that the door has saved."""
+        return (self.folder / SAVED).read_text(encoding="utf-8")
+
 
 def door(shop: Shop, to: str, **more: Any) -> Any:
     """Return the door of an agent, which saves its run into a file."""
     from askback.doors.pydantic_ai import PydanticAIDoor
 
     def save(conversation: str, text: str) -> None:
-        assert conversation == "talk"
-        (shop.folder / SAVED).write_text(text, encoding="utf-8")
+        (shop.folder / f"{conversation}.json").write_text(text, encoding="utf-8")
+        if shop.dies == "after the save" and shop.done():
+            kill_oneself()
 
-    return PydanticAIDoor(shop.agent, to=to, save=save, who="anyone", approvers="anyone", **more)
+    return PydanticAIDoor(shop.agent, to=to, **({"save": save, "who": "anyone", "approvers": "anyone"} | more))

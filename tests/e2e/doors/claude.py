@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
+import pty
 import signal
+import struct
 import sys
-from collections.abc import AsyncGenerator
+import termios
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from askback_sandbox.json_values import as_object
+from askback_sandbox.json_values import as_object, as_text, objects
 from askback_sandbox.model.call_results import DeliveredCall, Result, list_calls
 from askback_sandbox.model.script import ToolCall, turn
 from e2e.ask.office import WITHIN, Office
-from support.claude_code import build_claude_environment, find_claude
+from support.claude_code import build_claude_environment, find_claude, prepare_session
+from support.claude_goldens import FILE
 from support.processes import ROOT
+from support.pseudo_terminal import Terminal
 
 PROMPT = "Do the work."
+NEXT = "What is next?"
 PERMIT = ("--permission-prompt-tool", "mcp__askback__permit")
+GOLDENS: dict[str, str] = json.loads(FILE.read_text(encoding="utf-8"))["results"]
+TOUCH, REMOVE = "touch approved", "rm -r build"
+
+
+def ask_where(**more: Any) -> Any:
+    """Return the call of `AskUserQuestion` of which the recorded sentences tell."""
+    options = [
+        {"label": "Staging", "description": "A copy.", **more},
+        {"label": "Production, EU", "description": "For all."},
+    ]
+    return [{"question": "Where?", "header": "Where", "options": options, "multiSelect": False}]
 
 
 def mcp_server(office: Office, *options: str, to: str = "#deploys") -> dict[str, Any]:
@@ -65,6 +83,20 @@ class Claude:
         log = [as_object(one.json()) for one in self._office.services.model.log if one.number > self._since]
         return list_calls(log)
 
+    @property
+    def notices(self) -> str:
+        """The notices of Claude Code in the newest request to its model."""
+        newest = self._office.services.model.log[-1]
+        messages = objects(as_object(newest.request).get("messages"))
+        blocks = [block for message in messages for block in objects(message.get("content"))]
+        return "\n".join(text for block in blocks if "<task-notification>" in (text := as_text(block.get("text"))))
+
+    @property
+    def session(self) -> str:
+        """The id of the newest session of this office."""
+        found = (self._office.folder / "claude-config" / "projects").glob("*/*.jsonl")
+        return max(found, key=lambda file: file.stat().st_mtime).stem
+
     async def ended(self) -> list[Result]:
         """Wait for its end; return the results that the model has read."""
         try:
@@ -92,6 +124,15 @@ class Claude:
         return [int(child) for task in tasks for child in task.read_text(encoding="ascii").split()]
 
 
+def build_command(office: Office, servers: dict[str, Any] | None, settings: dict[str, Any] | None) -> tuple[str, ...]:
+    """Write the configuration, and return the command that starts Claude Code with it."""
+    files = {"mcp.json": {"mcpServers": servers or {}}, "settings.json": settings or {}}
+    for name, content in files.items():
+        (office.folder / name).write_text(json.dumps(content), encoding="utf-8")
+    mcp, own = (str(office.folder / name) for name in files)
+    return (str(find_claude()), "--strict-mcp-config", "--mcp-config", mcp, "--settings", own)
+
+
 @asynccontextmanager
 async def claude(
     office: Office,
@@ -99,28 +140,21 @@ async def claude(
     options: tuple[str, ...] = (),
     servers: dict[str, Any] | None = None,
     settings: dict[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[Claude]:
     """Start Claude Code, whose model makes these calls and then ends. At the end, kill it if it still runs."""
     folder = office.folder / "claude"
     folder.mkdir(exist_ok=True)
-    files = {"mcp.json": {"mcpServers": servers or {}}, "settings.json": settings or {}}
-    for name, content in files.items():
-        (office.folder / name).write_text(json.dumps(content), encoding="utf-8")
     office.services.model.script(*(turn(call) for call in calls), turn("Done."), when=PROMPT)
     log = office.folder / "claude.log"
-    # fmt: off
-    command = (
-        str(find_claude()), "-p", PROMPT, "--strict-mcp-config", "--mcp-config", str(office.folder / "mcp.json"),
-        "--settings", str(office.folder / "settings.json"), *options,
-    )
-    # fmt: on
-    environment = build_claude_environment(office.services.url, office.folder / "claude-config")
+    command = (*build_command(office, servers, settings), "-p", PROMPT, *options)
+    own = build_claude_environment(office.services.url, office.folder / "claude-config")
     since = max((one.number for one in office.services.model.log), default=0)
     with log.open("a", encoding="utf-8") as output:
         process = await asyncio.create_subprocess_exec(
             *command,
             cwd=folder,
-            env=environment,
+            env={**own, **(environment or {})},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -131,3 +165,47 @@ async def claude(
         yield run
     finally:
         await run.kill()
+
+
+@asynccontextmanager
+async def claude_session(
+    office: Office,
+    *calls: ToolCall,
+    servers: dict[str, Any] | None = None,
+    settings: dict[str, Any] | None = None,
+) -> AsyncGenerator[tuple[Claude, Terminal]]:
+    """Start an interactive session at a terminal, whose model makes these calls and says that it is done.
+
+    The session then goes on: the model says “Going on.” when its user writes `NEXT`.
+    """
+    folder, config = office.folder / "claude", office.folder / "claude-config"
+    folder.mkdir(exist_ok=True)
+    prepare_session(config, folder)
+    office.services.model.script(*(turn(call) for call in calls), turn("Done."), turn("Going on."), when=PROMPT)
+    # fmt: off
+    command = (
+        *build_command(office, servers, settings), "--ax-screen-reader", "--permission-mode", "default", PROMPT,
+    )
+    # fmt: on
+    environment = build_claude_environment(office.services.url, config)
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 40, 120, 0, 0))
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            cwd=folder,
+            env=environment | {"HOME": str(office.folder), "TERM": "xterm-256color"},
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+        )
+    finally:
+        os.close(slave)
+    terminal = Terminal(process, master)
+    run = Claude(office, process, office.folder / "claude.log", 0)
+    try:
+        yield run, terminal
+    finally:
+        await run.kill()
+        terminal.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from mcp.shared.message import SessionMessage
 from e2e.ask.office import Office, Process
 
 OPTIONS = ["Yes", "No"]
+CALL = {"command": "rm -r build", "description": "Clean up"}
 
 
 @dataclass
@@ -50,6 +52,13 @@ class Agent:
     async def deploy(self, *, call_id: str | None = None, **more: Any) -> dict[str, Any]:
         """Ask if version 1.4.2 may be deployed."""
         return await self.call("ask", call_id=call_id, question="Deploy 1.4.2?", options=OPTIONS, **more)
+
+
+async def permit(one: Agent, call_id: str, tool: str = "Bash", given: dict[str, Any] = CALL) -> dict[str, Any]:
+    """Call `permit` as Claude Code does; return its answer."""
+    result = await one.call_raw("permit", {"tool_name": tool, "input": given, "tool_use_id": call_id})
+    assert (result.is_error, result.structured_content, len(result.content)) == (False, None, 1)
+    return json.loads(result.content[0].text)
 
 
 @asynccontextmanager
@@ -94,18 +103,21 @@ async def agent(
     who: str | None = "anyone",
     program: Path | None = None,
     extensions: Sequence[ClientExtension] = (),
+    **environment: str,
 ) -> AsyncGenerator[Agent]:
     """Start `askback mcp` and connect a client to it. At the end, the client closes the connection, as clients do."""
     people = () if who is None else ("--who", who)
     process, reading, writing = await start(
-        office, "--to", f"{office.platform}:{to}", *people, *options, program=program
+        office, "--to", f"{office.platform}:{to}", *people, *options, program=program, **environment
     )
     info = mcp_types.Implementation(name=client, version="1")
     async with Client(over_pipes(reading, writing), client_info=info, mode=mode, extensions=extensions) as connected:
         yield Agent(connected, process)
 
 
-async def start(office: Office, *options: str, program: Path | None = None) -> tuple[Process, int, int]:
+async def start(
+    office: Office, *options: str, program: Path | None = None, **environment: str
+) -> tuple[Process, int, int]:
     """Start `askback mcp`; return it, and the descriptors for reading its output and writing its input."""
     number = len(office._processes)
     out, err = (office.folder / f"mcp-{number}.{name}" for name in ("out", "err"))
@@ -115,7 +127,8 @@ async def start(office: Office, *options: str, program: Path | None = None) -> t
     errors = os.open(err, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         launched = await office.launcher.start(
-            "mcp", *options, folder=office.folder, environment={"ASKBACK_QUESTION_PACE": "0s"} | office.environment(),
+            "mcp", *options, folder=office.folder,
+            environment={"ASKBACK_QUESTION_PACE": "0s"} | office.environment() | environment,
             streams=[theirs_in, theirs_out, errors], program=program,
         )  # fmt: skip
     finally:

@@ -7,6 +7,8 @@ import pytest
 from e2e.ask.conftest import office, platform
 from e2e.ask.office import Office
 
+from .environment import settle_in
+
 __all__ = ["office", "platform", "stored_office"]
 
 
@@ -16,3 +18,15 @@ def stored_office(request: pytest.FixtureRequest, office: Office) -> Office:
     if request.param == "postgres":
         office.settings = {"ASKBACK_DATABASE_URL": request.getfixturevalue("empty_url")}
     return office
+
+
+@pytest.fixture
+def here(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
+    """An office whose bots run in this process."""
+    return settle_in(office, monkeypatch)
+
+
+@pytest.fixture
+def stored_here(stored_office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
+    """The same on each of the databases."""
+    return settle_in(stored_office, monkeypatch)

@@ -66,12 +66,19 @@ def write_callers(office: Office, *, first: str = "", second: str = "") -> Path:
     return file
 
 
-async def serve(office: Office, *, file: Path | None = None, files: int | None = None) -> tuple[Process, str]:
+async def serve(
+    office: Office,
+    *,
+    file: Path | None = None,
+    files: int | None = None,
+    program: Path | None = None,
+    **environment: str,
+) -> tuple[Process, str]:
     """Start a server, which may open this number of files; return it and its address."""
     words = ("serve", "--http", "0", "--callers", str(file or write_callers(office)))
     limited = () if files is None else (str(files),)
-    program = None if files is None else FEW_FILES
-    process = await office.start(*limited, *words, program=program, ASKBACK_QUESTION_PACE="0s")
+    program = program if files is None else FEW_FILES
+    process = await office.start(*limited, *words, program=program, ASKBACK_QUESTION_PACE="0s", **environment)
     await process.said("Serving HTTP at ")
     (address,) = re.findall(r"Serving HTTP at (http\S+)/v1/asks\.", process.err)
     return process, address

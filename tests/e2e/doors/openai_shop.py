@@ -7,9 +7,9 @@ import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-DONE, SAVED = "done.txt", "saved.json"
+DONE, SAVED = "done.txt", "talk.json"
 Call = tuple[str, dict[str, Any]]
 
 
@@ -29,7 +29,7 @@ class Shop:
         from agents import Agent, ShellTool, function_tool, set_tracing_disabled
         from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 
-        from askback.doors.openai_agents import AskTool
+        from askback.doors.openai_agents import AskTool, editable
 
         set_tracing_disabled(True)
         self.folder = folder
@@ -57,6 +57,11 @@ class Shop:
             note(where)
             return f"deployed to {where}"
 
+        @function_tool(needs_approval=True)
+        def release(version: str, where: Literal["eu", "us"], count: int | None) -> str:
+            note(f"{version} {where} {count}")
+            return f"{version} is in {where}"
+
         @function_tool
         def look() -> str:
             note("looked")
@@ -69,6 +74,7 @@ class Shop:
         region = {"type": "object", "properties": {"region": {"type": "string", "enum": ["eu", "us"]}}}
         known = {
             "deploy": deploy,
+            "release": editable(release),
             "look": look,
             "shell": ShellTool(executor=run_shell, needs_approval=True),
             "ask_people": AskTool(),
@@ -77,7 +83,7 @@ class Shop:
         self.agent: Any = Agent(
             name="shop",
             model=ScriptedModel([ModelStep(responder=respond)] * 9),
-            tools=[known[name] for name in tools or ("deploy", "look", "ask_people", "choose")],
+            tools=[known[name] for name in tools or ("deploy", "release", "look", "ask_people", "choose")],
         )
 
     def done(self) -> list[str]:
@@ -95,11 +101,10 @@ def door(shop: Shop, to: str, **more: Any) -> Any:
     from askback.doors.openai_agents import OpenAIAgentsDoor
 
     def save(conversation: str, text: str) -> None:
-        assert conversation == "talk"
         if shop.dies == "before the save" and shop.done():
             kill_oneself()
-        (shop.folder / SAVED).write_text(text, encoding="utf-8")
+        (shop.folder / f"{conversation}.json").write_text(text, encoding="utf-8")
         if shop.dies == "after the save" and shop.done():
             kill_oneself()
 
-    return OpenAIAgentsDoor(shop.agent, to=to, save=save, who="anyone", approvers="anyone", **more)
+    return OpenAIAgentsDoor(shop.agent, to=to, **({"save": save, "who": "anyone", "approvers": "anyone"} | more))

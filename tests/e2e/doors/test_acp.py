@@ -12,7 +12,7 @@ import pytest
 from e2e.ask.office import Office, Process
 from support.optional import optional
 
-from .test_langgraph import settle_in
+from .waits import AWAY, GONE, pass_time, reads, waited_for
 
 optional("acp")
 
@@ -31,12 +31,6 @@ async def main():
 
 asyncio.run(main())
 """
-
-
-@pytest.fixture
-def here(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
-    """An office whose bots run in this process."""
-    return settle_in(office, monkeypatch)
 
 
 def door(office: Office, **more: Any) -> Any:
@@ -77,6 +71,44 @@ async def test_people_choose_one_of_the_agents_options_after_reading_the_whole_c
     told = answer["_meta"]["askback"]
     assert told["status"] == "answered"
     assert re.match(rf"Answered by .*\(\w+\) in {here.platform}:#deploys at .* UTC: Allow$", told["message"])
+
+
+async def test_people_read_a_change_of_a_file_as_a_diff_and_nothing_twice(here: Office) -> None:
+    change = {"type": "diff", "path": "/srv/shop/app.toml", "oldText": "replicas = 3\n", "newText": "replicas = 30\n"}
+    call = {"title": "Write app.toml", "kind": "edit", "content": [change]}
+    async with door(here, reasons="none") as one, talking(one) as talk:
+        asking = asyncio.create_task(talk.ask(call))
+        text = here.reads(await here.card("Run “Write app.toml”?"))
+        assert "-replicas = 3\n+replicas = 30" in text
+        assert text.count("Write app.toml") == 1
+        assert "oldText" not in text
+        await here.click("ben", "Reject", "Write app.toml")
+        (answer,) = await asking
+    assert selected(answer) == "no"
+
+
+async def test_people_read_what_the_agent_has_said_about_a_call_before(here: Office) -> None:
+    begun = {"sessionUpdate": "tool_call", "toolCallId": "call-1", **CALL, "status": "pending"}
+    changed = {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "call-1",
+        "rawInput": {"command": "npm publish --tag"},
+    }
+    other = {"sessionUpdate": "tool_call", "toolCallId": "call-2", "title": "ls"}
+    async with door(here) as one, talking(one) as talk:
+        asking = asyncio.create_task(talk.ask({"updates": [begun, changed, other]}))
+        shown = here.reads(await here.card("npm publish"))
+        assert "npm publish --tag" in shown
+        assert "/srv/shop" not in shown
+        await here.click("ada", "Allow", "npm publish")
+        (answer,) = await asking
+        assert selected(answer) == "yes"
+        asking = asyncio.create_task(talk.ask({"toolCallId": "call-2"}))
+        await here.click("ada", "Allow", "ls")
+        assert selected((await asking)[0]) == "yes"
+        ended = {"sessionUpdate": "tool_call_update", "toolCallId": "call-1", "status": "completed"}
+        (answer,) = await talk.ask({"updates": [ended]})
+        assert "without saying what for" in str(answer["data"])
 
 
 async def test_a_denial_selects_the_agents_own_rejection_and_says_why(here: Office) -> None:
@@ -199,6 +231,34 @@ async def test_people_fill_in_the_agents_form(here: Office) -> None:
         asking = asyncio.create_task(talk.ask({"message": "Where to?", "schema": schema}))
         await here.click("ada", "us", "Where to?")
         assert await asking == [{"action": "accept", "content": {"where": "us"}}]
+
+
+@pytest.mark.parametrize(("asked", "told"), [({}, AWAY), ({"request": "7"}, GONE)])
+async def test_the_card_of_a_form_says_if_a_later_process_can_receive_the_answer(
+    here: Office, asked: dict[str, str], told: str
+) -> None:
+    await here.bot()
+    schema = {"properties": {"where": {"type": "string", "enum": ["eu", "us"]}}, "required": ["where"]}
+    async with door(here) as one, talking(one) as talk:
+        asking = asyncio.create_task(talk.ask({"message": "Where to?", "schema": schema, **asked}))
+        await here.card("Where to?")
+        await waited_for(here)
+    asking.cancel()
+    if told == AWAY:
+        pass_time(here)
+    await reads(here, "Where to?", told)
+
+
+@pytest.mark.parametrize(
+    ("choice", "answer"), [("Accept", {"action": "accept", "content": {}}), ("Decline", {"action": "decline"})]
+)
+async def test_people_accept_or_decline_a_message_of_the_agent_without_fields(
+    here: Office, choice: str, answer: dict[str, Any]
+) -> None:
+    async with door(here) as one, talking(one) as talk:
+        asking = asyncio.create_task(talk.ask({"message": "Delete the old branch?", "schema": {}}))
+        await here.click("ada", choice, "Delete the old branch?")
+        assert await asking == [answer]
 
 
 async def test_a_form_without_an_answer_and_an_address_are_not_accepted(here: Office) -> None:

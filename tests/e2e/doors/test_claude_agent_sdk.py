@@ -5,120 +5,44 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from askback.doors.hand_over import NotClaimed, OutcomeUnknown
 from askback.errors import CallerError
-from askback_sandbox.model.script import call, turn
-from e2e.ask.office import Office, Process
-from support.claude_code import find_claude
+from askback_sandbox.model.script import call
+from e2e.ask.office import Office
 from support.optional import optional
 
-from .claude_agents import DEPLOY, WORK, done, door, list_claudes, listen, options
-from .test_langgraph import settle_in
-from .test_waiting import GONE, pass_time, reads, waited_for
+from .claude_agents import DEPLOY, WORK, done, list_claudes, listen
+from .claude_runs import (
+    APPROVED,
+    COLOUR,
+    EU,
+    LIST,
+    RUN,
+    US,
+    ask,
+    defer,
+    given,
+    list_transcripts,
+    live,
+    opened,
+    plan,
+    program,
+    resume,
+    run,
+    stop,
+)
+from .environment import settle_in
+from .waits import GONE, reads, waited_for
+from .waits import run as sql
 
 sdk = optional("claude_agent_sdk")
 
 from askback.doors import claude_run  # noqa: E402
 from askback.doors.claude_agent_sdk import ClaudeAgentDoor, NotResumed  # noqa: E402
-
-TESTS = Path(__file__).parents[2]
-PROGRAM = """
-import asyncio, sys
-from pathlib import Path
-
-sys.path.insert(0, {tests!r})
-from askback.doors.hand_over import HandOvers
-from askback.store.queries import hand_overs
-from e2e.doors.claude_agents import door, listen, options
-
-hand_overs.CLAIM_SECONDS = 1.0
-
-async def never(*_):
-    await asyncio.Event().wait()
-
-{before}
-
-async def main():
-    given = options(Path("."), {url!r}, dies={dies!r})
-    async with door("{platform}:#deploys") as one:
-        print({act})
-
-asyncio.run(main())
-"""
-RUN = 'await listen(one.run("Deploy!", given))'
-LIST = "await one.list_answered()"
-APPROVED = ["deployed to eu", "done"]
-EU, US = call(DEPLOY, where="eu"), call(DEPLOY, where="us")
-
-
-def ask(question: str, *labels: str, several: bool = False) -> dict[str, Any]:
-    offered = [{"label": label, "description": f"{label} it is"} for label in labels]
-    return {"question": question, "header": question[:12], "multiSelect": several, "options": offered}
-
-
-COLOUR = call("AskUserQuestion", questions=[ask("Which colour?", "Blue", "Red")])
-
-
-@pytest.fixture
-def here(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
-    """An office whose bots run in this process."""
-    return settle_in(office, monkeypatch)
-
-
-def plan(office: Office, *turns: Any) -> None:
-    """Let the model make calls, and say that it is done."""
-    find_claude()
-    made = [
-        turn("Let me see.", *one) if isinstance(one, tuple) else turn(f"Step {n}.", one) for n, one in enumerate(turns)
-    ]
-    office.services.model.script(*made, turn("done"), when="Deploy!")
-
-
-def given(office: Office, **more: Any) -> Any:
-    return options(office.folder, office.services.url, **more)
-
-
-def opened(office: Office, **more: Any) -> Any:
-    return door(f"{office.platform}:#deploys", **more)
-
-
-def live(office: Office, one: ClaudeAgentDoor, **more: Any) -> asyncio.Task[list[str]]:
-    """Run the agent with nothing but the callback."""
-    found = given(office, can_use_tool=one.can_use_tool, settings=None, **more)
-    return asyncio.create_task(listen(sdk.query(prompt="Deploy!", options=found)))
-
-
-def run(office: Office, one: ClaudeAgentDoor, **more: Any) -> asyncio.Task[list[str]]:
-    return asyncio.create_task(listen(one.run("Deploy!", given(office, **more))))
-
-
-def resume(office: Office, one: ClaudeAgentDoor, session: str, **more: Any) -> asyncio.Task[list[str]]:
-    again = more.pop("again", False)
-    return asyncio.create_task(listen(one.resume(session, given(office, **more), again=again)))
-
-
-async def program(office: Office, act: str, *, dies: str = "", before: str = "pass") -> Process:
-    """Start a process that runs or resumes the agent."""
-    file = office.folder / f"program-{len(office._processes)}.py"
-    text = PROGRAM.format(
-        tests=str(TESTS), platform=office.platform, url=office.services.url, act=act, dies=dies, before=before
-    )
-    file.write_text(text, encoding="utf-8")
-    return await office.start(program=file, ASKBACK_QUESTION_PACE="0s")
-
-
-async def stop(running: asyncio.Task[Any]) -> None:
-    running.cancel()
-    await asyncio.wait([running])
-
-
-def list_transcripts(office: Office) -> list[Path]:
-    return list((office.folder / "claude" / "projects").glob("*/*.jsonl"))
 
 
 async def test_a_question_is_answered_while_the_agent_waits(here: Office) -> None:
@@ -186,7 +110,7 @@ async def test_the_card_of_a_call_whose_process_has_ended_says_that_nobody_waits
         await here.card("where  eu")
         await waited_for(here)
         await stop(lost)
-    pass_time(here)
+        await here.until(lambda: sql(here, "SELECT kept_until FROM waits") != [(None,)])
     await reads(here, "where  eu", GONE)
 
 
@@ -311,6 +235,20 @@ async def test_a_process_that_dies_with_the_approval_leaves_it_unknown(
     assert done(here.folder) == ["eu"] * (1 if dies == "alone" else 2)
 
 
+async def test_whoever_knows_what_happened_continues_a_lost_session_at_once(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan(office, EU)
+    dying = await program(office, RUN, dies="with Claude Code")
+    await office.click("ada", "Approve", "where  eu")
+    await dying.ended()
+    here = settle_in(office, monkeypatch)
+    async with opened(here) as one:
+        (transcript,) = list_transcripts(here)
+        assert await resume(here, one, transcript.stem, again=True) == APPROVED
+    assert done(here.folder) == ["eu"] * 2
+
+
 async def _resume_after_the_claim(here: Office, one: ClaudeAgentDoor, session: str) -> None:
     """Continue a session, once the claim of the dead process has passed."""
     while True:
@@ -319,16 +257,6 @@ async def _resume_after_the_claim(here: Office, one: ClaudeAgentDoor, session: s
         except NotClaimed as error:
             assert error.result == "taken"  # noqa: PT017
             await asyncio.sleep(0.2)
-
-
-async def defer(here: Office, one: ClaudeAgentDoor, words: str = "where  eu", **more: Any) -> str:
-    """Run the agent until people are asked, and lose the process; return the session."""
-    running = run(here, one, **more)
-    await here.card(words)
-    await here.until(lambda: not list_claudes())
-    await stop(running)
-    (session,) = await one.list_waiting()
-    return session
 
 
 async def test_a_call_whose_process_is_killed_while_it_asks_does_not_run(stored_office: Office) -> None:

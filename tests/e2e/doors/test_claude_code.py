@@ -10,26 +10,15 @@ import pytest
 
 from askback_sandbox.model.script import call
 from e2e.ask.office import Office
-from support.claude_goldens import FILE
+from support.claude_goldens import EXTENDED
 
-from .claude import PERMIT, claude, http_hooks, mcp_server, program_server
+from .claude import GOLDENS, PERMIT, REMOVE, TOUCH, ask_where, claude, http_hooks, mcp_server, program_server
+from .http_agent import FIRST as AGENT
+from .http_agent import serve as serve_mcp
 from .http_caller import FIRST, serve, write_callers
-from .test_http import FIRST as AGENT
-from .test_http import serve as serve_mcp
 
-GOLDENS: dict[str, str] = json.loads(FILE.read_text(encoding="utf-8"))["results"]
-TOUCH, REMOVE = "touch approved", "rm -r build"
 EITHER = "Something else or a note…"
 DRAFT = "( )\n( )"
-
-
-def ask_where(**more: Any) -> Any:
-    """Return the call of `AskUserQuestion` of which the recorded sentences tell."""
-    options = [
-        {"label": "Staging", "description": "A copy.", **more},
-        {"label": "Production, EU", "description": "For all."},
-    ]
-    return [{"question": "Where?", "header": "Where", "options": options, "multiSelect": False}]
 
 
 @pytest.fixture
@@ -87,6 +76,25 @@ async def test_people_answer_claudes_questions_and_the_model_reads_what_they_mea
     ]
     assert texts[5].startswith("The person wants to discuss this before anybody answers.")
     assert any("but after six" in office.reads(card) for card in office.shown())
+
+
+async def test_people_read_and_keep_to_the_further_fields_of_claudes_questions(office: Office) -> None:
+    count = {"kind": "number", "min": 10, "max": 50, "step": 5, "unit": "slides"}
+    questions: Any = [
+        {"question": "How long?", "header": "Length", "description": "One for each minute.", **count},
+        {"question": "Which name?", "header": "Name", "kind": "text", "placeholder": "Ada's deck"},
+    ]
+    asking = call("AskUserQuestion", title="Before I build your deck", questions=questions)
+    servers = {"askback": mcp_server(office, "--permit")}
+    async with claude(office, asking, servers=servers, options=PERMIT, environment=EXTENDED) as run:
+        shown = office.reads(await office.card("How long?"))
+        parts = ("Before I build your deck", "How long?", "One for each minute.", "from 10 to 50", "Unit: slides")
+        assert all(part in shown for part in parts), shown
+        await office.fill("ada", "Write an answer…", "15", "How long?")
+        await office.fill("ada", "Write an answer…", "Launch", "Which name?")
+        await office.click("ada", "Submit", "Review your answers")
+        (answered,) = await run.ended()
+    assert '"How long?"="15", "Which name?"="Launch"' in answered.text
 
 
 async def test_the_ask_tool_waits_until_people_answer(office: Office) -> None:
@@ -205,17 +213,23 @@ async def test_a_server_that_outlives_claude_gives_its_answer_to_the_next_run_on
     assert answers == ["Yes", "No"]
 
 
-async def test_an_approval_does_not_outlive_the_run_that_asked(quick: Office) -> None:
+@pytest.mark.parametrize("resumed", [False, True])
+async def test_an_approval_does_not_outlive_the_run_that_asked(quick: Office, resumed: bool) -> None:
     servers = {"askback": mcp_server(quick, "--permit", "--approvers", "@ada")}
     work = call("Bash", command=TOUCH, description="Work")
     async with claude(quick, work, servers=servers, options=PERMIT) as run:
         await quick.card(TOUCH)
+        (first,) = run.calls
         await run.kill()
-    async with claude(quick, work, servers=servers, options=PERMIT) as run:
+    # A resumed session begins with two turns: the call, and what Claude Code says about its interruption.
+    calls, options = ((work,) * 3, ("--resume", run.session)) if resumed else ((work,), ())
+    async with claude(quick, *calls, servers=servers, options=(*PERMIT, *options)) as run:
         await quick.until(lambda: len(quick.shown()) == 2)
         await quick.press("ada", quick.shown()[0], "Approve")
         await quick.settled(TOUCH, "Approved")
-        assert not run.calls[0].results
+        (again,) = run.calls
+        assert again.id != first.id
+        assert not again.results
         assert not (quick.folder / "claude" / "approved").exists()
         await quick.click("ada", "Approve", TOUCH)
         (done,) = await run.ended()

@@ -6,52 +6,16 @@ import asyncio
 import io
 import json
 import re
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 import aiohttp
-import httpx2
 import pytest
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 
-from e2e.ask.office import Office, Process
+from askback.doors.mcp_sessions import SESSIONS_EACH
+from e2e.ask.office import Office
 
-from .client import Agent
-
-FIRST, SECOND = "first-token-of-an-agent-1", "second-token-of-an-agent-2"
-HELLO: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-
-
-async def serve(office: Office, *options: str) -> tuple[Process, str]:
-    """Start a server; return it and its address."""
-    tokens = office.folder / "tokens"
-    tokens.write_text(f"first:{FIRST}\nsecond:{SECOND}\n")
-    process = await office.start(
-        "mcp",
-        "--to",
-        f"{office.platform}:#deploys",
-        "--who",
-        "anyone",
-        "--http",
-        "0",
-        "--tokens",
-        str(tokens),
-        *options,
-    )
-    await process.said("Serving MCP at ")
-    (address,) = re.findall(r"Serving MCP at (http\S+/mcp)\.", process.err)
-    return process, address
-
-
-@asynccontextmanager
-async def agent(process: Process, address: str, token: str, mode: Any = "auto") -> AsyncGenerator[Agent]:
-    async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
-        Client(streamable_http_client(address, http_client=http), mode=mode) as client,
-    ):
-        yield Agent(client, process)
+from .http_agent import FIRST, HELLO, INITIALIZE, SECOND, agent, serve
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -89,6 +53,48 @@ async def test_without_a_valid_token_or_from_a_web_page_nothing_is_done(office: 
         assert await status(right | kind, json=None, data=io.BytesIO(large)) == 413
         assert await status(kind, json=None, data=io.BytesIO(large)) == 401
     assert office.shown() == []
+
+
+async def test_sessions_that_an_agent_leaves_behind_are_its_own_loss(office: Office) -> None:
+    process, address = await serve(office, "--call-wait", "30s")
+    async with agent(process, address, FIRST, "legacy") as busy, aiohttp.ClientSession() as session:
+        waiting = asyncio.create_task(busy.deploy())
+        await office.card()
+        for token in (FIRST, SECOND):
+            headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
+            opened: list[str] = []
+            for _ in range(2 * SESSIONS_EACH + 5 if token == FIRST else 1):
+                async with session.post(address, headers=headers, json=INITIALIZE) as answer:
+                    assert answer.status == 200
+                    opened.append(answer.headers["mcp-session-id"])
+            ended: list[bool] = []
+            for one in dict.fromkeys((opened[0], opened[-1])):
+                async with session.post(address, headers=headers | {"mcp-session-id": one}, json=HELLO) as answer:
+                    ended.append(answer.status == 404)
+            assert ended == ([True, False] if token == FIRST else [False]), "the one that was used longest ago ends"
+        await office.click("ada", "Yes")
+        assert (await waiting)["answer"] == "Yes", "a session with an open call is not ended"
+
+
+async def test_connections_without_a_request_lock_nobody_out(office: Office) -> None:
+    process, address = await serve(office, "--call-wait", "30s")
+    host, port = re.findall(r"http://(.+):(\d+)/", address)[0]
+    async with AsyncExitStack() as stack:
+        silent: list[asyncio.StreamReader] = []
+        for _ in range(1100):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            stack.callback(writer.close)
+            writer.write(b"POST /mcp HTTP/1.1\r\nHost: x\r\nX: ")
+            silent.append(reader)
+        async with agent(process, address, FIRST) as one:
+            waiting = asyncio.create_task(one.deploy())
+            await office.card()
+            async with asyncio.timeout(30):
+                for reader in silent:
+                    with suppress(ConnectionError):
+                        await reader.read()
+            await office.click("ada", "Yes")
+            assert (await waiting)["answer"] == "Yes"
 
 
 async def test_what_would_be_open_to_others_does_not_start(office: Office) -> None:

@@ -9,40 +9,27 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from askback.domain.card import EDIT
+from askback.domain.card_labels import EDIT
 from askback.doors.call_question import Unanswered
 from askback.doors.langgraph import LangGraphDoor
 from askback.errors import CallerError
 from e2e.ask.office import Office
 from support.optional import optional
 
-from .test_langgraph import door, settle_in
+from .langgraph_programs import door
+from .scripted_chat_model import Scripted
 
 optional("langchain")
 
 MODES = ("batched", "per_call")
 
 
-@pytest.fixture
-def here(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
-    """An office whose bots run in this process."""
-    return settle_in(office, monkeypatch)
-
-
 @pytest.fixture(params=MODES)
 def mode(request: pytest.FixtureRequest) -> str:
     return request.param
-
-
-class Scripted(GenericFakeChatModel):
-    """A model that says what the test wants."""
-
-    def bind_tools(self, *given: Any, **named: Any) -> Any:
-        return self
 
 
 class Shop:
@@ -106,6 +93,20 @@ async def test_each_call_is_decided_on_its_own_and_the_model_reads_who_denied_it
     assert agent.deployed == ["us 1"]
     assert re.search(r"with reason: deploy was denied by .*\(\w+\): It is Friday\. It was not run\.", first)
     assert second == "deployed to us"
+
+
+async def test_the_developers_own_text_is_between_the_question_and_the_arguments(here: Office, mode: str) -> None:
+    about = "It restarts the shop.\n\n{\n  It takes a minute."
+    allowed = {"allowed_decisions": ["approve", "reject"], "description": about}
+    async with shop(here, mode, allowed, EU) as agent, door(here, agent.graph, approvers="anyone") as one:
+        running = asyncio.create_task(run(one))
+        shown = here.reads(await here.card("Run deploy?"))
+        asked, arguments = shown.index("Run deploy?"), shown.index("where  eu")
+        assert asked < shown.index("It restarts the shop.") < shown.index("It takes a minute.") < arguments
+        assert '"where"' not in shown
+        await here.click("ada", "Approve", "Run deploy?")
+        assert "Run deploy?" in await here.settled("Approved")
+        assert await running == ["deployed to eu"]
 
 
 async def test_as_many_as_the_rules_say_have_to_agree(here: Office, mode: str) -> None:

@@ -3,81 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import time
-from pathlib import Path
+import re
 from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
+from sqlalchemy import Engine, event
 
-from askback.doors import hand_over, resume_worker
+from askback.doors import resume_worker
 from askback.doors.call_question import Unanswered
-from askback.doors.hand_over import HandOvers, OutcomeUnknown
-from askback.doors.langgraph import LangGraphDoor
+from askback.doors.hand_over import HandOvers
 from askback.errors import CallerError
-from askback.store.queries import hand_overs
-from e2e.ask.office import OURS, Office, Process
+from e2e.ask.office import Office
 
+from .environment import settle_in
 from .graphs import asking
-
-TESTS = Path(__file__).parents[2]
-WRITE = "Write an answer…"
-PROGRAM = """
-import asyncio, os, signal, sys
-from pathlib import Path
-
-sys.path.insert(0, {tests!r})
-from askback.doors.langgraph import LangGraphDoor
-from askback.store.queries import hand_overs
-from e2e.doors.graphs import asking
-
-hand_overs.CLAIM_SECONDS = 1.0
-
-async def main():
-    async with asking(Path("."), "Which version?", then={then}) as graph:
-        async with LangGraphDoor(graph, to="{platform}:#deploys", who="anyone") as door:
-            print(await door.{call})
-
-asyncio.run(main())
-"""
-
-
-@pytest.fixture
-def here(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
-    """An office whose bots run in this process."""
-    return settle_in(office, monkeypatch)
-
-
-@pytest.fixture
-def stored_here(stored_office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
-    """The same on each of the databases."""
-    return settle_in(stored_office, monkeypatch)
-
-
-def settle_in(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
-    for name in [name for name in os.environ if name.startswith(OURS)]:
-        monkeypatch.delenv(name)
-    for name, value in (office.environment() | {"ASKBACK_QUESTION_PACE": "0s"}).items():
-        monkeypatch.setenv(name, value)
-    return office
-
-
-def door(office: Office, graph: Any, **more: Any) -> LangGraphDoor:
-    return LangGraphDoor(graph, to=f"{office.platform}:#deploys", **({"who": "anyone"} | more))
-
-
-async def program(office: Office, call: str, then: str = "None") -> Process:
-    """Start a process that runs or resumes the graph."""
-    file = office.folder / f"program-{len(office._processes)}.py"
-    file.write_text(PROGRAM.format(tests=str(TESTS), platform=office.platform, call=call, then=then), encoding="utf-8")
-    return await office.start(program=file, ASKBACK_QUESTION_PACE="0s")
-
-
-def done(office: Office) -> list[str]:
-    """Return the answers that nodes have noted."""
-    file = office.folder / "done.txt"
-    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+from .langgraph_programs import THREAD, WRITE, done, door, program
 
 
 async def test_a_written_answer_resumes_the_graph(stored_here: Office) -> None:
@@ -89,6 +30,25 @@ async def test_a_written_answer_resumes_the_graph(stored_here: Office) -> None:
         assert await one.resume("thread") == {"answers": ["1.4.2"]}
         assert await one.list_waiting() == ()
     assert done(here) == ["1.4.2"]
+
+
+async def test_an_answer_is_handed_over_without_looking_for_its_question_again(here: Office) -> None:
+    searches: list[str] = []
+
+    def note(*given: Any) -> None:
+        if re.search(r"WHERE asks\.\W?key\W? =", given[2]):
+            searches.append(given[2])
+
+    async with asking(here.folder, "Which version?") as graph, door(here, graph) as one:
+        running = asyncio.create_task(one.run({}, "thread"))
+        await here.card("Which version?")
+        event.listen(Engine, "before_cursor_execute", note)
+        try:
+            await here.fill("ada", WRITE, "1.4.2", "Which version?")
+            assert await running == {"answers": ["1.4.2"]}
+        finally:
+            event.remove(Engine, "before_cursor_execute", note)
+    assert searches == []
 
 
 async def test_each_of_several_interrupts_gets_its_own_answer(here: Office) -> None:
@@ -278,55 +238,6 @@ async def test_a_run_that_fails_does_not_end_the_worker(
     assert "thread failed after it was continued" in caplog.text
 
 
-async def test_a_process_that_dies_with_the_answer_leaves_it_unknown(
-    stored_office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    office = stored_office
-    dying = await program(office, 'run({}, "thread")', "lambda _: os.kill(os.getpid(), signal.SIGKILL)")
-    await office.fill("ada", WRITE, "1.4.2", "Which version?")
-    await dying.ended()
-    assert done(office) == ["1.4.2"]
-    settle_in(office, monkeypatch)
-    async with asking(office.folder, "Which version?") as graph, door(office, graph) as one:
-        for _ in range(2):
-            with pytest.raises(OutcomeUnknown, match="check that first"):
-                await one.resume("thread")
-        await office.until(lambda: "was interrupted while it acted on the answer" in office.picture())
-        assert done(office) == ["1.4.2"]
-        # Only a decision of the caller hands it over once more.
-        assert await one.resume("thread", again=True) == {"answers": ["1.4.2"]}
-    assert len([text for text in map(office.reads, office.shown()) if "was interrupted" in text]) == 1
-    assert done(office) == ["1.4.2"] * 2
-
-
-async def test_two_that_resume_at_once_resume_once(stored_here: Office) -> None:
-    here = stored_here
-    async with asking(here.folder, "Which version?") as graph, door(here, graph) as one, door(here, graph) as other:
-        running = [asyncio.create_task(one.run({}, "thread"))]
-        await here.card("Which version?")
-        running.append(asyncio.create_task(other.resume("thread")))
-        await here.fill("ada", WRITE, "1.4.2", "Which version?")
-        assert await asyncio.gather(*running) == [{"answers": ["1.4.2"]}] * 2
-    assert (len(here.shown()), done(here)) == (1, ["1.4.2"])
-
-
-async def test_a_graph_that_works_for_long_keeps_its_claim(here: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (hand_overs, hand_over):
-        monkeypatch.setattr(module, "CLAIM_SECONDS", 1.0)
-    slow: dict[str, Any] = {"then": lambda _: time.sleep(4.0)}
-    async with (
-        asking(here.folder, "Which version?", **slow) as graph,
-        door(here, graph) as one,
-        door(here, graph) as other,
-    ):
-        running = [asyncio.create_task(one.run({}, "thread"))]
-        await here.fill("ada", WRITE, "1.4.2", "Which version?")
-        await here.until(lambda: done(here))
-        running.append(asyncio.create_task(other.resume("thread")))
-        assert await asyncio.gather(*running) == [{"answers": ["1.4.2"]}] * 2
-    assert (len(here.shown()), done(here)) == (1, ["1.4.2"])
-
-
 async def test_a_question_that_changed_meanwhile_is_asked_again(here: Office) -> None:
     versions = iter(["Deploy 1.4?", *["Deploy 1.5?"] * 9])
     async with asking(here.folder, "Ready?", lambda: next(versions)) as graph, door(here, graph) as one:
@@ -340,50 +251,13 @@ async def test_a_question_that_changed_meanwhile_is_asked_again(here: Office) ->
     assert sorted(result["answers"]) == ["ready", "yes to 1.5"]
 
 
-async def test_a_graph_that_fails_with_the_answer_raises_and_is_not_resumed_again(here: Office) -> None:
-    def fail(_: object) -> None:
-        raise RuntimeError("no space left")
-
-    async with asking(here.folder, "Which version?", then=fail) as graph, door(here, graph) as one:
-        running = asyncio.create_task(one.run({}, "thread"))
-        await here.fill("ada", WRITE, "1.4.2", "Which version?")
-        with pytest.raises(RuntimeError, match="no space left"):
-            await running
-        with pytest.raises(OutcomeUnknown):
-            await one.resume("thread")
-        await here.until(lambda: "was interrupted while it acted on the answer" in here.picture())
-    assert done(here) == ["1.4.2"]
-
-
-async def test_the_error_of_the_graph_is_not_hidden_by_a_notice_that_fails(
-    office: Office, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The disk fails while the graph works: neither the end of the claim nor the notice can be written."""
-    kept = office.folder / "kept.db"
-
-    def fail(_: object) -> None:
-        office.database.rename(kept)
-        raise RuntimeError("no space left")
-
-    await office.bot()
-    settle_in(office, monkeypatch)
-    async with asking(office.folder, "Which version?", then=fail) as graph, door(office, graph) as one:
-        running = asyncio.create_task(one.run({}, "thread"))
-        await office.fill("ada", WRITE, "1.4.2", "Which version?")
-        with pytest.raises(RuntimeError, match="no space left"):
-            await running
-        kept.rename(office.database)
-    logged = {getattr(record, "action", "") for record in caplog.records}
-    assert {"claim_not_ended", "notice_failed"} <= logged
-
-
 async def test_a_question_that_the_graph_no_longer_asks_is_withdrawn(here: Office) -> None:
     async with asking(here.folder, "Which version?") as graph, door(here, graph) as one:
         running = asyncio.create_task(one.run({}, "thread"))
         await here.card("Which version?")
         await cancel(running)
         assert await one.list_waiting() == ("thread",)
-        await graph.aupdate_state({"configurable": {"thread_id": "thread"}}, {"answers": []}, as_node="node 0")
+        await graph.aupdate_state(THREAD, {"answers": []}, as_node="node 0")
         await one.resume("thread")
         await here.settled("Which version?", "no longer waits")
         assert await one.list_waiting() == ()
@@ -404,7 +278,7 @@ async def test_a_lost_caller_hides_no_question_that_the_graph_no_longer_asks(
             asked = asyncio.create_task(one.run({}, "thread"))
             await here.card("Which version?")
             await cancel(asked)
-            await graph.aupdate_state({"configurable": {"thread_id": "thread"}}, {"answers": []}, as_node="node 0")
+            await graph.aupdate_state(THREAD, {"answers": []}, as_node="node 0")
             if lost == "forget":
                 withdrawing = asyncio.create_task(one.resume("thread"))
                 await here.settled("Which version?", "no longer waits")

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from askback.domain.card_labels import EDIT
 from askback.doors.hand_over import NotClaimed, OutcomeUnknown
 from askback.errors import CallerError
 from e2e.ask.office import Office, Process
 from support.optional import optional
 
+from .environment import settle_in
 from .openai_shop import DONE, Shop, door
-from .test_langgraph import settle_in
 
 optional("agents")
 
@@ -42,12 +43,6 @@ RUN = '(await one.run("Deploy!", "talk")).final_output'
 RESUME = '(await one.resume("talk", shop.saved())).final_output'
 DEPLOY = ("deploy", {"where": "eu"})
 ASK = ("ask_people", {"question": "Which region?"})
-
-
-@pytest.fixture
-def here(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
-    """An office whose bots run in this process."""
-    return settle_in(office, monkeypatch)
 
 
 async def program(office: Office, act: str, *calls: Any, dies: str = "", later: Any = ()) -> Process:
@@ -85,7 +80,62 @@ async def test_all_calls_of_a_turn_are_decided_by_people_and_handed_over_togethe
     approved, looked, denied, answered = shop.results.values()
     assert (approved, looked) == ("deployed to eu", "all is well")
     assert re.match(r"deploy was denied by .*\(\w+\): It is Friday\. It was not run\.", denied)
-    assert re.match(rf"Answered by .*\(\w+\) in {here.platform}:#deploys at .* UTC: Frankfurt$", answered)
+    words = rf"Answered by .*\(\w+\) in {here.platform}:#deploys at .* UTC, in their own words: Frankfurt$"
+    assert re.match(words, answered)
+
+
+RELEASE = ("release", {"version": "1.4.2", "where": "eu", "count": 3})
+
+
+async def test_people_change_the_arguments_and_the_model_reads_what_ran(here: Office) -> None:
+    shop, opening = opened(here, RELEASE, DEPLOY)
+    async with opening as one:
+        running = asyncio.create_task(one.run("Deploy!", "talk"))
+        assert EDIT not in [button.label for button in here.buttons(await here.card("Run deploy?"))]
+        assert await here.change("ada", {"version": " "}, "Run release?")
+        assert not await here.change("ada", {"version": "1.4.3", "count": ""}, "Run release?")
+        await here.click("ben", "Approve", "version  1.4.2 → 1.4.3")
+        await here.click("ben", "Approve", "Run deploy?")
+        assert "count  3 → null" in await here.settled("Approved with changes")
+        assert (await running).final_output == "done"
+    assert sorted(shop.done()) == ["1.4.3 eu None", "eu"]
+    told = shop.results["call-0"]
+    assert '"version" is "1.4.3" and not "1.4.2" (changed by ' in told
+    assert '"count" is null and not 3 (changed by ' in told
+    assert told.endswith("do not repeat your call.\n\n1.4.3 is in eu")
+    assert shop.results["call-1"] == "deployed to eu"
+
+
+async def test_a_changed_call_runs_once_in_another_process_with_what_people_saw(stored_office: Office) -> None:
+    office = stored_office
+    first = await program(office, RUN, RELEASE)
+    assert not await office.change("ada", {"version": "1.4.3"}, "Run release?")
+    await first.kill()
+    await office.bot()
+    await office.click("ben", "Approve", "version  1.4.2 → 1.4.3")
+    await office.settled("Approved with changes")
+    second = await program(office, RESUME, RELEASE)
+    code, out = await second.ended()
+    assert code == 0, second.err
+    assert out.splitlines()[-1] == "1.4.3 is in eu"
+    assert (office.folder / DONE).read_text(encoding="utf-8").splitlines() == ["1.4.3 eu 3"]
+
+
+async def test_a_tool_with_guardrails_for_its_arguments_cannot_be_changed() -> None:
+    from agents import ToolGuardrailFunctionOutput, function_tool, tool_input_guardrail
+
+    from askback.doors.openai_agents import editable
+
+    @tool_input_guardrail
+    def check(data: Any) -> ToolGuardrailFunctionOutput:
+        return ToolGuardrailFunctionOutput.allow()
+
+    @function_tool(needs_approval=True, tool_input_guardrails=[check])
+    def wipe(where: str) -> str:
+        return where
+
+    with pytest.raises(CallerError, match="would not see what people change"):
+        editable(wipe)
 
 
 async def test_options_of_the_model_and_a_form_of_the_developer(here: Office) -> None:
@@ -320,24 +370,23 @@ async def test_a_process_that_dies_with_the_approval_leaves_it_unknown(
     assert shop.done() == ["eu", "eu"]
 
 
-async def test_a_process_that_dies_between_two_turns_is_continued_from_the_second(stored_office: Office) -> None:
-    office = stored_office
-    await office.bot()
-    dying = await program(office, RUN, DEPLOY, dies="after the save", later=[ASK])
+async def test_whoever_knows_what_happened_continues_a_lost_run_at_once(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dying = await program(office, RUN, DEPLOY, dies="in the tool")
     await office.click("ada", "Approve", "Run deploy?")
     await dying.ended()
-    second = await program(office, RESUME, DEPLOY, later=[ASK])
-    await office.fill("ada", "Write an answer…", "Frankfurt", "Which region?")
-    code, said = await second.ended()
-    assert (code, said.splitlines()[:2]) == (0, ["done", "deployed to eu"])
-    assert (office.folder / DONE).read_text(encoding="utf-8") == "eu\n"
+    shop, opening = opened(settle_in(office, monkeypatch), DEPLOY)
+    async with opening as one:
+        assert (await one.resume("talk", shop.saved(), again=True)).final_output == "done"
+    assert shop.done() == ["eu", "eu"]
 
 
-async def _resume_after_the_claim(one: Any, saved: str) -> None:
+async def _resume_after_the_claim(one: Any, saved: str) -> Any:
     """Continue a run, once the claim of the dead process has passed."""
     while True:
         try:
-            await one.resume("talk", saved)
+            return await one.resume("talk", saved)
         except NotClaimed as error:
             assert error.result == "taken"  # noqa: PT017
             await asyncio.sleep(0.2)

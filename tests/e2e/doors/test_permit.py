@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from typing import Any
 
 from e2e.ask.office import Office
 
-from .client import Agent, agent
-
-CALL = {"command": "rm -r build", "description": "Clean up"}
-
-
-async def permit(one: Agent, call_id: str, tool: str = "Bash", given: dict[str, Any] = CALL) -> dict[str, Any]:
-    """Call `permit` as Claude Code does; return its answer."""
-    result = await one.call_raw("permit", {"tool_name": tool, "input": given, "tool_use_id": call_id})
-    assert (result.is_error, result.structured_content, len(result.content)) == (False, None, 1)
-    return json.loads(result.content[0].text)
+from .client import CALL, agent, permit
 
 
 async def test_people_see_all_arguments_and_let_the_call_run(stored_office: Office) -> None:

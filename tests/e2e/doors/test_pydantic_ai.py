@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from askback.domain.card import EDIT
+from askback.domain.card_labels import EDIT
 from askback.doors.hand_over import HandOvers, NotClaimed, OutcomeUnknown
 from askback.errors import CallerError
 from e2e.ask.office import Office, Process
 from support.optional import optional
 
 from .agents import DONE, SAVED, Shop, door
-from .test_langgraph import settle_in
+from .environment import settle_in
+from .waits import run
 
 optional("pydantic_ai")
 
@@ -27,30 +28,24 @@ from pathlib import Path
 
 sys.path.insert(0, {tests!r})
 from askback.store.queries import hand_overs
-from e2e.doors.agents import SAVED, Shop, door
+from e2e.doors.agents import Shop, door
 
 hand_overs.CLAIM_SECONDS = 1.0
 
 async def main():
-    shop = Shop(Path("."), {calls!r}, dies={dies})
+    shop = Shop(Path("."), {calls!r}, dies={dies!r})
     async with door(shop, "{platform}:#deploys") as one:
         print({act})
 
 asyncio.run(main())
 """
 RUN = '(await one.run("Deploy!", "talk")).output'
-RESUME = '(await one.resume("talk", Path(SAVED).read_text())).output'
+RESUME = '(await one.resume("talk", shop.saved())).output'
 DEPLOY = ("deploy", {"where": "eu"})
 ASK = ("ask_person", {"question": "Which region?"})
 
 
-@pytest.fixture
-def here(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
-    """An office whose bots run in this process."""
-    return settle_in(office, monkeypatch)
-
-
-async def program(office: Office, act: str, *calls: Any, dies: bool = False) -> Process:
+async def program(office: Office, act: str, *calls: Any, dies: str = "") -> Process:
     """Start a process that runs or continues the agent."""
     file = office.folder / f"program-{len(office._processes)}.py"
     text = PROGRAM.format(tests=str(TESTS), platform=office.platform, act=act, calls=calls, dies=dies)
@@ -116,7 +111,7 @@ async def test_the_same_answers_are_never_applied_twice(here: Office) -> None:
         running = asyncio.create_task(one.run("Deploy!", "talk"))
         await here.click("ada", "Approve", "Run deploy?")
         await running
-        saved = (here.folder / SAVED).read_text(encoding="utf-8")
+        saved = shop.saved()
         with pytest.raises(NotClaimed, match="handed over before"):
             await one.resume("talk", saved)
         with pytest.raises(CallerError, match="not a run that `save` was given"):
@@ -129,7 +124,7 @@ async def test_two_that_resume_at_once_resume_once(here: Office) -> None:
     async with opening as one, door(Shop(here.folder, [DEPLOY]), f"{here.platform}:#deploys") as other:
         running = asyncio.create_task(one.run("Deploy!", "talk"))
         await here.card("Run deploy?")
-        saved = (here.folder / SAVED).read_text(encoding="utf-8")
+        saved = shop.saved()
         both = [running, asyncio.create_task(other.resume("talk", saved))]
         await here.click("ada", "Approve", "Run deploy?")
         results = await asyncio.gather(*both, return_exceptions=True)
@@ -231,6 +226,44 @@ async def test_a_run_whose_next_turn_was_not_saved_is_unknown_and_not_lost(here:
     assert shop.done() == ["eu"]
 
 
+async def test_each_turn_of_a_run_asks_about_its_own_calls_only(here: Office) -> None:
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
+
+    def deploy_twice(messages: Any, _: Any) -> ModelResponse:
+        if len(messages) > 3:
+            return ModelResponse(parts=[TextPart("done")])
+        where = ("eu", "us")[len(messages) // 2]
+        return ModelResponse(parts=[ToolCallPart("deploy", {"where": where}, tool_call_id=f"call-{where}")])
+
+    shop, opening = opened(here)
+    shop.agent.model = FunctionModel(deploy_twice)
+    async with opening as one:
+        running = asyncio.create_task(one.run("Deploy!", "talk"))
+        await here.click("ada", "Approve", "where  eu")
+        await here.click("ada", "Approve", "where  us")
+        assert (await running).output == "done"
+    assert shop.done() == ["eu", "us"]
+    assert len(here.shown()) == 2
+
+
+async def test_who_waits_while_another_process_dies_with_the_answer_learns_that_the_outcome_is_unknown(
+    here: Office,
+) -> None:
+    shop, opening = opened(here, DEPLOY)
+    hand_overs = HandOvers(here.database)
+    async with opening as one:
+        running = asyncio.create_task(one.run("Deploy!", "talk"))
+        await here.card("Run deploy?")
+        (known,) = await hand_overs.list_of_run("pydantic-ai", "talk")
+        assert await hand_overs.claim_once(known.id, known.digest, "the process that dies") == "claimed"
+        run(here, "UPDATE hand_overs SET claimed_until = 1")
+        await here.click("ada", "Approve", "Run deploy?")
+        with pytest.raises(OutcomeUnknown, match=r"call resume\(…, again=True\)"):
+            await running
+    assert shop.done() == []
+
+
 async def test_a_killed_process_is_continued_once_by_another(stored_office: Office) -> None:
     office = stored_office
     await office.bot()
@@ -253,16 +286,29 @@ async def test_a_process_that_dies_with_the_approval_leaves_it_unknown(
     stored_office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     office = stored_office
-    dying = await program(office, RUN, DEPLOY, dies=True)
+    dying = await program(office, RUN, DEPLOY, dies="in the tool")
     await office.click("ada", "Approve", "Run deploy?")
     await dying.ended()
     shop, opening = opened(settle_in(office, monkeypatch), DEPLOY)
     async with opening as one:
-        saved = (office.folder / SAVED).read_text(encoding="utf-8")
+        saved = shop.saved()
         with pytest.raises(OutcomeUnknown, match="check that first"):
             await _resume_after_the_claim(one, saved)
         await office.until(lambda: "was interrupted while it acted on the answer" in office.picture())
         assert shop.done() == ["eu"]
+        assert (await one.resume("talk", saved, again=True)).output == "done"
+    assert shop.done() == ["eu", "eu"]
+
+
+async def test_whoever_knows_what_happened_continues_a_lost_run_at_once(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dying = await program(office, RUN, DEPLOY, dies="in the tool")
+    await office.click("ada", "Approve", "Run deploy?")
+    await dying.ended()
+    shop, opening = opened(settle_in(office, monkeypatch), DEPLOY)
+    async with opening as one:
+        saved = shop.saved()
         assert (await one.resume("talk", saved, again=True)).output == "done"
     assert shop.done() == ["eu", "eu"]
 
@@ -274,6 +320,7 @@ async def _resume_after_the_claim(one: Any, saved: str) -> None:
             await one.resume("talk", saved)
         except NotClaimed as error:
             assert error.result == "taken"  # noqa: PT017
+            assert "If it has ended, call resume again after 30 seconds" in str(error)  # noqa: PT017
             await asyncio.sleep(0.2)
 
 

@@ -60,6 +60,8 @@ async def test_the_answer_is_there_after_the_server_was_killed(stored_office: Of
             assert found["result"]["structuredContent"]["at"] == found["lastUpdatedAt"]
             assert found["createdAt"] == working["createdAt"]
             assert datetime.fromisoformat(found["createdAt"]) < datetime.fromisoformat(found["lastUpdatedAt"])
+            assert found["createdAt"].endswith("Z")
+            assert found["lastUpdatedAt"].endswith("Z")
             assert found["result"]["content"][0]["text"].startswith("Answered by ")
     assert len(office.shown()) == 1
 

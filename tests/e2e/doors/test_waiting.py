@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from contextlib import closing, suppress
-from typing import Any
+from contextlib import suppress
 
-import psycopg
 import pytest
 from mcp import MCPError
 
@@ -15,50 +12,17 @@ from askback.client.presence import PAUSE_SECONDS
 from e2e.ask.office import Office
 
 from .client import agent
+from .environment import settle_in
 from .graphs import asking as asking_graph
 from .http_caller import QUESTION, caller
+from .langgraph_programs import door as langgraph_door
 from .tasks_client import TasksClient
-from .test_langgraph import door as langgraph_door
-from .test_langgraph import settle_in
+from .waits import AWAY, GONE, pass_time, reads, run, waited_for
 
-AWAY = "The program that asked is not waiting at the moment. Your answer is kept for it."
-GONE = "The program that asked no longer waits, so nobody will receive your answer."
 LIBRARY = """
 import askback
 print(askback.ask("Deploy 1.4.2?", to="{platform}:#deploys", options=("Yes", "No"), approvers=("anyone",)).status)
 """
-
-
-def run(office: Office, statement: str) -> list[Any]:
-    """Run a statement on the database of the office."""
-    url = office.settings.get("ASKBACK_DATABASE_URL")
-    if url is None:
-        with closing(sqlite3.connect(office.database, timeout=20.0)) as connection, connection:
-            return connection.execute(statement).fetchall()
-    with psycopg.connect(url, autocommit=True) as connection:
-        cursor = connection.execute(statement.encode())
-        return cursor.fetchall() if cursor.description else []
-
-
-async def waited_for(office: Office, count: int = 1) -> None:
-    """Wait until the database knows so many questions for which somebody waits."""
-    await office.until(lambda: len(run(office, "SELECT ask_id FROM waits")) == count)
-
-
-def pass_time(office: Office, seconds: int = 100) -> None:
-    """Move what is known of all waits into the past."""
-    run(office, f"UPDATE waits SET waits_until = waits_until - {seconds * 1_000_000}")
-
-
-async def reads(office: Office, *words: str, without: str = "") -> str:
-    """Wait until a card that can be answered has these words, and not others."""
-
-    def found() -> list[str]:
-        texts = [office.reads(one) for one in office.shown() if office.list_acting(one)]
-        return [text for text in texts if all(word in text for word in words) and not (without and without in text)]
-
-    await office.until(found)
-    return found()[0]
 
 
 async def test_a_killed_command_is_missed_and_the_same_command_is_back(stored_office: Office) -> None:

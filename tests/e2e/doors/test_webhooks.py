@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -12,12 +14,17 @@ import pytest
 
 from askback_sandbox.attached import Attached
 from e2e.ask.office import Office, Process
+from support.certificates import Authority, create_self_signed
 from support.webhook_receiver import SECRET, Receiver, is_signed, receiving
 
+from .file_answers import LOGO, give
+from .file_answers import QUESTION as FILE_QUESTION
+from .fresh_program import prepare_fresh
 from .http_caller import FIRST, QUESTION, SECOND, HttpCaller, caller, serve, write_callers
-from .test_serve_files import LOGO, give
-from .test_serve_files import QUESTION as FILE_QUESTION
-from .test_waiting import pass_time, reads, run, waited_for
+from .killed_servers import SERVER, press_until_killed
+from .waits import pass_time, reads, run, waited_for
+
+KILLED_BEFORE_LEASE = ("before:lease_webhooks", "commit:lease_webhooks")
 
 
 def allow(office: Office, *urls: str, more: str = "") -> None:
@@ -25,9 +32,15 @@ def allow(office: Office, *urls: str, more: str = "") -> None:
     write_callers(office, first=f'webhooks = {[*urls]}\nwebhook_secret = "{SECRET}"\n{more}')
 
 
-async def start(office: Office) -> tuple[Process, str]:
+async def start(office: Office, *, program: Path | None = None, **environment: str) -> tuple[Process, str]:
     """Start a server with the callers that are allowed now."""
-    return await serve(office, file=office.folder / "callers.toml")
+    return await serve(office, file=office.folder / "callers.toml", program=program, **environment)
+
+
+async def start_fresh(office: Office, **environment: str) -> tuple[Process, str]:
+    """Start a server that reads the certificates of this machine itself."""
+    program, own = prepare_fresh(office)
+    return await start(office, program=program, **own, **environment)
 
 
 async def ask(office: Office, address: str, receiver: Receiver) -> str:
@@ -123,6 +136,86 @@ async def test_a_server_that_is_killed_during_an_attempt_sends_the_same_id_again
     assert (first.id, first.body) == (second.id, second.body)
 
 
+@pytest.mark.parametrize("window", KILLED_BEFORE_LEASE)
+async def test_a_server_that_is_killed_between_the_answer_and_the_first_attempt_loses_no_outcome(
+    stored_office: Office, window: str
+) -> None:
+    office = stored_office
+    async with receiving() as receiver:
+        allow(office, receiver.url)
+        server, address = await start(office, program=SERVER, RIG_WINDOW=window)
+        asked = await ask(office, address, receiver)
+        await press_until_killed(office, server, "Yes")
+        assert run(office, "SELECT state, attempts FROM webhooks") == [("pending", 0)]
+        assert receiver.received == []
+        await start(office)
+        await delivered(office)
+        ids = run(office, "SELECT id FROM webhooks")
+    assert [(one.id,) for one in receiver.received] == ids
+    assert (receiver.received[0].document["id"], receiver.received[0].document["answer"]) == (asked, "Yes")
+
+
+async def test_a_server_that_is_killed_with_the_lease_repeats_the_attempt_with_one_id(stored_office: Office) -> None:
+    office = stored_office
+    async with receiving() as receiver:
+        allow(office, receiver.url)
+        server, address = await start(office, program=SERVER, RIG_WINDOW="after:lease_webhooks")
+        await ask(office, address, receiver)
+        await press_until_killed(office, server, "Yes")
+        assert run(office, "SELECT state, attempts FROM webhooks") == [("pending", 1)]
+        run(office, "UPDATE webhooks SET leased_until = leased_until - 30000000")
+        await start(office)
+        await delivered(office)
+        ids = run(office, "SELECT id FROM webhooks")
+    assert [(one.id,) for one in receiver.received] == ids
+
+
+async def test_a_receiver_with_a_certificate_that_nobody_trusts_gets_nothing(office: Office) -> None:
+    tls = create_self_signed(office.folder, "127.0.0.1")
+    async with receiving(tls=tls) as receiver:
+        allow(office, receiver.url)
+        server, address = await start(office)
+        asked = await ask(office, address, receiver)
+        await office.click("ada", "Yes")
+        await server.said("trying again in")
+        async with aiohttp.ClientSession() as session:
+            (state,) = (await HttpCaller(session, address).get(asked))["webhooks"]
+    reason = "Its TLS certificate is not trusted (self-signed certificate)."
+    assert (state["state"], state["attempts"], state["error"]) == ("pending", 1, reason)
+    assert re.search(rf"Could not deliver an outcome to https://127\.0\.0\.1:\d+, .*{re.escape(reason)}", server.err)
+    assert "Traceback" not in server.err
+    assert receiver.received == []
+
+
+async def test_a_receiver_of_an_authority_that_the_operator_trusts_gets_the_outcome(office: Office) -> None:
+    authority = Authority(office.folder)
+    async with receiving(tls=authority.issue("127.0.0.1")) as receiver:
+        allow(office, receiver.url)
+        server, address = await start(office)
+        await ask(office, address, receiver)
+        await office.click("ada", "Yes")
+        await server.said("Its TLS certificate is not trusted (unable to get local issuer certificate).")
+        assert receiver.received == []
+        await server.kill()
+        run(office, "UPDATE webhooks SET due_at = due_at - 3600000000, leased_until = NULL")
+        await start_fresh(office, SSL_CERT_FILE=str(authority.file))
+        await delivered(office)
+    (attempt,) = receiver.received
+    assert is_signed(attempt)
+    assert attempt.document["answer"] == "Yes"
+
+
+async def test_a_trusted_certificate_for_another_host_is_not_enough(office: Office) -> None:
+    authority = Authority(office.folder)
+    async with receiving(tls=authority.issue("other.example")) as receiver:
+        allow(office, receiver.url)
+        server, address = await start_fresh(office, SSL_CERT_FILE=str(authority.file))
+        await ask(office, address, receiver)
+        await office.click("ada", "Yes")
+        await server.said("Its TLS certificate is for another host.")
+    assert receiver.received == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 async def test_a_server_that_is_told_to_end_lets_an_attempt_end(office: Office, number: int) -> None:
     async with receiving(2.0) as receiver:
@@ -214,7 +307,7 @@ async def test_without_its_token_a_caller_gets_nothing_until_it_is_back(office: 
         file = office.folder / "callers.toml"
         before = file.read_text()
         file.write_text(before[before.index("[second]") :])
-        await server.said("Read 1 callers again")
+        await server.said("Read 1 caller again")
         await office.click("ada", "Yes")
         await office.settled("Deploy 1.4.2?")
         await asyncio.sleep(1)

@@ -131,7 +131,7 @@ class Events(HttpCaller):
         async with session.get(f"{path}/events") as response:
             response.raise_for_status()
             text = await response.text()
-        settled = re.search(r"event: settled\ndata: .*\"answer\": \"([^\"]*)\"", text)
+        settled = re.search(r"event: settled\nid: .*\ndata: .*\"answer\": \"([^\"]*)\"", text)
         if settled is None:
             raise aiohttp.ClientPayloadError("The stream ended before the outcome.")
         return settled[1]
@@ -143,13 +143,10 @@ class McpCaller(ServerCaller):
     extensions: tuple[TasksClient, ...] = ()
 
     async def start(self, window: str | None) -> None:
-        settings = self.scene.office.settings
-        self.scene.office.settings = settings | PACE | ({} if window is None else {WINDOW: window})
-        try:
-            options = ("--to", self.scene.to, "--who", "anyone", "--call-wait", self.scene.dice.choice(CALL_WAITS))
-            self.process, self._reading, self._writing = await start_mcp(self.scene.office, *options, program=SERVER)
-        finally:
-            self.scene.office.settings = settings
+        settings = PACE | ({} if window is None else {WINDOW: window})
+        options = ("--to", self.scene.to, "--who", "anyone", "--call-wait", self.scene.dice.choice(CALL_WAITS))
+        started = await start_mcp(self.scene.office, *options, program=SERVER, **settings)
+        self.process, self._reading, self._writing = started
 
     async def call(self, *, then_kill: bool = False) -> str:
         answer: str | None = None
@@ -186,6 +183,19 @@ class McpWait(McpCaller):
                 return str(found.get("answer", found["status"]))
 
 
+class McpEqualCalls(McpCaller):
+    """A client without ids, which makes the same call again."""
+
+    async def _ask(self, client: Client) -> str:
+        while True:
+            result = await client.call_tool("ask", self.question)
+            found: dict[str, Any] = result.structured_content or {}
+            if not found:
+                raise MCPError(-1, str(result.content))
+            if found["status"] != "open":
+                return str(found.get("answer", found["status"]))
+
+
 class McpTasks(McpCaller):
     """A client with the tasks extension. Its calls have ids, too."""
 
@@ -203,8 +213,10 @@ class McpTasks(McpCaller):
         return str(found["result"]["structuredContent"]["answer"])
 
 
+EQUAL_CALLS = "mcp, equal calls"
 CALLERS: Mapping[str, Callable[[Scene, str, str], ServerCaller]] = {
     "mcp, wait": McpWait,
+    EQUAL_CALLS: McpEqualCalls,
     "mcp, tasks": McpTasks,
     "serve, long poll": LongPoll,
     "serve, events": Events,

@@ -7,6 +7,7 @@ import json
 import signal
 from collections.abc import Sequence
 
+from .frameworks import CLAUDE
 from .record import Story
 from .scene import RAN, Scene, within
 from .windows import BEFORE_CLAIM, OF_FRAMEWORKS, WAITING
@@ -18,6 +19,7 @@ AT_ONCE = 0.35
 SETTLED_FIRST = 0.5
 """Probability that, with a bot, people answer while no process of the agent runs."""
 AFTER_ANSWER = (*OF_FRAMEWORKS,)[(*OF_FRAMEWORKS,).index(WAITING) + 1 :]
+BEFORE_ASK = BEFORE_CLAIM[: BEFORE_CLAIM.index("after:ask")]
 TAKEN = "taken"
 AGAIN_SECONDS = 1.0
 """Seconds after which a process is started again that found the answer claimed by another one."""
@@ -27,14 +29,16 @@ GO_ON = 0.5
 
 async def play(scene: Scene, story: Story, window: str) -> None:
     """Play a story whose first kill is in a window."""
+    scene.script(story)
     gate = asyncio.Event()
     person = asyncio.create_task(scene.answer(story, gate))
     try:
-        await _kill_all(scene, story, _list_windows(scene, window), gate)
+        await _kill_all(scene, story, _list_windows(scene, story, window), gate)
         gate.set()
         if scene.with_bot and scene.list_asks(story) and scene.dice.random() < SETTLED_FIRST:
             await scene.until(lambda: scene.is_settled(story), "people could not answer while no process ran")
-        story.ends += await _end(scene, story, "resume", 2 if scene.dice.random() < AT_ONCE else 1)
+        call = _choose_call(scene, story)
+        story.ends += await _end(scene, story, call, 2 if call == "resume" and scene.dice.random() < AT_ONCE else 1)
         if "unknown" in story.ends and scene.dice.random() < GO_ON:
             story.again += 1
             story.ends += await _end(scene, story, "again", 1)
@@ -44,16 +48,25 @@ async def play(scene: Scene, story: Story, window: str) -> None:
         await asyncio.wait([person])
 
 
-def _list_windows(scene: Scene, first: str) -> Sequence[str]:
-    if first in BEFORE_CLAIM and scene.dice.random() < SECOND:
+def _list_windows(scene: Scene, story: Story, first: str) -> Sequence[str]:
+    later = [one for one in BEFORE_CLAIM if not one.endswith(":ask")]
+    if story.door == CLAUDE and first not in BEFORE_ASK:
+        # Claude Code never asks about a call again, and gives up one that it has not heard to be deferred.
+        later = [one for one in later if one in (WAITING, *AFTER_ANSWER) and first in (WAITING, *AFTER_ANSWER)]
+    if later and first in BEFORE_CLAIM and scene.dice.random() < SECOND:
         # The next process finds the question that the first one has stored.
-        return first, scene.dice.choice([one for one in BEFORE_CLAIM if not one.endswith(":ask")])
+        return first, scene.dice.choice(later)
     return (first,)
+
+
+def _choose_call(scene: Scene, story: Story) -> str:
+    """Return how to continue. A session of Claude Code that was lost before it asked begins anew."""
+    return "run" if story.door == CLAUDE and not scene.list_asks(story) else "resume"
 
 
 async def _kill_all(scene: Scene, story: Story, windows: Sequence[str], gate: asyncio.Event) -> None:
     for number, window in enumerate(windows):
-        call = "run" if number == 0 else "resume"
+        call = "run" if number == 0 else _choose_call(scene, story)
         process = await scene.start(story, call, None if window == WAITING else window)
         if window == WAITING:
             await scene.until(lambda over=process: over.is_over or _waits(scene, story), f"{story.name}: no card")
@@ -85,9 +98,14 @@ async def _end(scene: Scene, story: Story, call: str, count: int) -> list[str]:
 
 async def _run(scene: Scene, story: Story, call: str) -> str:
     process = await scene.start(story, call)
-    code, out = await within(process.ended(), f"{story.name}: no end of {call}")
-    lines = out.splitlines()
-    return json.loads(lines[-1])["end"] if code == 0 and lines else f"error {code}: {process.err[-2000:]}"
+    try:
+        code, out = await within(process.ended(), f"{story.name}: no end of {call}")
+    except TimeoutError as error:
+        raise TimeoutError(f"{error}\n{process.err[-2000:]}") from None
+    try:
+        return json.loads(out.splitlines()[-1])["end"]
+    except (ValueError, IndexError):
+        return f"error {code}: {out[-500:]}{process.err[-2000:]}"
 
 
 def list_runs(scene: Scene, story: Story) -> list[str]:

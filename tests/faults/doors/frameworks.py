@@ -6,9 +6,11 @@ process.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
+from dataclasses import replace as evolve
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,6 +26,8 @@ class Job:
     """The id of the run, such as a thread or a conversation."""
     site: str
     """The subject of the question. People see it on the card."""
+    model: str
+    """The address of the scripted model, for a framework whose own program needs one."""
     deploy: Callable[[str], None]
     """The effect of the tool. It takes what people answered, or what they approved."""
 
@@ -36,8 +40,15 @@ class Agent(Protocol):
     async def resume(self, *, again: bool) -> object: ...
 
 
+class CallGone(Exception):
+    """Raised if the framework no longer waits for the call, and its caller was told so."""
+
+
 APPROVED = "approved"
 """The answer of people who approve a call."""
+CLAUDE, CLAUDE_TOOL = "claude-agent-sdk", "mcp__shop__deploy"
+REISSUE_SECONDS = 30.0
+"""Seconds until a session of Claude Code that does not wait for its call is given up."""
 REGIONS = ("Europe", "America")
 """The options of a question."""
 
@@ -199,6 +210,74 @@ async def open_openai_agents(job: Job) -> AsyncGenerator[OpenAIAgent]:
         yield OpenAIAgent(door, job, saved)
 
 
+@dataclass
+class ClaudeAgent:
+    """An agent of the Claude Agent SDK whose tool needs approval. Claude Code is a process of its own."""
+
+    door: Any
+    job: Job
+    options: Any
+    saved: Path
+    """The file that names the folder with the session."""
+
+    async def run(self) -> object:
+        # A Claude Code that outlives its killed process still writes to the folder that it was given.
+        replace(self.saved, tempfile.mkdtemp(prefix="claude-", dir=self.job.folder))
+        options = evolve(self._build_options(), session_id=self.job.run)
+        return await _read(self.door.run(f"Deploy {self.job.site}.", options))
+
+    async def resume(self, *, again: bool) -> object:
+        from askback.doors.claude_agent_sdk import NotClaimed, NotResumed
+
+        try:
+            return await _read(self.door.resume(self.job.run, self._build_options(), again=again))
+        except NotResumed:
+            raise CallGone from None
+        except NotClaimed as error:
+            if error.result != "missing":
+                raise
+            raise CallGone from None
+
+    def _build_options(self) -> Any:
+        from support.claude_code import build_claude_environment
+
+        config = Path(self.saved.read_text(encoding="utf-8"))
+        return evolve(self.options, env=build_claude_environment(self.job.model, config))
+
+
+async def _read(messages: Any) -> str:
+    """Read all messages; return what the agent said last."""
+    said = ""
+    async with aclosing(messages) as received:
+        async for message in received:
+            said = getattr(message, "result", None) or said
+    return said
+
+
+@asynccontextmanager
+async def open_claude_agent_sdk(job: Job) -> AsyncGenerator[ClaudeAgent]:
+    from claude_agent_sdk import ClaudeAgentOptions, create_sdk_mcp_server, tool
+
+    from askback.doors import claude_run
+    from askback.doors.claude_agent_sdk import ClaudeAgentDoor
+
+    @tool("deploy", "Deploy a version.", {"where": str})
+    async def deploy(given: dict[str, Any]) -> dict[str, Any]:
+        job.deploy(APPROVED)
+        return {"content": [{"type": "text", "text": f"deployed to {given['where']}"}]}
+
+    claude_run.REISSUE_SECONDS = REISSUE_SECONDS
+    options = ClaudeAgentOptions(
+        cwd=job.folder,
+        setting_sources=[],
+        mcp_servers={"shop": create_sdk_mcp_server("shop", tools=[deploy])},
+        strict_mcp_config=True,
+    )
+    rules: dict[str, Any] = {"who": "anyone", "approvers": "anyone", "requires_approval": [CLAUDE_TOOL]}
+    async with ClaudeAgentDoor(to=job.to, **rules) as door:
+        yield ClaudeAgent(door, job, options, job.folder / f"{job.run}.claude")
+
+
 def replace(file: Path, text: str) -> None:
     """Replace the contents of a file at once, so that a process that is killed leaves the old or the new text."""
     new = file.with_suffix(".new")
@@ -211,5 +290,6 @@ FRAMEWORKS: Mapping[str, Callable[[Job], AbstractAsyncContextManager[Agent]]] = 
     "langgraph, two nodes": open_langgraph(nodes=2),
     "pydantic-ai": open_pydantic_ai,
     "openai-agents": open_openai_agents,
+    CLAUDE: open_claude_agent_sdk,
 }
 """Each door by its name."""

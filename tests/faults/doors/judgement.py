@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from .framework_story import list_runs
 from .frameworks import FRAMEWORKS
-from .record import Story, Tally
+from .record import GONE, Story, Tally
 from .scene import Scene
-from .windows import IN_DOUBT
+from .windows import list_in_doubt
 
-TOLD = frozenset({"done", "unknown", "acknowledged"})
+TOLD = frozenset({"done", "unknown", "acknowledged", GONE})
 """Ends of a process that tell its caller what has become of the answer."""
 
 
@@ -32,7 +32,7 @@ def judge(scene: Scene, stories: list[Story], broken: Mapping[int, str]) -> Tall
         cell.lost += bool(lost)
         if is_unknown(scene, story):
             cell.unknown += 1
-            cell.needless += not IN_DOUBT & {*story.kills}
+            cell.needless += not list_in_doubt(story.door) & {*story.kills}
         tally.wrong += [f"{story.name}: {one}" for one in (*doubled, *lost)]
     return tally
 
@@ -57,7 +57,8 @@ def _list_doubled(scene: Scene, story: Story) -> Iterator[str]:
 
 
 def _list_lost(scene: Scene, story: Story) -> Iterator[str]:
-    if not story.answer:
+    # A question whose call is gone is withdrawn, and its caller told. Then the tool must not run, as with no answer.
+    if not story.answer and GONE not in story.ends:
         yield "nobody could answer"
         return
     if any(scene.office.list_acting(card) for card in scene.list_cards(story)):
@@ -77,5 +78,5 @@ def _list_lost(scene: Scene, story: Story) -> Iterator[str]:
         yield f"never handed over: {states}, {story.ends}"
     if is_unknown(scene, story) and not scene.count_notices(story):
         yield "unknown, and people got no notice"
-    if IN_DOUBT & {*story.kills} and not is_unknown(scene, story):
+    if list_in_doubt(story.door) & {*story.kills} and not is_unknown(scene, story):
         yield f"killed between claim and ack, and nobody was told: {states}, {story.ends}"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+GONE = "gone"
+"""The end of a process whose framework no longer waits for the call."""
+
 
 @dataclass(frozen=True)
 class Order:

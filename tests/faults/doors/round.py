@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from uuid import UUID
 
 from support.processes import Launcher
 
@@ -26,7 +27,7 @@ async def play(order: Order, launcher: Launcher, on_kill: Callable[[int], None] 
             stories: list[Story] = []
             broken: dict[int, str] = {}
             for number, (door, window) in enumerate(order.stories):
-                story = Story(number, door, f"site-{number:04}", f"run-{number:04}")
+                story = Story(number, door, f"site-{number:04}", str(UUID(int=number, version=4)))
                 stories.append(story)
                 try:
                     await (framework_story if door in FRAMEWORKS else server_story).play(scene, story, window)

@@ -17,11 +17,13 @@ from askback.domain.hand_over import UNKNOWN
 from askback.store.external_access import DatabaseNotFound, DatabaseNotReady, read_snapshot
 from askback.store.schema import asks, hand_overs, outbox
 from askback.store.url import parse_database_url
-from e2e.ask.office import Office, Process, opened
+from askback_sandbox.model import script
+from e2e.ask.office import Office, Process
+from e2e.ask.offices import opened
 from faults import databases
 from support.processes import Launcher
 
-from .frameworks import APPROVED, REGIONS
+from .frameworks import APPROVED, CLAUDE_TOOL, REGIONS
 from .record import Order, Story
 
 HERE = Path(__file__).parents[1]
@@ -49,9 +51,15 @@ class Scene:
     def to(self) -> str:
         return f"{self.office.platform}:#deploys"
 
+    def script(self, story: Story) -> None:
+        """Let the model of a framework that runs a program of its own make the call of a story."""
+        deploying = script.turn(script.call(CLAUDE_TOOL, where=story.site))
+        self.office.services.model.script(deploying, script.turn("It is deployed."), when=f"Deploy {story.site}.")
+
     async def start(self, story: Story, call: str, window: str | None = None) -> Process:
         """Start a process that runs the agent of a story, or continues it."""
         order = {"door": story.door, "window": window, "call": call, "to": self.to, "run": story.run}
+        order["model"] = self.office.services.url
         return await self.office.start(json.dumps(order | {"site": story.site}), program=AGENT, **PACE)
 
     def read(self, work: Callable[[Connection], Any], otherwise: Any = None) -> Any:

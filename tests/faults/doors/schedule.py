@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from faults.databases import STORES
 
-from .callers import CALLERS
+from .callers import CALLERS, EQUAL_CALLS
 from .frameworks import FRAMEWORKS
 from .record import Order
-from .windows import ALONE, OF_FRAMEWORKS, OF_SERVERS
+from .windows import ALONE, OF_EQUAL_CALLS, OF_FRAMEWORKS, OF_SERVERS
 
 PLATFORMS = ("slack", "discord")
 DOORS = (*FRAMEWORKS, *CALLERS)
@@ -18,7 +18,9 @@ DOORS = (*FRAMEWORKS, *CALLERS)
 
 def list_windows(door: str) -> Mapping[str, str]:
     """Return the windows of a door, with their descriptions."""
-    return OF_FRAMEWORKS if door in FRAMEWORKS else OF_SERVERS
+    if door in FRAMEWORKS:
+        return OF_FRAMEWORKS
+    return OF_EQUAL_CALLS if door == EQUAL_CALLS else OF_SERVERS
 
 
 def list_cells(doors: Iterable[str]) -> list[tuple[str, str]]:

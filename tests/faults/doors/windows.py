@@ -42,6 +42,11 @@ IN_DOUBT = frozenset(
     }
 )  # fmt: skip
 """Windows between the claim and the ack: nobody can know what the framework has done."""
+PROVEN: Mapping[str, frozenset[str]] = dict.fromkeys(
+    ("langgraph", "langgraph, two nodes"),
+    frozenset({"before:acknowledge_hand_overs", "commit:acknowledge_hand_overs"}),
+)
+"""Windows of a door in which the framework has saved already that it has finished."""
 BEFORE_CLAIM = tuple(OF_FRAMEWORKS)[: tuple(OF_FRAMEWORKS).index("after:claim_hand_overs")]
 """Windows after which the next process hands the answer over."""
 OF_SERVERS: Mapping[str, str] = {
@@ -52,9 +57,18 @@ OF_SERVERS: Mapping[str, str] = {
     "before:decide": "before the commit of the answer",
     "after:decide": "after the commit of the answer",
     RESULT: "before the result is sent",
+    "before:receive_hand_over": "after the result, before the record of its receipt",
+    "commit:receive_hand_over": "at the commit of the receipt",
     SENT: "after the result",
 }
+OF_EQUAL_CALLS: Mapping[str, str] = {name: words for name, words in OF_SERVERS.items() if name != SENT}
+"""Windows of a client whose calls have no ids: once its answer is received, the same call asks again."""
 ALONE = frozenset({"before:decide", "after:decide"})
 """Windows that a server passes only if it serves the answer itself, without a bot on the same database."""
 ORDER = tuple(dict.fromkeys((*OF_FRAMEWORKS, *OF_SERVERS)))
 """All windows, in the order in which a table lists them."""
+
+
+def list_in_doubt(door: str) -> frozenset[str]:
+    """Return the windows of a door in which nobody can know what the framework has done."""
+    return IN_DOUBT - PROVEN.get(door, frozenset())

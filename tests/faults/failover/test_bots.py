@@ -14,10 +14,9 @@ import pytest
 
 from askback.manager.denials import NOT_SAVED, UNCERTAIN
 from askback_sandbox.model.script import turn
-from faults import on_discord
-from faults import rig as on_slack
+from faults import on_discord, on_slack
 from faults.rig import Rig, question
-from faults.test_restore import told as private_notices
+from faults.ship import list_private_texts
 from support.clocks import SharedClock
 from support.free_port import free_port
 from support.postgres_servers import Pair, server_pair
@@ -77,7 +76,7 @@ class Office:
         rig, number = self.rig, prompt.removesuffix("?").rpartition(" ")[2]
 
         def refusals() -> int:
-            return sum(one.startswith((NOT_SAVED, UNCERTAIN)) for one in private_notices(rig))
+            return sum(one.startswith((NOT_SAVED, UNCERTAIN)) for one in list_private_texts(rig))
 
         async with asyncio.timeout(PATIENCE):
             while True:

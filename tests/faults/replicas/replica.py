@@ -24,7 +24,8 @@ from askback.domain.who import Who
 from askback.errors import CallerError
 from askback.internal import clock
 from askback.store.errors import StoreError
-from support.engine import ANN, BEN, HERE, Board, Engine, Posted, engine
+from support.board import ANN, BEN, HERE, Board, Posted
+from support.engine import Engine, engine
 
 PEOPLE = {"Ann": ANN, "Ben": BEN}
 COLOUR = Form(

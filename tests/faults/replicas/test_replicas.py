@@ -19,7 +19,8 @@ from askback.domain.who import Who
 from askback.internal.clock import utc_now
 from askback.store.store import Store
 from askback_sandbox.model.script import Fault, turn
-from support.engine import HERE, eventually, last_request, question, results
+from support.board import HERE
+from support.engine import eventually, last_request, question, results
 from support.postgres_servers import Restartable, restartable_server
 from support.processes import Launcher
 

@@ -16,7 +16,8 @@ from askback.domain.interview import start_interview
 from askback.domain.open_ask_limits import Limits
 from askback.domain.who import Who
 from askback.internal.clock import utc_now
-from support.engine import HERE, eventually
+from support.board import HERE
+from support.engine import eventually
 from support.processes import Launcher
 
 from .processes import Replicas, on

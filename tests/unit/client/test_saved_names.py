@@ -21,7 +21,7 @@ from askback.client.answer_contents import build_name
         ("...", "file"),
         ("", "file"),
         ("a\nb\x00c.txt", "a b_c.txt"),
-        ("in\u202efdp.exe", "in_fdp.exe"),
+        ("in\u202efdp.exe", "in_u202efdp.exe"),
         ("$(rm -rf ~).txt", "_(rm -rf _).txt"),
         ("CON:stream.txt", "CON_stream.txt"),
         (f"{'a' * 300}.png", f"{'a' * 96}.png"),

@@ -129,6 +129,21 @@ async def test_a_rate_limit_is_one_whoever_answers(body: str, call: str) -> None
     assert caught.value.seconds == 7.0
 
 
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(("body", "seconds"), [('{"retry_after": 0.65}', 0.65), ('{"retry_after": true}', 1.5)])
+async def test_a_rate_limit_may_name_a_fraction_of_a_second(body: str, seconds: float, call: str) -> None:
+    async with served(429, body, JSON, **{"Retry-After": "1.5"}) as api:
+        with pytest.raises(RetryableError) as caught:
+            await CALLS[call](api)
+    assert caught.value.seconds == seconds
+
+
+async def test_a_first_answer_may_come_back_as_the_interaction_that_discord_describes() -> None:
+    described = '{"interaction": {"id": "1", "type": 3, "response_message_id": "2"}, "resource": {"type": 7}}'
+    async with served(200, described, JSON) as api:
+        await CALLS["answer"](api)
+
+
 async def test_an_interaction_that_was_answered_already_is_told_apart() -> None:
     async with served(400, '{"message": "Already acknowledged", "code": 40060}', JSON) as api:
         with pytest.raises(NotAnswerable) as caught:

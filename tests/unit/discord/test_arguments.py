@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from pydantic import JsonValue
 
-from askback.domain.card import EVERYTHING, Card
+from askback.domain.card import Card
+from askback.domain.card_labels import EVERYTHING
 from askback_discord.render import render_messages
 from support.discord_cards import ADA, Body, accepted, displays, labels, said
 from support.discord_markdown import Node, formats, read

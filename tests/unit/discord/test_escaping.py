@@ -92,7 +92,8 @@ def test_the_reader_of_the_tests_sees_formats() -> None:
 
 
 def test_plain_shows_what_is_hidden() -> None:
-    assert escaping.plain("a\0*b\x1b\u202ec") == "\u2068a␀\\*b␛\u202ec\u202c\u2069"
+    assert escaping.plain("a\0*b\x1b\u202bc") == "\u2068a␀\\*b␛\u202bc\u202c\u2069"
+    assert escaping.plain("a\u202eb\u200bc") == r"a\\u202eb\\u200bc"
     assert escaping.plain("x\ud800") == "x\ufffd"
 
 

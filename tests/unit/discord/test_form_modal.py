@@ -257,3 +257,9 @@ def test_if_questions_may_follow_a_sentence_says_so() -> None:
     assert len(modal["components"]) == 4
     full = Form(questions=(*(WHERE.evolve(id=name, allow_custom=False) for name in "abcde"), day))
     assert not form_modal.fits(asked_of(full)), "there is no room for the sentence"
+
+
+def test_a_text_of_one_line_by_its_format_has_a_field_of_one_line() -> None:
+    form = interview(*(question(name, name, rules=TextRules(schema_format=name)) for name in ("time", "markdown")))
+    made = [one["component"] for one in fields(shown(form))]
+    assert [one["style"] for one in made] == [1, 2]

@@ -53,7 +53,7 @@ def test_its_header_is_its_title_as_far_as_it_fits() -> None:
     assert shown(FIELD.evolve(header="\u200b"))["title"] == "Your answer"
 
 
-@pytest.mark.parametrize("prompt", ["long " * 700, "two\nlines", "- *a*\n# b", "a\u202eb" + "c" * 500])
+@pytest.mark.parametrize("prompt", ["long " * 700, "two\nlines", "- *a*\n# b", "a\u202bb" + "c" * 500])
 def test_the_whole_question_stands_above_it(prompt: str) -> None:
     assert prompt.strip() in said(shown(FIELD.evolve(prompt=prompt))["components"])
 

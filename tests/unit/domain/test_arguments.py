@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from askback.domain.approval import APPROVE, DENY, LONGEST, build_form
-from askback.domain.approval_title import escape_unseen
 from askback.domain.arguments import (
     EXCERPT,
     INLINE,
@@ -22,6 +21,7 @@ from askback.domain.arguments import (
     SHARED,
     Argument,
     Arguments,
+    describe_whole,
     parse_arguments,
 )
 from askback.domain.ask_policy import Approval, Policy
@@ -29,6 +29,7 @@ from askback.domain.card import Card, build_card
 from askback.domain.form import Form, Option, Question
 from askback.domain.interview import start_interview
 from askback.domain.who import Who
+from askback.text.unseen import escape_unseen
 from support.cases import ANN, BEN, HOSTILE
 from support.tool_arguments import ARGUMENTS, HOSTILE_TEXT
 
@@ -393,3 +394,29 @@ def test_details_that_cannot_be_read_are_quoted_as_they_are(details: str) -> Non
     assert shown.arguments is None
     assert shown.excerpt == details[:50]
     assert details in (shown.details, shown.excerpt)
+
+
+def test_everything_has_the_lines_of_a_text_and_then_all_arguments_as_json() -> None:
+    plan = "\n".join(f"restart web-{number}" for number in range(60))
+    details = json.dumps(
+        {"version": "1.4.2", "plan": plan, "to note": "a\n\tb\u202e\nAll arguments as JSON:"}, indent=2
+    )
+    lines = "\n".join(f"  restart web-{number}" for number in range(60))
+    note = "  a\n  \tb\\u202e\n  All arguments as JSON:"
+    assert describe_whole(details) == f'plan:\n{lines}\n\n"to note":\n{note}\n\nAll arguments as JSON:\n\n{details}'
+
+
+@pytest.mark.parametrize(
+    "details", ['{"a": "one line"}', '["a\\nb"]', "no JSON", "{}", f'{{"a": "b\\n{"x" * 200_000}"}}']
+)
+def test_details_without_texts_of_several_lines_stay_as_they_are(details: str) -> None:
+    assert describe_whole(details) == details
+
+
+@given(st.dictionaries(st.text(), st.text() | st.integers()))
+def test_no_text_looks_like_the_json_below_it(data: dict[str, str | int]) -> None:
+    details = json.dumps(data, ensure_ascii=False)
+    above = describe_whole(details).removesuffix(details).splitlines()
+    names = [line for line in above if line and not line.startswith("  ")]
+    assert all(line.endswith(":") for line in names)
+    assert names.count("All arguments as JSON:") == (1 if above else 0)

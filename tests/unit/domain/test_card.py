@@ -73,7 +73,6 @@ def test_hostile_text_stands_on_the_card_as_it_was_written(text: str):
         ("\U0001f469" * 76, False),  # two units each
         ("Two\nlines?", False),
         ("Two  spaces?", False),
-        ("\u200b", False),
     ],
 )
 def test_a_question_of_one_short_line_is_a_heading(prompt: str, is_heading: bool):
@@ -107,7 +106,7 @@ def test_a_form_shows_where_one_is_and_offers_the_review_once_there_is_an_answer
     assert (story.card.position, story.card.is_answered, story.card.can_review) == ((1, 3), False, False)
     story.does(Choose(index=0))
     card = story.card
-    assert (card.header, card.position, card.can_go_back, card.can_go_on) == ("Q2", (2, 3), True, True)
+    assert (card.header, card.position, card.can_go_back, card.can_go_on) == (None, (2, 3), True, True)
     assert (card.is_answered, card.can_review) == (False, True)
     story.does(GoTo(index=0))
     assert (story.card.position, story.card.is_answered, story.card.can_review) == ((1, 3), True, True)
@@ -196,8 +195,8 @@ def test_a_short_answer_is_the_first_line_of_a_settled_card():
     assert story.card.result == "Green"
 
 
-@pytest.mark.parametrize("text", ["two\nlines", "x" * 151, "\u200b"])
-def test_an_answer_that_is_long_or_invisible_is_not_the_first_line(text: str):
+@pytest.mark.parametrize("text", ["two\nlines", "x" * 151])
+def test_an_answer_that_is_long_or_of_several_lines_is_not_the_first_line(text: str):
     story = Story(question("name"))
     story.does(SubmitText(text=text))
     assert story.card.result is None

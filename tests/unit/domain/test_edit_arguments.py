@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,83 +12,22 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from askback.domain import approval
-from askback.domain.actions import Action, Choose, EditArguments, FieldAnswer
-from askback.domain.apply_edit import EditRefused, apply_edit, build_edit_fields
+from askback.domain.actions import FieldAnswer
+from askback.domain.apply_action import NotPossible
+from askback.domain.apply_edit import build_edit_fields
 from askback.domain.approval import get_approved_arguments
 from askback.domain.argument_change import ArgumentChange, apply_changes, merge_changes
-from askback.domain.ask import Ask
-from askback.domain.ask_policy import Approval, Policy
+from askback.domain.ask_policy import Approval
 from askback.domain.change_line import LONGEST, build_change_lines
-from askback.domain.edit_rules import build_edit_form, build_edit_rules, infer_schema
-from askback.domain.identity import Actor, Place
+from askback.domain.edit_rules import EditRules, build_edit_rules, build_parameter_rules, infer_schema
 from askback.domain.interview import start_interview
 from askback.domain.json_schema import UnsupportedSchema
-from askback.domain.voting import apply_vote
 from askback.domain.who import Who
 from askback.errors import PersonError
+from support.edited_calls import ANN, AT, BEN, SCHEMA, TOOL, approve, asked, edit, untouched
 from support.tool_arguments import ARGUMENTS, HOSTILE_TEXT
 
-AT = datetime(2026, 11, 27, 9, tzinfo=UTC)
-ANN, BEN = (Actor(platform="chat", id=name, name=name) for name in ("ann", "ben"))
-TOOL = "deploy"
-SCHEMA: dict[str, JsonValue] = {
-    "type": "object",
-    "properties": {
-        "version": {"type": "string", "minLength": 2, "maxLength": 20},
-        "count": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 9}, {"type": "null"}], "default": None},
-        "share": {"type": "number", "maximum": 5},
-        "force": {"type": "boolean", "default": False},
-        "where": {"$ref": "#/$defs/Where"},
-        "regions": {"type": "array", "items": {"enum": ["eu", "us", "ap"]}, "maxItems": 2},
-        "size": {"enum": [1, 2.5, 10]},
-    },
-    "required": ["version", "where"],
-    "$defs": {"Where": {"enum": ["staging", "production"], "type": "string"}},
-}
-NAMES = [*SCHEMA["properties"]]  # pyright: ignore[reportGeneralTypeIssues, reportArgumentType] - it is an object
 ENTRIES = st.one_of(HOSTILE_TEXT, st.sampled_from(["", "1", "7", "0.5", "-3", "1e3", "v2", "1.0", "ab", "x" * 21]))
-
-
-def asked(data: dict[str, Any], schema: dict[str, JsonValue] = SCHEMA, **more: Any) -> Ask:
-    rules = build_edit_rules(data, build_edit_form(schema))
-    decides = Approval(
-        refusing=("deny",),
-        approving=("approve",),
-        subject=approval.compute_digest(TOOL, data),
-        edits=rules.evolve(alone=True),
-        **more,
-    )
-    return Ask(
-        id="q" * 22,
-        place=Place(platform="chat", channel="C1"),
-        policy=Policy(who=Who.from_people(ANN, BEN), approval=decides),
-        interview=start_interview(approval.build_form(TOOL, data)),
-        created_at=AT,
-        post_after=AT,
-    )
-
-
-def act(ask: Ask, operation: Any, by: Actor = ANN) -> Action:
-    return Action(ask_id=ask.id, actor=by, at=AT, step=ask.interview.step, operation=operation)
-
-
-def edit(ask: Ask, sent: list[FieldAnswer], by: Actor = ANN) -> Ask:
-    operation = EditArguments(answers=tuple(sent))
-    return apply_edit(ask, operation, act(ask, operation, by))
-
-
-def untouched(ask: Ask) -> list[FieldAnswer]:
-    """Return what the modal sends if a person changes nothing."""
-    return [
-        FieldAnswer(index=field.index, chosen=field.chosen, text=field.value if field.question.asks_for_text else None)
-        for field in build_edit_fields(ask, ANN).fields
-    ]
-
-
-def approve(ask: Ask, by: Actor = BEN) -> Ask:
-    assert ask.policy.approval is not None
-    voted = apply_vote(ask.interview, ask.policy.approval, act(ask, Choose(index=0), by))
-    return ask.evolve(interview=voted)
 
 
 def keeps(value: JsonValue, schema: dict[str, Any]) -> bool:
@@ -140,6 +78,7 @@ def test_what_people_changed_satisfies_the_schema_and_is_what_the_card_shows_and
         except PersonError:
             continue
         assert ask.interview.votes == ()
+        assert ask.interview.revision == ask.interview.step, "each change is a newer card"
         assert build_edit_fields(ask, ANN).step == ask.interview.step
     settled = approve(ask)
     shown = json.loads(settled.interview.question.details or "{}")
@@ -147,10 +86,12 @@ def test_what_people_changed_satisfies_the_schema_and_is_what_the_card_shows_and
     assert settled.policy.approval.subject == approval.compute_digest(TOOL, shown)
     assert get_approved_arguments(settled, TOOL, data) == shown
     properties: Any = SCHEMA["properties"]
-    changed = {change.name for change in settled.interview.changes}
+    removed = {change.name for change in settled.interview.changes if change.is_removed}
+    assert removed.isdisjoint({*shown, *SCHEMA["required"]})  # type: ignore[misc] - a list
+    changed = {change.name for change in settled.interview.changes} - removed
     assert all(keeps(shown[name], properties[name]) for name in changed)
     assert {name: value for name, value in shown.items() if name not in changed} == {
-        name: value for name, value in data.items() if name not in changed
+        name: value for name, value in data.items() if name not in changed | removed
     }
 
 
@@ -164,10 +105,10 @@ def test_fields_that_nobody_touches_change_nothing(data: dict[str, Any]) -> None
 @given(ARGUMENTS)
 def test_a_call_without_a_schema_shows_its_values_whole_or_lets_nobody_change_them(data: dict[str, Any]) -> None:
     try:
-        form = build_edit_form(infer_schema(data))
+        parameters = build_parameter_rules(infer_schema(data))
     except UnsupportedSchema:
         return  # it has no text, number or boolean, or a name that no question can have
-    rules = build_edit_rules(data, form)
+    rules = build_edit_rules(data, parameters)
     assert (rules.form is None) == (rules.problem is not None)
     assume(rules.form is not None)
     ask = asked(data, infer_schema(data))
@@ -211,37 +152,76 @@ def test_a_long_text_is_cut_around_the_first_difference() -> None:
     assert max(len(line.before), len(line.after)) <= LONGEST + 2
 
 
-@pytest.mark.parametrize(
-    ("schema", "problem"),
-    [
-        ({"properties": {"deep": {"type": "object", "properties": {}}}}, "is an object"),
-        ({"properties": {"code": {"type": "string", "pattern": "^x+$"}}}, "does not run patterns"),
-        ({"properties": {}}, "has 0 properties"),
-        ({"properties": {"a": {"enum": ["x\ny", "z"]}}}, "do not fit into a menu"),
-        ({"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"items": {"$ref": "#/$defs/A"}}}}, "refers to"),
-    ],
-)
-def test_what_does_not_fit_into_a_form_is_refused_with_the_reason(schema: Any, problem: str) -> None:
-    with pytest.raises(UnsupportedSchema, match=problem):
-        build_edit_form(schema)
-
-
-def test_a_name_that_is_no_parameter_is_refused() -> None:
-    with pytest.raises(UnsupportedSchema, match="There is no parameter “speed”"):
-        build_edit_form(SCHEMA, ["speed"])
-
-
-def test_fields_of_another_release_are_refused() -> None:
+@pytest.mark.parametrize("edits", [None, EditRules(problem="They do not fit.")])
+def test_a_call_that_nobody_may_change_has_no_fields_and_a_change_of_it_is_refused(edits: EditRules | None) -> None:
     ask = asked({"version": "1.4.2", "where": "staging"})
-    with pytest.raises(PersonError, match="cannot be changed"):
-        edit(ask, [FieldAnswer(index=0, text="x")])
-
-
-def test_a_wrong_value_is_named_at_its_field() -> None:
-    ask = asked({"version": "1.4.2", "where": "staging", "count": 3})
     sent = untouched(ask)
-    sent[1] = FieldAnswer(index=1, text="12")
-    sent[4] = FieldAnswer(index=4, chosen=(0, 1))
-    with pytest.raises(EditRefused) as refused:
+    assert ask.policy.approval is not None
+    fixed = ask.evolve(policy=ask.policy.evolve(approval=ask.policy.approval.evolve(edits=edits)))
+    for attempt in (lambda: build_edit_fields(fixed, ANN), lambda: edit(fixed, sent)):
+        with pytest.raises(NotPossible, match="cannot be changed"):
+            attempt()
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, {"properties": {"version": {"type": "string"}}, "maxProperties": 3}])
+def test_the_rules_that_a_call_is_changed_by_survive_the_store(schema: Any) -> None:
+    call = {"version": "1.4.2", "where": "staging"}
+    for title, description in ((None, None), ("Deploy {version}?", "It takes a minute.")):
+        rules = build_edit_rules(call, build_parameter_rules(schema), title=title, description=description)
+        assert EditRules.model_validate_json(rules.model_dump_json()) == rules
+    assert set(json.loads(EditRules().model_dump_json())) == {"form", "problem", "alone"}, (
+        "an older process reads these"
+    )
+
+
+def test_whoever_changes_a_call_is_never_its_only_approver_unless_the_rules_say_so() -> None:
+    call: dict[str, Any] = {"version": "1.4.2", "where": "staging"}
+    ask = asked(call)
+    assert ask.policy.approval is not None
+    for rules, is_possible in (
+        (build_edit_rules(call, build_parameter_rules(SCHEMA)), False),
+        (ask.policy.approval.edits, True),
+    ):
+        decides = ask.policy.approval.evolve(edits=rules)
+        alone = ask.evolve(policy=ask.policy.evolve(who=Who.from_people(ANN), approval=decides))
+        if is_possible:
+            assert build_edit_fields(alone, ANN).fields
+            continue
+        with pytest.raises(NotPossible, match="Nobody else is left"):
+            build_edit_fields(alone, ANN)
+
+
+def test_a_question_that_offered_always_offers_it_for_the_changed_call_and_no_other_does() -> None:
+    ask = asked({"version": "1.4.2", "where": "staging"})
+    wider = start_interview(approval.build_form(TOOL, {"version": "1.4.2", "where": "staging"}, always=True))
+    for interview, offered in ((ask.interview, ["approve", "deny"]), (wider, ["approve", "deny", "always"])):
+        before = ask.evolve(interview=interview)
+        sent = untouched(before)
+        sent[0] = FieldAnswer(index=0, text="1.4.3")
+        assert [one.value for one in edit(before, sent).interview.question.options] == offered
+
+
+def test_a_change_that_makes_the_call_too_long_to_be_seen_whole_is_refused() -> None:
+    ask = asked({"version": "1.4.2", "where": "staging", "log": "x" * 999_930})
+    sent = untouched(ask)
+    sent[0] = FieldAnswer(index=0, text="1.4.3")
+    assert edit(ask, sent).interview.changes
+    sent[0] = FieldAnswer(index=0, text="y" * 20)
+    with pytest.raises(NotPossible, match="too long for a card"):
         edit(ask, sent)
-    assert [(one.header, one.in_text) for one in refused.value.problems] == [("count", True), ("where", False)]
+
+
+def test_a_card_for_one_approver_offers_no_change_that_nobody_could_approve() -> None:
+    ask = asked({"version": "1.4.2", "where": "staging"})
+    decides = ask.policy.approval
+    assert decides is not None
+    assert decides.edits is not None
+    together = decides.evolve(edits=decides.edits.evolve(alone=False))
+
+    def is_editable(who: Who, rules: Approval) -> bool:
+        return ask.evolve(policy=ask.policy.evolve(who=who, approval=rules)).to_card().edited is not None
+
+    assert not is_editable(Who.from_people(ANN), together)
+    assert is_editable(Who.from_people(ANN), decides), "who edits may approve it alone"
+    for wider in (Who.from_people(ANN, BEN), Who(anyone=True), Who(people=(ANN,), groups=("leads",))):
+        assert is_editable(wider, together)

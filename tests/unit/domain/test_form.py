@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from askback.domain.actions import Action, Choose, Decline, OpenTextField, Select, SubmitText
+from askback.domain.actions import Action, Choose, OpenTextField, Select
 from askback.domain.ask_policy import Policy
 from askback.domain.form import Condition, Form, Option, Question, TextRules
 from askback.domain.identity import Actor, MessageRef, Place
@@ -20,33 +19,9 @@ from askback.domain.outcome import Answer, Choice, Outcome
 from askback.domain.who import Who
 from askback.errors import AskbackError, CallerError, InvalidValue
 from askback.internal.values import Value
-from support.cases import ANN, HOSTILE, NOON, form, question
-
-PLAIN: dict[type[Value], dict[str, Any]] = {
-    Option: {"value": "v", "label": "L"},
-    TextRules: {},
-    Condition: {"question": "a"},
-    Question: {"id": "a", "prompt": "Which?"},
-    Form: {"questions": [{"id": "a", "prompt": "Which?"}]},
-    Choice: {"index": 0, "value": "v", "label": "L"},
-    Answer: {"question_id": "a", "text": "yes"},
-    Outcome: {"status": "cancelled", "at": NOON},
-    Actor: {"platform": "local", "id": "U1"},
-    Place: {"platform": "local", "channel": "C1"},
-    MessageRef: {"channel": "C1", "id": "1"},
-    Who: {"anyone": True},
-    Policy: {"who": {"anyone": True}},
-    Limits: {},
-    Select: {"chosen": [0]},
-    Action: {
-        "ask_id": "x",
-        "actor": {"platform": "p", "id": "U"},
-        "at": NOON,
-        "step": 0,
-        "operation": {"kind": "open"},
-    },
-}
-"""The required fields of each value."""
+from askback.text.unseen import has_visible_text, normalize_look
+from support.cases import ANN, NOON, form, question
+from unit.domain.plain_values import PLAIN
 
 ONE_OPTION = [{"value": "v", "label": "L"}]
 
@@ -230,7 +205,7 @@ def test_one_error_names_every_wrong_field_at_every_depth():
     with pytest.raises(InvalidValue) as refused:
         Form.parse(
             {
-                "title": "unknown",
+                "heading": "unknown",
                 "questions": [
                     {
                         "id": "a",
@@ -250,7 +225,7 @@ def test_one_error_names_every_wrong_field_at_every_depth():
         )
     named = {problem.field for problem in refused.value.problems}
     assert named == {
-        "title",
+        "heading",
         "questions",
         "questions[0].prompt",
         "questions[0].options[0].label",
@@ -285,78 +260,12 @@ def test_a_value_cannot_be_changed_afterwards_and_evolve_checks_anew():
         asked.evolve(prompt=" ")
 
 
-def test_texts_are_kept_literally_and_not_even_trimmed():
-    option = Option(value=" v ", label="  two  spaces \n", description="\tx ")
-    assert (option.value, option.label, option.description) == (" v ", "  two  spaces \n", "\tx ")
-
-
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_text_survives_a_round_trip_through_json(text: str):
-    asked = Form(
-        questions=(
-            Question(
-                id=text,
-                prompt=text,
-                header=text,
-                placeholder=text,
-                options=(Option(value=text, label=text, description=text, preview=text),),
-                default=(text,),
-                rules=TextRules(hint=text, pattern=re.escape(text)),
-            ),
-            Question(id="b", prompt="?", show_if=Condition(question=text, any_of=(text,))),
-        )
-    )
-    choice = Choice(index=0, value=text, label=text)
-    outcome = Outcome(
-        status="answered",
-        at=NOON,
-        by=ANN.evolve(name=text),
-        answers=(Answer(question_id=text, choices=(choice,), text=text),),
-    )
-    action = Action(ask_id="x", actor=ANN, at=NOON, step=1, operation=SubmitText(text=text))
-    for value in (asked, outcome, action, action.evolve(operation=Decline(reason=text))):
-        stored = value.model_dump_json()
-        stored.encode()
-        assert type(value).model_validate_json(stored) == value
-    assert outcome.get(text) == outcome[text] == outcome.answers[0]
-    assert outcome.answers[0].labels == (text, text)
-
-
-HALVES = {"high": "\ud83d", "low": "\ude00", "turned round": "a\ude00\ud83d"}
-
-
-@pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
-def test_half_a_character_is_refused_where_a_program_gives_it(half: str):
-    for kind, field in ((Option, "label"), (Question, "prompt"), (Place, "channel"), (Actor, "id"), (Choice, "label")):
-        with pytest.raises(InvalidValue, match=f"{field}: contains an unpaired surrogate"):
-            kind.parse(PLAIN[kind] | {field: half})
-    with pytest.raises(InvalidValue, match=r"any_of\[0\]: contains an unpaired surrogate"):
-        Condition(question="a", any_of=(half,))
-
-
-@pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
-def test_half_a_character_is_mended_where_a_person_wrote_it(half: str):
-    written = [
-        SubmitText(text=f"a{half}b").text,
-        Decline(reason=f"a{half}b").reason,
-        Actor(platform="p", id="U", name=f"a{half}b").name,
-        Outcome(status="declined", at=NOON, reason=f"a{half}b").reason,
-        Answer(question_id="q", text=f"a{half}b").text,
-    ]
-    for text in written:
-        assert text is not None
-        assert text.startswith("a")
-        assert text.endswith("b")
-        assert "\ufffd" in text
-        text.encode()
-
-
-def test_two_halves_that_belong_together_become_one_character():
-    assert SubmitText(text="a\ud83d\ude00b").text == "a😀b"
-
-
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-readable = texts.filter(lambda text: bool(text.strip()))
+readable = texts.filter(has_visible_text)
+
+
+def _look(label: str) -> str:
+    return " ".join(normalize_look(label).split())
 
 
 @st.composite
@@ -364,6 +273,7 @@ def forms(draw: st.DrawFn) -> Form:
     questions: list[Question] = []
     for name in draw(st.lists(readable, min_size=1, max_size=4, unique=True)):
         values = draw(st.lists(readable, max_size=4, unique=True))
+        labels = draw(st.lists(readable, min_size=len(values), max_size=len(values), unique_by=_look))
         multi = draw(st.booleans())
         questions.append(
             Question(
@@ -371,7 +281,8 @@ def forms(draw: st.DrawFn) -> Form:
                 prompt=draw(readable),
                 header=draw(st.none() | readable),
                 options=tuple(
-                    Option(value=v, label=draw(readable), description=draw(st.none() | readable)) for v in values
+                    Option(value=v, label=label, description=draw(st.none() | readable))
+                    for v, label in zip(values, labels, strict=True)
                 ),
                 multi_select=multi,
                 allow_custom=not values or draw(st.booleans()),
@@ -413,35 +324,6 @@ def test_whatever_is_given_a_form_is_built_or_refused_in_words(data: dict[str, A
         problems = None
         assert Form.model_validate_json(asked.model_dump_json()) == asked
     assert problems is None or (problems and all(problem.message and problem.field for problem in problems))
-
-
-RULES = [
-    (TextRules(), "", "it is empty"),
-    (TextRules(), " \n\u3000", "it is empty"),
-    (TextRules(), "x", None),
-    (TextRules(), "x" * 1000, None),
-    (TextRules(), f"  {'x' * 1000}\n", None),
-    (TextRules(), "x" * 1001, "shorten it to 1,000 characters; it has 1,001"),
-    (TextRules(), "👩" * 1000, None),
-    (TextRules(max_length=4000), "x" * 4000, None),
-    (TextRules(max_length=4000), "x" * 4001, "shorten it to 4,000 characters; it has 4,001"),
-    (TextRules(min_length=2000), "x" * 4000, None),
-    (TextRules(min_length=3), "ab ", "write at least 3 characters; it has 2"),
-    (TextRules(min_length=3), "abc", None),
-    (TextRules(max_length=3), "abcd", "shorten it to 3 characters; it has 4"),
-    (TextRules(pattern=r"\d+"), "12", None),
-    (TextRules(pattern=r"\d+"), " 12 ", None),
-    (TextRules(pattern=r"\d+"), "12a", "does not have the requested format"),
-    (TextRules(pattern=r"\d+"), "12\n13", "does not have the requested format"),
-    (TextRules(pattern=r"\d+", hint="Digits only."), "a", "Digits only."),
-]
-
-
-@pytest.mark.parametrize(("rules", "text", "expected"), RULES)
-def test_a_written_answer_is_measured_after_trimming(rules: TextRules, text: str, expected: str | None):
-    problem = rules.find_problem(text)
-    assert (problem is None) == (expected is None)
-    assert expected is None or expected in (problem or "")
 
 
 def test_a_recommended_option_is_told_by_its_label():

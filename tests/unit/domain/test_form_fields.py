@@ -30,6 +30,7 @@ from askback.domain.decision import decide
 from askback.domain.form import DEFAULT_PLACEHOLDER, Condition, Form, Option, Question, TextRules
 from askback.domain.form_fields import (
     FieldProblem,
+    FormField,
     FormFields,
     build_form_fields,
     find_field_problems,
@@ -249,7 +250,6 @@ def test_a_text_where_none_is_allowed_changes_nothing() -> None:
         question("b").evolve(options=(Option(value="x", label="X", image="https://example.com/x.png"),)),
         question("b").evolve(options=(Option(value="x", label="X"), Option(value="y", label="X"))),
         question("b").evolve(options=(Option(value="x", label="Two\nlines"),)),
-        question("b").evolve(options=(Option(value="x", label="\u200b"),)),
         question("b").evolve(options=(Option(value="x", label="X", description="Two\nlines"),)),
     ],
 )
@@ -350,7 +350,8 @@ def test_people_are_picked_in_fields_and_keep_the_names_that_are_known() -> None
         (WHO, said(0), "choose a person", False),
         (WHO, said(0, rejected=True), "not a person who can be chosen", False),
         (WHO.evolve(allow_custom=True), said(0, text=" "), "choose a person, or write an answer", False),
-        (WHO.evolve(allow_custom=True), said(0, picked=(person(1),), text="or Ben"), "keep one of them", True),
+        (WHO.evolve(allow_custom=True), said(0, picked=(person(1),), text="or Ben"), "You chose from the list", True),
+        (TWO[0], said(0, 0, text="or blue"), "You chose an option and wrote an answer", True),
         (TEAM, said(0, picked=(person(1),)), "choose 2 to 3 people", False),
         (TEAM, said(0, picked=tuple(map(person, range(26)))), "at most 25 people", False),
         (WHO.evolve(picks="channels"), said(0, rejected=True), "not a channel that can be chosen", False),
@@ -373,6 +374,37 @@ def test_what_was_picked_beside_a_bot_is_kept() -> None:
     after = send(Story(TEAM, WHO).now, *sent)
     assert [problem.index for problem in problems_of(after, *sent)] == [0]
     assert [field.picked for field in fields_of(after).fields] == [(person(1), person(2)), (person(3),)]
+
+
+def test_as_many_people_as_every_platform_takes_are_an_answer() -> None:
+    sent = said(0, picked=tuple(map(person, range(25)))), said(1, 0)
+    after = send(Story(TEAM.evolve(max_choices=None), TWO[0]).now, *sent)
+    assert (problems_of(after, *sent), after.phase) == ((), "closed")
+
+
+@pytest.mark.parametrize("odd", [{"picked": (person(1),)}, {"rejected": True}])
+def test_people_where_options_are_asked_for_change_nothing(odd: dict[str, Any]) -> None:
+    with pytest.raises(NoFields):
+        send(Story(*TWO).now, said(0, 0, **odd), said(1, 0))
+
+
+@pytest.mark.parametrize(
+    ("fields", "title", "label"),
+    [
+        ({}, "Your answers", "Submit"),
+        ({"is_whole": False}, "Your answers", "Next"),
+        ({"is_edit": True}, "Change the arguments", "Change"),
+        ({"is_edit": True, "is_whole": False}, "Change the arguments", "Change"),
+    ],
+)
+def test_the_window_says_what_it_is_for_and_what_its_button_does(
+    fields: dict[str, Any], title: str, label: str
+) -> None:
+    one = FormField(index=3, header="Place", question=TWO[0], chosen=(), value="")
+    assert (one.is_optional, one.is_exact) == (False, False)
+    made = FormFields(ask_id="ask", step=0, revision=0, fields=(one.evolve(index=1, header="Day"), one), **fields)
+    assert (made.title, made.submit_label) == (title, label)
+    assert [made.get_header(index) for index in (1, 3, 2)] == ["Day", "Place", ""]
 
 
 @pytest.mark.parametrize("odd", [said(0, picked=(person(1), person(2))), said(0, 0)])
@@ -410,7 +442,36 @@ def test_answers_that_hide_the_question_on_the_card_lead_to_one_that_is_asked() 
     assert wrong.step > story.now.step
     closed = send(story.now, said(0, 1), said(2, 0))
     assert closed.outcome is not None
-    assert closed.current in closed.visible
+    assert closed.current == 0
+
+
+def test_of_several_problems_the_first_is_shown_in_place_of_a_hidden_question() -> None:
+    story = Story(TWO[0], DAY, TWO[1], question("c", "Now", "Later"))
+    story.does(Choose(index=0))
+    assert send(story.now, said(0, 1), said(2), said(3)).current == 2
+
+
+def test_a_dependent_question_is_asked_until_people_saw_it_and_answered_it() -> None:
+    red = Condition(question="a", any_of=("red",))
+    hour = question("hour", "Noon", "Night", default=("noon",), show_if=red)
+    story = Story(TWO[0], DAY, hour, TWO[1])
+    after = send(story.now, said(0, 0), said(3, 0))
+    assert (after.phase, after.current) == ("asking", 1), "both are left, and this is the first"
+    story.does(Choose(index=0))
+    story.does(SubmitText(text="Monday"))
+    story.does(Back())
+    assert story.now.current == 1
+    after = send(story.now, said(0, 0), said(3, 0))
+    assert (after.phase, after.drafts[2].seen) == ("reviewing", True)
+    fresh = Story(TWO[0], hour, TWO[1])
+    after = send(fresh.now, said(0, 0), said(2, 0))
+    assert (after.phase, after.current) == ("asking", 1), "nobody has seen its default"
+    skipped = Story(TWO[0], DAY, TWO[1])
+    skipped.does(Choose(index=0))
+    skipped.does(Next())
+    assert skipped.now.drafts[1].seen
+    after = send(skipped.now, said(0, 0), said(2, 0))
+    assert (after.phase, after.current) == ("asking", 1), "nobody has answered it"
 
 
 def test_dependent_answers_that_exist_already_are_reviewed() -> None:
@@ -424,3 +485,17 @@ def test_dependent_answers_that_exist_already_are_reviewed() -> None:
 
 def test_a_form_with_one_question_of_its_own_has_no_fields() -> None:
     assert find_field_questions(form(TWO[0], DAY)) is None
+
+
+@pytest.mark.parametrize(
+    ("effect", "words"),
+    [
+        ("removed", "Up to 9. Empty it to leave the argument out."),
+        ("null", "Up to 9. Empty it to send null."),
+        (None, "Up to 9."),
+    ],
+)
+def test_a_field_says_what_emptying_it_does(effect: Any, words: str) -> None:
+    field = FormField(index=0, header="a", question=question("a"), chosen=(), value="", when_empty=effect)
+    assert field.add_empty_hint("Up to 9.") == words
+    assert field.add_empty_hint(None) == (words.removeprefix("Up to 9.").strip() or None)

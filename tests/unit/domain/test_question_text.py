@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from askback.domain.actions import Cancel, Choose, Submit, SubmitText
-from askback.domain.form import Option, Question
+from askback.domain.form import Form, Option, Question
+from askback.domain.interview import start_interview
 from askback.domain.question_text import describe_questions
 from support.cases import Story, question
 
@@ -28,6 +29,12 @@ def test_it_has_every_text_of_the_question_and_marks_the_answer() -> None:
         "2. Staging  ✓\nhttps://pictures.example/s.png\n\n"
         "Everything about it"
     )
+
+
+def test_it_has_the_title_of_the_form_and_the_help_below_each_question() -> None:
+    asked = (DEPLOY.evolve(help_text="In *one* word."), question("name"))
+    shown = describe_questions(start_interview(Form(questions=asked, title="Before I begin")), with_details=False)
+    assert shown.startswith("Before I begin\n\nDeploy\nWhere?\nThink first.\nIn *one* word.\n\n1. Production")
 
 
 def test_it_leaves_out_the_details_for_people_who_may_not_see_them() -> None:

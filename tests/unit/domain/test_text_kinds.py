@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from askback.domain.actions import Action, Next, Review, Select, Submit
+from askback.domain.answer_values import list_answer_values
 from askback.domain.apply_action import Incomplete, apply_action
 from askback.domain.ask_policy import Policy
 from askback.domain.card import build_card
@@ -21,6 +22,14 @@ from askback.inbound.answer_parser import parse_answer
 from askback.internal.clock import utc_now
 
 ANN = Actor(platform="chat", id="U1")
+NO_PAGES = [
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "JavaScript:x",
+    "file:///etc/passwd",
+    "ftp://example.com",
+    "https:x",
+]
 ABC = tuple(Option(value=one, label=one) for one in "ABC")
 
 
@@ -28,9 +37,17 @@ ABC = tuple(Option(value=one, label=one) for one in "ABC")
     ("kind", "good", "bad"),
     [
         ("integer", ["0", " -12 ", "+7"], ["", "1.0", "1e3", "٣", "9" * 17, "0x1", "1_000"]),
-        ("number", ["0", "-1.5", "1e3", "1.5E-3"], ["nan", "inf", "1e999", "1,5", ".5", "٣"]),
+        (
+            "number",
+            ["0", "-1.5", "1e3", "1.5E-3", "1,5", "-0,125", "1000,25", " 12,3456 "],
+            ["nan", "inf", "1e999", ".5", "٣", "1,500", "12,345", "1,2,3", "1.000,5", "1,000.5", ",5", "1, 5", "1,5e3"],
+        ),
         ("email", ["ada@example.com"], ["ada", "@example.com", "ada@example", "a@-x.com", "a b@x.com"]),
-        ("uri", ["https://example.com/a?b#c"], ["example.com", "https://", "https://a b", "javascript:", "/a"]),
+        (
+            "uri",
+            ["https://example.com/a?b#c", "HTTP://example.com", "mailto:ada@example.com"],
+            ["example.com", "https://", "https://a b", "javascript:", "/a", *NO_PAGES],
+        ),
         ("date", ["2026-11-24"], ["2026-11-31", "20261124", "٢٠٢٦-11-24"]),
         ("time", ["00:00", " 16:30 ", "23:59"], ["24:00", "7:30", "16:30:00", "16.30", "4:30 PM", "١٦:30"]),
         ("date-time", ["2026-11-24T00:00:00Z"], ["2026-11-24T00:00:00", "2026-11-24 00:00:00Z"]),
@@ -40,6 +57,38 @@ def test_a_kind_accepts_its_texts_only(kind: str, good: list[str], bad: list[str
     rules = TextRules.parse({"kind": kind})
     assert [text for text in good if rules.find_problem(text)] == []
     assert [text for text in bad if not rules.find_problem(text)] == []
+
+
+def test_a_pattern_says_which_other_addresses_are_right() -> None:
+    rules = TextRules(kind="uri", pattern="s3:.*")
+    assert rules.find_problem("s3://bucket/key") is None
+    assert rules.find_problem("javascript:x") is not None
+
+
+@pytest.mark.parametrize("text", ["1,5", " 1.5 "])
+def test_a_number_with_a_comma_is_the_same_to_a_program(text: str) -> None:
+    question = Question(id="q", prompt="How much?", rules=TextRules(kind="number"))
+    begun = start_interview(Form(questions=(question,)))
+    (write,) = parse_answer(begun, text)
+    action = Action(ask_id="a", actor=ANN, operation=write, step=0, at=utc_now())
+    settled = apply_action(begun, action)
+    assert settled.outcome is not None
+    assert settled.outcome["q"].text == "1.5"
+    assert list_answer_values(settled.form, settled.outcome) == {"q": 1.5}
+
+
+@pytest.mark.parametrize(("text", "is_step"), [("1,5", True), ("1.5", True), ("1,25", False), ("1.5e1", True)])
+def test_a_number_with_a_comma_is_on_the_same_steps_as_with_a_point(text: str, *, is_step: bool) -> None:
+    problem = TextRules(kind="number", minimum=1, step=0.5).find_problem(text)
+    assert (problem is None) == is_step
+    assert is_step or problem == "This number is between two steps. In steps of 0.5, beginning with 1."
+
+
+def test_positions_with_a_comma_are_no_number() -> None:
+    options = (*ABC, Option(value="D", label="D"))
+    question = Question(id="q", prompt="Which?", options=options, multi_select=True, rules=TextRules(kind="number"))
+    begun = start_interview(Form(questions=(question,)))
+    assert [one.kind for one in parse_answer(begun, "1,2")] == ["select", "submit"]
 
 
 @pytest.mark.parametrize("kind", ["integer", "number", "email", "uri", "date", "time", "date-time"])

@@ -9,7 +9,7 @@ import pytest
 from askback.domain.outcome import Choice, Outcome
 from askback.errors import CallerError
 from support.optional import optional
-from unit.doors.test_interrupts import ADA, AT, UNANSWERED, ask_for, voted
+from support.settled_asks import ADA, AT, UNANSWERED, ask_for, voted
 
 optional("acp")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,15 +10,17 @@ import pytest
 from askback.domain.outcome import Outcome
 from askback.errors import CallerError, ModelError
 from support.optional import optional
-from unit.doors.test_interrupts import APPROVE, AT, DENY, UNANSWERED, ask_for, voted, written
+from support.settled_asks import APPROVE, AT, DENY, UNANSWERED, ask_for, voted, written
 
 optional("agents")
 
-from agents import Agent, Runner, RunResult, UserError, function_tool, set_tracing_disabled  # noqa: E402
+from agents import Agent, Runner, RunResult, ToolOutputText, UserError, function_tool, set_tracing_disabled  # noqa: E402
 from agents.testing import ScriptedModel, assistant_message, function_call  # noqa: E402
+from agents.tool_context import ToolContext  # noqa: E402
 
 from askback.doors.approval_items import decide, read_calls  # noqa: E402
 from askback.doors.ask_tool import AskTool, use_answers  # noqa: E402
+from askback.doors.editable_tool import EditedCall, editable, use_edits  # noqa: E402
 
 set_tracing_disabled(True)
 QUESTION = {"question": "Which region?"}
@@ -36,7 +39,7 @@ async def interrupt(*calls: Any, tools: Any = (deploy,)) -> RunResult:
 
     def repeat(call: Any) -> Any:
         (read, *_) = [one["output"] for one in call.input if one.get("type") == "function_call_output"]
-        return [assistant_message(read)]
+        return [assistant_message(read if isinstance(read, str) else json.dumps(read))]
 
     model = ScriptedModel([list(calls), {"responder": repeat}])
     return await Runner.run(Agent(name="shop", model=model, tools=list(tools)), "Go!")
@@ -71,7 +74,7 @@ async def test_only_what_people_saw_is_run() -> None:
 
 async def test_an_answer_and_each_lack_of_one_are_told_apart() -> None:
     answered = await read_by_model(AskTool(), QUESTION, lambda asked: written(asked, "Frankfurt"))
-    assert answered == "Answered by Ada (U1) in chat:#deploys at 2026-11-24 16:30 UTC: Frankfurt"
+    assert answered == "Answered by Ada (U1) in chat:#deploys at 2026-11-24 16:30 UTC, in their own words: Frankfurt"
     ends = [Outcome(status=status, at=AT) for status in UNANSWERED]
     others = {await read_by_model(AskTool(), QUESTION, lambda _, end=end: end) for end in ends}
     assert len(others) == len(UNANSWERED)
@@ -106,10 +109,10 @@ def test_options_with_a_no_are_a_vote_and_no_place_or_deadline_comes_from_the_mo
     _, question = tool.read({**QUESTION, "options": ["Yes", "No"]})
     assert question.vote is not None
     assert question.vote.refusing == ("No",)
-    assert not {"place", "on_timeout", "default"} & set(tool.params_json_schema["properties"])
-    for name in ("place", "on_timeout", "default"):
+    assert not {"place", "deadline", "on_timeout", "default"} & set(tool.params_json_schema["properties"])
+    for name, value in (("place", "x"), ("deadline", "2026-12-01T17:00:00Z"), ("on_timeout", "halt"), ("default", "x")):
         with pytest.raises(ModelError, match=name):
-            tool.read({**QUESTION, name: "halt"})
+            tool.read({**QUESTION, name: value})
 
 
 async def test_a_call_that_nobody_was_asked_about_has_no_answer() -> None:
@@ -118,3 +121,39 @@ async def test_a_call_that_nobody_was_asked_about_has_no_answer() -> None:
     state.approve(result.interruptions[0])
     with pytest.raises(UserError, match="OpenAIAgentsDoor"):
         await Runner.run(result.last_agent, state)
+
+
+@function_tool(needs_approval=True)
+def show(context: ToolContext[None], where: str) -> ToolOutputText:
+    ran.append(f"{where} {context.tool_arguments}")
+    return ToolOutputText(text="shown")
+
+
+async def test_a_changed_call_runs_with_the_changed_arguments_and_its_context_has_them_too() -> None:
+    result = await interrupt(function_call("show", {"where": "eu"}, call_id="one"), tools=(editable(show),))
+    state = result.to_state()
+    state.approve(state.get_interruptions()[0])
+    with use_edits({"one": EditedCall({"where": "us"}, "The place was changed.")}):
+        read = str((await Runner.run(result.last_agent, state)).final_output)
+    assert ran == ['us {"where": "us"}']
+    assert "The place was changed." in read
+    assert "shown" in read
+
+
+async def test_changed_arguments_are_checked_by_the_tool_itself() -> None:
+    result = await interrupt(function_call("deploy", {"where": "eu"}, call_id="one"), tools=(editable(deploy),))
+    state = result.to_state()
+    state.approve(state.get_interruptions()[0])
+    with use_edits({"one": EditedCall({"where": 3}, "It was changed.")}):
+        read = str((await Runner.run(result.last_agent, state)).final_output)
+    assert ran == []
+    assert "An error occurred while running the tool." in read
+
+
+async def test_a_call_that_nobody_changed_runs_as_it_is() -> None:
+    result = await interrupt(function_call("deploy", {"where": "eu"}, call_id="one"), tools=(editable(deploy),))
+    state = result.to_state()
+    state.approve(state.get_interruptions()[0])
+    with use_edits({"other": EditedCall({"where": "us"}, "It was changed.")}):
+        assert str((await Runner.run(result.last_agent, state)).final_output) == "deployed"
+    assert ran == ["eu"]

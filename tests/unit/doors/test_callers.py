@@ -59,7 +59,14 @@ def test_each_token_leads_to_the_rules_of_its_caller() -> None:
         (f'[a]\ntoken = "{TOKEN}"\n{PLACE}wait = -1\n', "wait"),
         (f'[a]\ntoken = "{TOKEN}"\n{PLACE}wait = nan\n', "wait"),
         (f'[a]\ntoken = "{TOKEN}"\n{PLACE}scopes = ["all"]\n', "Scopes are ask, cancel, permit."),
-        (f'[a]\ntoken = "{TOKEN}"\n{PLACE}admin = true\n', "admin is an unknown field"),
+        (f'[a]\ntoken = "{TOKEN}"\n{PLACE}language = "Klingon"\n', "language"),
+        (f'[a]\ntoken = "{TOKEN}"\n{PLACE}escalate = "@leads"\n', "escalate"),
+        (f'[a]\ntoken = "{TOKEN}"\n{PLACE}escalate = {{"-1" = "@leads"}}\n', "escalate"),
+        (f'[a]\ntoken = "{TOKEN}"\n{PLACE}admin = true\n', "admin is an unknown field (the fields are token, "),
+        (
+            f'[a]\ntoken = "{TOKEN}"\n{PLACE}aprovers = "@leads"\n',
+            "aprovers is an unknown field (did you mean approvers?)",
+        ),
     ],
 )
 def test_a_wrong_file_is_refused_without_its_tokens(text: str, words: str) -> None:

@@ -59,7 +59,7 @@ def test_without_fields_people_accept_or_decline(schema: dict[str, Any]) -> None
         {"mode": "url", "url": "https://example.com", "requested_schema": None},
         {"requested_schema": None},
         {"requested_schema": {"type": "object", "properties": {"x": {"type": "object"}}}},
-        {"requested_schema": {"type": "object", "properties": {"x": {"type": "string", "pattern": "a+"}}}},
+        {"requested_schema": {"type": "object", "properties": {"x": {"type": "string", "pattern": "(a+"}}}},
     ],
 )
 def test_what_does_not_fit_into_a_card_stays_with_the_user_of_claude_code(more: dict[str, Any]) -> None:
@@ -86,3 +86,8 @@ def test_only_a_person_accepts_or_declines_and_a_timeout_cancels(result: Any, an
 def test_the_same_elicitation_has_the_same_id_only_if_its_server_gives_one() -> None:
     assert build_call_id(elicit()) is None
     assert build_call_id(elicit(elicitation_id="e")) == "elicitation:s:e"
+
+
+def test_the_title_of_the_schema_is_the_heading() -> None:
+    _, form, _ = build_elicitation(elicit(requested_schema=SCHEMA | {"title": "Your table"}))
+    assert form.title == "Your table"

@@ -42,4 +42,4 @@ def test_what_is_missing_is_said(package: str, door: str, said: str) -> None:
     command = [sys.executable, "-c", PROGRAM, package, door]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     extra = {"agents": "openai-agents"}.get(package, package.replace("_", "-"))
-    assert done.stdout == f"{said}. Run: pip install 'askback[{extra}]'\n"
+    assert done.stdout == f"{said}. Run in your clone of askback: pip install -e '.[{extra}]'\n"

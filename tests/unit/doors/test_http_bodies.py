@@ -12,7 +12,7 @@ from askback.doors.http_bodies import AskBody, build_question
 from askback.doors.permission import allow, deny
 from askback.errors import CallerError
 
-OPTIONS = ["Ship", "Hold"]
+OPTIONS = ["Ship", "Keep"]
 SCHEMA = {"type": "object", "properties": {"version": {"type": "string"}}}
 QUESTIONS = [{"id": "a", "prompt": "A?"}, {"id": "b", "prompt": "B?"}]
 
@@ -24,9 +24,9 @@ def read(**given: Any) -> Any:
 def test_a_question_with_options_is_a_vote_if_something_says_so() -> None:
     kind, form, vote = read(question="Ship it?", options=OPTIONS)
     assert (kind, form.questions[0].allow_custom, vote) == ("ask", True, None)
-    kind, form, vote = read(question="Ship it?", options=OPTIONS, no=["Hold"], quorum=2)
+    kind, form, vote = read(question="Ship it?", options=OPTIONS, no=["Keep"], quorum=2)
     assert (kind, form.questions[0].allow_custom) == ("ask", False)
-    assert (vote.quorum, vote.refusing, vote.approving) == (2, ("Hold",), ("Ship",))
+    assert (vote.quorum, vote.refusing, vote.approving) == (2, ("Keep",), ("Ship",))
     _, _, vote = read(question="Ship it?", options=["Yes", "No"])
     assert vote.refusing == ("No",)
 
@@ -40,9 +40,34 @@ def test_forms_of_both_kinds_are_read() -> None:
     assert form.questions[0].picks == "people"
 
 
+def test_what_models_and_programs_often_write_is_understood() -> None:
+    usual = read(question="Which?", options=[{"label": "Blue", "description": "As the sky."}, "Red"])
+    for given in (
+        {"prompt": "Which?", "choices": [{"title": "Blue", "desc": "As the sky."}, {"name": "Red"}]},
+        {
+            "Question": "Which?",
+            "options": [{"label": "Blue", "value": "b", "description": "As the sky."}, {"value": "Red"}],
+        },
+        {
+            "question": "Which?", "options": [{"label": "Blue", "explanation": "As the sky."}, {"text": "Red"}],
+            "multiSelect": False, "onTimeout": "report", "details": None,
+        },
+    ):  # fmt: skip
+        assert read(**given) == usual
+    _, form, vote = read(question="Which?", options=["Blue", "Red"], allowCustom=False)
+    assert (form.questions[0].allow_custom, vote) == (False, None)
+    _, form, vote = read(question="Which?", options=["Blue", "Red"], multiSelect=True)
+    assert (form.questions[0].multi_select, vote) == (True, None)
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
+        ({"question": "A?", "options": ["Yes", "No"], "several": True}, "choose one option"),
+        ({"question": "A?", "options": OPTIONS, "several": True, "allow_note": True}, "`several` and `allow_note`"),
+        ({"question": "A?", "options": ["Yes", "No"], "allow_custom": True}, "choose an option"),
+        ({"question": "A?", "allow_custom": True}, "is for `options`"),
+        ({"question": "A?", "several": True}, "is for `picks` and `options`"),
         ({}, "`question` is missing"),
         ({"question": " "}, "`question` is missing"),
         ({"question": "A?", "questions": QUESTIONS}, "is the whole form"),
@@ -62,7 +87,7 @@ def test_a_contradiction_is_refused_with_the_next_step(given: dict[str, Any], wo
         read(**given)
 
 
-@pytest.mark.parametrize("field", ["who", "approvers", "wait"])
+@pytest.mark.parametrize("field", ["who", "approvers", "wait", "requestedBy", "own"])
 def test_what_the_operator_decides_is_not_a_field(field: str) -> None:
     with pytest.raises(ValidationError):
         AskBody.model_validate({"question": "A?", field: "anyone"})

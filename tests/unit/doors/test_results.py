@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from askback.client.http_result import AskResult
+from askback.domain.apply_action import REASON_RULES
 from askback.domain.approval import build_form, compute_digest
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.form import Form
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import settle, start_interview
-from askback.domain.outcome import Answer, Choice, Outcome, Vote
+from askback.domain.outcome import Answer, Choice, Outcome, Picked, Vote
 from askback.domain.schedule import apply_due
+from askback.domain.text_rules import NOTE_RULES
 from askback.domain.who import Who
 from askback.doors import permission
 from askback.doors.results import describe_open, to_result
@@ -29,14 +33,18 @@ ADA = Actor(platform="chat", id="U1", name="Ada\n[Ben]: hello")
 HERE = Place(platform="chat", channel="C1")
 COLOURS = build_question(AskInput.model_validate({"question": "Which?", "options": ["Blue", "Red"]}))[1]
 CALL = {"command": "rm -r build"}
+MOST_QUESTIONS = 4
+"""Maximum number of questions in a call of `AskUserQuestion`."""
 
 
-def ask_for(form: Form, outcome: Outcome | None = None, approval: Approval | None = None) -> Ask:
+def ask_for(
+    form: Form, outcome: Outcome | None = None, approval: Approval | None = None, deadline: datetime | None = None
+) -> Ask:
     interview = start_interview(form)
     return Ask(
         id="q" * 22,
         place=HERE,
-        policy=Policy(who=Who(anyone=True), approval=approval),
+        policy=Policy(who=Who(anyone=True), approval=approval, deadline=deadline),
         interview=interview if outcome is None else settle(interview, outcome),
         created_at=AT,
         post_after=AT,
@@ -71,6 +79,47 @@ def test_each_way_to_end_is_a_result_of_its_own() -> None:
     assert ["answer" in one for one in found] == [True, True, False, False, False, False]
     assert "This is not an answer or a choice" in found[4]["message"]
     assert "could not be delivered" in found[5]["message"]
+
+
+@pytest.mark.parametrize("status", ["declined", "cancelled", "timed_out", "undeliverable"])
+@pytest.mark.parametrize("for_model", [True, False])
+def test_no_lack_of_an_answer_lets_anybody_go_on(status: str, for_model: bool) -> None:
+    outcome = ended(status, "Why.")
+    for vote in (None, Approval(refusing=("Red",), approving=("Blue",))):
+        message = str(
+            to_result(ask_for(COLOURS, outcome, vote), outcome, "ask", "#deploys", for_model=for_model)["message"]
+        )
+        assert "continue without" not in message
+        assert "do not assume" in message.casefold() or not for_model
+        assert message.endswith("Nobody approved it.") == (vote is not None)
+
+
+def test_a_program_gets_every_field_of_every_result() -> None:
+    picked = build_question(AskInput.model_validate({"question": "Who?", "picks": "people", "several": True}))[1]
+    form = build_question(AskInput.model_validate({"question": "?", "form": {
+        "type": "object", "properties": {"go": {"type": "boolean", "default": True}},
+    }}))[1]  # fmt: skip
+    person = Picked(id="U2", name="Ben")
+    vote = Vote(by=ADA, choice=Choice(index=0, value="Blue", label="Blue"), reason="As the sky.", at=AT)
+    fallback = chosen(form, 0).answers
+    noted = chosen(COLOURS, 0)
+    noted = noted.evolve(answers=(noted.answers[0].evolve(note="Soon."),), votes=(vote,), reason="Why.")
+    of_picks = Outcome(status="answered", at=AT, by=ADA, answers=(Answer(question_id="answer", picked=(person,)),))
+    late = Outcome(status="timed_out", at=AT, fallback=fallback)
+    halted = Outcome(status="timed_out", at=AT, halted=True)
+    found = [
+        describe_open(ask_for(COLOURS, deadline=AT), "@ada", "#deploys"),
+        result(Outcome(status="answered", at=AT, by=ADA, answers=(Answer(question_id="answer", text="Red."),))),
+        *(to_result(ask_for(COLOURS, noted), noted, kind, "#deploys") for kind in ("ask", "askback_form", "questions")),
+        to_result(ask_for(picked, of_picks), of_picks, "ask", "#deploys"),
+        *(to_result(ask_for(form, one), one, "form", "#deploys") for one in (chosen(form, 0), late, halted)),
+        *(result(ended(status, "Why.")) for status in ("declined", "cancelled", "undeliverable")),
+    ]
+    for one in found:
+        sent = AskResult.model_validate(one).model_dump(mode="json", exclude_none=True)
+        assert one.keys() <= sent.keys()
+    names = {name for one in found for name in one}
+    assert AskResult.model_fields.keys() - names == {"approved", "webhooks"}  # a door adds these
 
 
 def test_the_caller_learns_if_perhaps_nobody_saw_the_question() -> None:
@@ -241,6 +290,37 @@ def test_an_input_that_is_wrong_says_what_to_do(given: object, words: str) -> No
     assert words in str(caught.value)
 
 
+LONG = "x" * 10_001
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"question": LONG}, "`question` has 10,001 characters: shorten it to 10,000."),
+        ({"question": LONG, "picks": "people"}, "`question` has 10,001 characters: shorten it to 10,000."),
+        ({"question": LONG, "form": {"properties": {"a": {"type": "string"}}}}, "`question` has 10,001 characters"),
+        ({"question": "?", "details": "x" * 1_000_001}, "`details` has 1,000,001 characters: shorten it to 1,000,000."),
+        ({"question": " ", "picks": "people"}, "`question` is empty: write the question."),
+        ({"question": "?", "options": ["a", LONG]}, "An option has 10,001 characters: shorten the label"),
+        (
+            {"question": "?", "options": [{"label": "a", "description": LONG}]},
+            "An option (description) has 10,001 characters: shorten what choosing it means to 4,000.",
+        ),
+        ({"question": "?", "default": LONG, "on_timeout": "default"}, "`default` has 10,001 characters"),
+    ],
+)
+def test_what_does_not_fit_on_a_card_is_said_with_the_callers_own_names(given: object, words: str) -> None:
+    with pytest.raises(CallerError) as caught:
+        build_question(AskInput.model_validate(given))
+    assert str(caught.value).startswith(words)
+    assert "invalid" not in str(caught.value)
+
+
+def test_a_tool_whose_name_is_too_long_is_told_in_the_callers_words() -> None:
+    with pytest.raises(ModelError, match="tool_name: is too long: shorten it to 200"):
+        parse_input("permit", PermitInput, {"tool_name": "x" * 5000, "input": {}})
+
+
 def test_fields_of_later_claude_versions_do_not_stop_a_permission() -> None:
     parsed = parse_input("permit", PermitInput, {"tool_name": "Bash", "input": CALL, "something": 1})
     assert parsed.tool_use_id is None
@@ -273,6 +353,16 @@ def test_a_note_is_beside_the_answer_and_no_part_of_it() -> None:
     assert "\n[Ben]" not in str(found["message"]), "a note cannot look like another person's message"
 
 
+def test_a_written_answer_is_told_from_a_chosen_one_even_if_it_reads_the_same() -> None:
+    answer = Answer(question_id="answer", text="Blue")
+    written = result(Outcome(status="answered", at=AT, by=ADA, answers=(answer,)))
+    assert (written["answer"], written["written"]) == ("Blue", True)
+    assert "UTC, in their own words: Blue" in written["message"]
+    picked = result(chosen(COLOURS, 0))
+    assert (picked["answer"], "written" in picked) == ("Blue", False)
+    assert "own words" not in picked["message"]
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -285,3 +375,82 @@ def test_a_note_is_beside_the_answer_and_no_part_of_it() -> None:
 def test_a_note_without_a_choice_to_note_is_refused(more: dict[str, object], words: str) -> None:
     with pytest.raises(CallerError, match=words):
         build_question(AskInput.model_validate({"question": "Which?", "allow_note": True, **more}))
+
+
+DECK: dict[str, Any] = {
+    "title": "Before I build\n your deck",
+    "questions": [
+        {
+            "question": "How long?",
+            "header": "Length",
+            "kind": "number",
+            "min": 10,
+            "max": 50,
+            "step": 5,
+            "defaultValue": 15,
+            "unit": "slides",
+        },
+        {"question": "How wide?", "header": "Width", "kind": "number", "min": 0.5, "max": 2000},
+        {"question": "Which name?", "header": "Name", "kind": "text", "placeholder": "Ada", "description": "In short."},
+    ],
+}
+"""A call of `AskUserQuestion` in a host that switches further kinds of questions on."""
+
+
+def test_the_further_fields_of_claudes_questions_are_shown_and_limit_the_answers() -> None:
+    form = permission.build_questions(DECK)
+    length, width, name = form.questions
+    assert form.title == "Before I build your deck"
+    assert (name.placeholder, name.help_text, name.asks_for_text) == ("Ada", "In short.", True)
+    assert (length.default, [one.label for one in length.options], length.allow_note) == (("15",), ["15"], False)
+    refused = [text for text in ("9", "12", "15", "50", "55", "15.5", "+20") if length.rules.find_problem(text)]
+    assert refused == ["9", "12", "55", "15.5"]
+    assert [text for text in ("0.4", "0.75", "1e3", "2001") if width.rules.find_problem(text)] == ["0.4", "2001"]
+
+
+def test_claude_reads_numbers_in_the_one_notation_that_it_takes_for_numbers() -> None:
+    given = ("+20", "1e3", "1e3")
+    answers = tuple(Answer(question_id=f"q{number}", text=text) for number, text in enumerate(given, 1))
+    outcome = Outcome(status="answered", at=AT, by=ADA, answers=answers)
+    found = answer_claude(outcome, DECK)["updatedInput"]
+    assert found == DECK | {"answers": {"How long?": "20", "How wide?": "1000", "Which name?": "1e3"}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"title": "x" * 151}, "title: is too long: shorten the title to 150"),
+        ({"kind": "text"}, "has min, which only a number question can have"),
+        ({"kind": None}, "has min, which only a number question can have"),
+        ({"options": ["10", "20"]}, "is a number question and has options"),
+        ({"max": 5, "defaultValue": None}, "questions[0].max: is smaller than minimum (10)"),
+        ({"defaultValue": 60}, "has a defaultValue outside of min and max"),
+        ({"step": 0}, "questions[0].step: Input should be greater than 0"),
+        ({"unit": "x" * 31}, "questions[0].unit: is too long: shorten the unit to 30"),
+        ({"description": "x" * 1001}, "questions[0].description: has 1,001 characters"),
+    ],
+)
+def test_further_fields_that_cannot_be_kept_to_ask_nobody(changes: dict[str, Any], words: str) -> None:
+    title = {name: changes[name] for name in changes if name == "title"}
+    question = DECK["questions"][0] | {name: changes[name] for name in changes if name != "title"}
+    with pytest.raises(ModelError, match=re.escape(words)):
+        permission.build_questions({**title, "questions": [question]})
+
+
+def test_our_own_tool_does_not_tell_models_of_the_further_fields() -> None:
+    schema = json.dumps(get_tool("AskUserQuestion").input_schema)
+    assert not [name for name in ('"kind"', '"unit"', '"title"', '"defaultValue"') if name in schema]
+
+
+def test_what_people_can_write_is_shorter_than_what_claude_code_takes() -> None:
+    """Claude Code takes 32,768 characters in the answers and notes of a call, and 8,192 in one note."""
+    longest, longest_note = 32_768, 8_192
+    for form in (permission.build_questions(ask_claude()), permission.build_questions(DECK)):
+        written = max(question.rules.max_length for question in form.questions)
+        assert NOTE_RULES.max_length <= longest_note
+        assert MOST_QUESTIONS * (written + NOTE_RULES.max_length) + REASON_RULES.max_length <= longest
+        for question in form.questions:
+            refusal = question.rules.find_problem("1" * (written + 1))
+            assert refusal is not None
+            assert "shorten" in refusal
+    assert "shorten" in (NOTE_RULES.find_problem("x" * (NOTE_RULES.max_length + 1)) or "")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from askback.domain.webhook import MAX_PAUSE, WebhookDelivery, compute_pause, create_webhook_id
 from askback.doors.webhook_rules import WebhookRules, read_webhook_rules
-from askback.doors.webhook_sender import read_retry_after
 from askback.doors.webhook_signature import decode_secret, sign
 from askback.errors import CallerError
 from askback.text.redaction import contains_known_secret
@@ -134,26 +133,6 @@ def test_pauses_double_up_to_two_hours_with_some_chance() -> None:
     for attempts in range(1, 21):
         total += compute_pause(attempts, 0.5)
     assert timedelta(hours=19) < total < timedelta(hours=24)
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        (None, None),
-        ("", None),
-        ("120", 120),
-        (" 0 ", 0),
-        ("9" * 400, 999_999_999),
-        ("-5", None),
-        ("1.5", None),
-        ("Fri, 27 Nov 2026 10:02:00 GMT", 120),
-        ("Fri, 27 Nov 2026 10:02:00 -0000", 120),
-        ("Fri, 27 Nov 2026 09:00:00 GMT", 0),
-        ("tomorrow", None),
-    ],
-)
-def test_a_retry_after_is_seconds_or_a_time(value: str | None, seconds: float | None) -> None:
-    assert read_retry_after(value, datetime(2026, 11, 27, 10, tzinfo=UTC)) == seconds
 
 
 def test_a_log_line_names_the_receiver_without_what_may_be_secret() -> None:

@@ -20,6 +20,7 @@ from askback.errors import PersonError
 from askback.inbound import answer_parser
 from askback.inbound.text_answers import classify_text, decide_offer
 from askback.store.queries.offers import StoredOffer
+from askback.text.unseen import find_lookalikes, has_visible_text
 from support.cases import ANN, BEN, NOON, Story, form, question
 
 PLACE = Place(platform="local", channel="C1", thread="1")
@@ -46,7 +47,6 @@ def asking(*labels: str, **fields: object) -> Interview:
         (" “Staging” ", 0),
         ("'production'.", 1),
         ("PRODUCTION!", 1),
-        ("both?", 2),
         ("neither of  them, thanks", 3),
         ("1", 0),
         ("2.", 1),
@@ -88,6 +88,40 @@ def test_an_option_is_known_by_label_or_number_however_it_is_typed(text: str, in
 )
 def test_anything_else_is_no_option(text: str) -> None:
     assert answer_parser.parse_answer(asking(*LABELS), text) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Production?", "production ?!", "“Production?”", "Production？", "Production؟", "¿Production?", "Production\u037e",
+     "2?", "(2)?", "option 2?", "2. Production?", "Production?, after six", "v1?"],
+)  # fmt: skip
+def test_a_text_that_asks_is_no_option(text: str) -> None:
+    at = asking(*LABELS, allow_note=True)
+    assert answer_parser.parse_answer(at, text) == ()
+    assert answer_parser.parse_noted_choice(at, text) == ()
+
+
+def test_a_label_that_asks_is_known_with_and_without_its_question_mark() -> None:
+    at = asking("Deploy now?", "Wait")
+    for text in ("deploy now", "Deploy now?", "deploy now？", "1. deploy now?"):
+        assert answer_parser.parse_answer(at, text) == (Choose(index=0),)
+    assert answer_parser.parse_answer(at, "wait?") == ()
+    assert answer_parser.parse_answer(asking("Sure", "Sure?"), "sure?") == (Choose(index=1),)
+
+
+@pytest.mark.parametrize("text", ["tests?, docs", "1, 2?", "tests & docs?", "1 2?"])
+def test_several_options_with_a_question_are_none(text: str) -> None:
+    assert answer_parser.parse_answer(asking("Tests", "Docs", multi_select=True), text) == ()
+
+
+def test_a_postponement_and_a_submission_that_ask_are_none() -> None:
+    assert answer_parser.parse_answer(asking("A", "B"), "not now?") == ()
+    assert answer_parser.parse_answer(asking("A", "B"), "later?") == ()
+    story = Story(question("a", "Yes", "No"), question("b", "Yes", "No"))
+    story.does(Choose(index=0))
+    story.does(Choose(index=0))
+    assert answer_parser.parse_answer(story.now, "submit?") == ()
+    assert answer_parser.parse_answer(story.now, "submit!") == (Submit(),)
 
 
 def test_an_option_is_known_by_its_value_but_a_number_is_what_people_see() -> None:
@@ -199,13 +233,17 @@ def test_in_a_form_it_answers_the_question_before_people_and_in_the_review_it_su
 
 # Properties
 
-TEXTS = st.text(min_size=1, max_size=30).filter(lambda text: bool(text.strip()))
+TEXTS = st.text(min_size=1, max_size=30).filter(has_visible_text)
 DECORATIONS = st.sampled_from(["{}", " {} ", "“{}”", "{}.", "{} !", '"{}",', "\t{}\n"])
 
 
 @st.composite
 def interviews(pick: st.DrawFn) -> Interview:
-    labels = pick(st.lists(TEXTS | st.sampled_from(["1", "2", "yes", "Yes!", "not now"]), max_size=6))
+    labels = pick(
+        st.lists(TEXTS | st.sampled_from(["1", "2", "yes", "Yes!", "not now"]), max_size=6).filter(
+            lambda labels: find_lookalikes(labels) is None
+        )
+    )
     offered = tuple(Option(value=f"v{number}", label=label) for number, label in enumerate(labels))
     several = pick(st.booleans())
     one = Question(id="q", prompt="?", options=offered, multi_select=several, rules=pick(RULES))

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import socket
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -16,6 +17,8 @@ from askback.network import busy_answer, connection_limits, http_server
 from askback.network.http_server import serve_http
 from askback.settings.address import Address
 
+TCP_REPAIR = 19
+"""An option of Linux for connections that move to another machine."""
 HERE = Address(host="127.0.0.1", port=0)
 
 
@@ -80,6 +83,25 @@ async def served(*, cancels_handlers: bool = False, refuses: bool = False) -> As
     async with serve_http(application, HERE, cancels_handlers=cancels_handlers, refuses=refuses) as address:
         one.port = address.port
         yield one
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other options")
+async def test_a_client_that_vanishes_without_a_word_ends_its_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that loses its power or its network closes no connection."""
+    monkeypatch.setattr(http_server, "PROBE_SECONDS", 1)
+    async with served(cancels_handlers=True) as one:
+        _, writer = await one.open()
+        writer.write(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        async with asyncio.timeout(20):
+            await one.asked.wait()
+        line = writer.get_extra_info("socket")
+        try:
+            line.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)  # its end sends nothing from now on
+        except PermissionError:
+            pytest.skip("The system lets this user take no connection away silently.")
+        writer.transport.abort()
+        async with asyncio.timeout(20):
+            assert await one.ended == "cancelled"
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nX-A: ", b"GET / HTTP/1.1\r\n" * 2])

@@ -65,7 +65,7 @@ def test_a_misspelt_name_in_the_file_is_refused_like_any_other(folder: Path, mon
         ('"quoted=1\n', "Line 1 of .env is not NAME=value: correct it."),
         ("A='\0'\n", "Line 1 of .env is not NAME=value: correct it."),
         (b"\xff\xfe", ".env is not UTF-8 text: correct it."),
-        ("A" * 1_000_001, ".env is too large for variables: 1,000,000 bytes are allowed."),
+        ("A" * 1_000_001, ".env is too large for variables: 1,000,000 bytes are allowed. Name another file."),
     ],
 )
 def test_a_file_that_cannot_be_understood_is_refused_whole_and_without_its_text(

@@ -93,6 +93,18 @@ async def test_a_rate_limit_is_one_whoever_answers(status: int, body: str, kind:
     assert (caught.value.seconds, caught.value.in_doubt) == (7.0, False)
 
 
+@pytest.mark.parametrize(("value", "seconds"), [("7", 7.0), ("1.5", 1.5), ("soon", None), ("nan", None), ("-1", None)])
+async def test_a_rate_limit_may_name_a_fraction_of_a_second(value: str, seconds: float | None) -> None:
+    async with served(429, '{"ok": false, "error": "ratelimited"}', JSON, **{"retry-after": value}) as api:
+        for call in (
+            api.write("chat.postMessage", channel="C1", text="x"),
+            api.respond(api_url(api), "x", replace_original=True),
+        ):
+            with pytest.raises(RetryableError) as caught:
+                await call
+            assert caught.value.seconds == seconds
+
+
 @pytest.mark.parametrize("status", [200, 403])
 async def test_slacks_own_refusal_is_permanent(status: int) -> None:
     async with served(status, '{"ok": false, "error": "msg_too_long"}', JSON) as api:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from pydantic import JsonValue
 
-from askback.domain.card import EVERYTHING, Card
+from askback.domain.card import Card
+from askback.domain.card_labels import EVERYTHING
 from askback_slack.render import SlackMessage, render_messages
 from support.slack_cards import ADA, accepted, labels, said
 from support.tool_arguments import ARGUMENTS, build_approval_card, get_arguments

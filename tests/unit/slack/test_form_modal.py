@@ -207,3 +207,9 @@ def test_odd_payloads_are_read_without_an_error(odd: Any) -> None:
     for view in ({"state": odd}, {"state": {"values": odd}}, {"state": {"values": {"askback:choice:0": odd}}}):
         assert isinstance(form_modal.read_answers(view), tuple)
         form_modal.find_error_block({"blocks": odd})
+
+
+def test_a_text_of_one_line_by_its_format_has_a_field_of_one_line() -> None:
+    form = interview(*(question(name, name, rules=TextRules(schema_format=name)) for name in ("time", "markdown")))
+    made = [one["element"] for one in inputs(shown(form))]
+    assert [one["multiline"] for one in made] == [False, True]

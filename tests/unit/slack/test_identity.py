@@ -11,6 +11,8 @@ from askback.domain.identity import MessageRef, Place
 from askback.errors import OperatorError
 from askback_slack.api_calls import SlackApi
 from askback_slack.app import _read_identity  # pyright: ignore[reportPrivateUsage]
+from askback_slack.directory import SlackDirectory
+from askback_slack.installation import Installation
 from askback_slack.posting import SlackPlatform
 
 PLACE = Place(platform="slack", tenant="T1", channel="C1", thread="1.0")
@@ -55,3 +57,21 @@ async def test_a_bot_that_does_not_know_its_workspace_does_not_take_everybody_fo
     with pytest.raises(OperatorError, match="does not name the bot's workspace"):
         await _read_identity(api(user_id="UBOT"), "xoxb-1")
     assert (await _read_identity(api(user_id="UBOT", team_id="T1"), "xoxb-1")).team_id == "T1"
+
+
+@pytest.mark.parametrize(
+    ("user", "called"),
+    [
+        ({"id": "U0ADA1234", "name": "ada"}, "@ada"),
+        ({"id": "U0ADA1234", "profile": {"display_name": "", "real_name": "Ada L."}}, "@Ada L."),
+        ({"id": "U0ADA1234"}, "@U0ADA1234"),
+    ],
+)
+async def test_a_person_without_a_name_is_called_by_another_one_or_by_the_id(user: dict[str, Any], called: str) -> None:
+    found = await SlackDirectory(api(user=user), Installation(team="T1")).find_addressee("U0ADA1234", PLACE)
+    assert (found.name, found.person and found.person.id) == (called, "U0ADA1234")
+
+
+async def test_an_answer_that_names_nobody_is_no_person() -> None:
+    with pytest.raises(OperatorError, match="does not say which person"):
+        await SlackDirectory(api(user={}), Installation(team="T1")).find_addressee("U0ADA1234", PLACE)

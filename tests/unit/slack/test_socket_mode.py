@@ -180,6 +180,17 @@ async def test_an_opening_that_hangs_is_given_up(slack: Slack, monkeypatch: pyte
         await until(lambda: lines.is_connected)
 
 
+async def test_an_envelope_in_place_of_the_hello_opens_the_socket(slack: Slack) -> None:
+    slack.greets = False
+    async with running(slack) as lines:
+        await until(lambda: slack.sockets)
+        await slack.event(0, "first")
+        await until(lambda: (0, "first") in slack.acks and lines.is_connected)
+        await slack.event(0, "second")
+        await until(lambda: (0, "second") in slack.acks)
+    assert slack.addresses == 1
+
+
 async def test_an_address_that_is_refused_for_now_is_asked_for_when_slack_says(
     slack: Slack, monkeypatch: pytest.MonkeyPatch
 ) -> None:

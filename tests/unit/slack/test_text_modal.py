@@ -45,7 +45,7 @@ def test_the_field_asks_the_question() -> None:
     ]
 
 
-@pytest.mark.parametrize("prompt", ["long " * 2000, "two\nlines", "word" * 100, "a\u202eb" + "c" * 500])
+@pytest.mark.parametrize("prompt", ["long " * 2000, "two\nlines", "word" * 100, "a\u202bb" + "c" * 500])
 def test_a_longer_question_stands_above_it_whole(prompt: str) -> None:
     view = shown(FIELD.evolve(prompt=prompt))
     above = "".join(strings(view["blocks"][:-1]))
@@ -189,8 +189,27 @@ def test_what_such_a_field_holds_is_read_as_a_text(state: dict[str, Any], text: 
     assert text_modal.read_text({"state": {"values": {"askback:answer": {"askback:text": state}}}}) == text
 
 
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"minimum": 1, "maximum": 9}, {"min_value": "1", "max_value": "9"}),
+        ({"minimum": 1234567890123456, "maximum": 2**53 - 1}, {
+            "min_value": "1234567890123456", "max_value": "9007199254740991",
+        }),
+        ({"minimum": -0.25, "maximum": 0.1}, {"min_value": "-0.25", "max_value": "0.1"}),
+        ({"minimum": 0.00001, "maximum": 1e30}, {}),
+    ],
+)  # fmt: skip
+def test_slack_gets_each_limit_of_a_number_exactly_or_not_at_all(limits: Any, told: dict[str, str]) -> None:
+    """A rounded limit would refuse answers that are right, and Slack's examples have no exponents."""
+    made = entry(shown(FIELD.evolve(rules=TextRules(kind="number", **limits))))
+    assert {name: value for name, value in made.items() if name in ("min_value", "max_value")} == told
+
+
 def test_a_number_or_a_date_is_one_line_unless_a_rejected_text_has_more() -> None:
     assert entry(shown(FIELD.evolve(rules=TextRules(kind="uri"))))["multiline"] is False
+    assert entry(shown(FIELD.evolve(rules=TextRules(schema_format="uuid"))))["multiline"] is False
+    assert entry(shown(FIELD.evolve(rules=TextRules(schema_format="markdown"))))["multiline"] is True
     assert entry(shown(FIELD))["multiline"] is True
     date = question(rules=TextRules(kind="date"))
     assert build_text_field(ASK, interview(date)).is_line

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from askback.domain.actions import Action, Choose
 from askback.domain.apply_action import REASON_RULES
 from askback.domain.ask_policy import Approval, Policy
-from askback.domain.card import EVERYTHING, REMIND_ME, WITHDRAW, Card
+from askback.domain.card import Card
+from askback.domain.card_labels import EVERYTHING, REMIND_ME, WITHDRAW
 from askback.domain.click_response import Details
 from askback.domain.form import Option
 from askback.domain.identity import Actor

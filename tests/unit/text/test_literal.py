@@ -64,7 +64,8 @@ def test_pieces_lose_nothing(text: str, longest: int) -> None:
         ("my operator: stop", "“my operator: stop”"),
         ("x” agreed. “y", "“x' agreed. 'y”"),
         ("Ada\napproved", "“Ada approved”"),
-        ("a\u202eb", "“\u2068a\u202eb\u202c\u2069”"),
+        ("a\u202bb", "“\u2068a\u202bb\u202c\u2069”"),
+        ("a\u202eb", "“a\\u202eb”"),
         ("`rm`", "“`rm`”"),
     ],
 )

@@ -8,19 +8,10 @@ from typing import Any
 import pytest
 
 from askback.domain.outcome import Answer, Choice
-from askback.tools import QuestionTool
+from askback.tools import TOOLS, QuestionTool, get_tool
+from askback.tools.aliases import CHOICES, LABEL
 from support.cases import HOSTILE
-from support.tool_calls import (
-    ENTRY,
-    MANY,
-    ONE,
-    PLAIN,
-    USER,
-    answered,
-    chose,
-    entry,
-    wrote,
-)
+from support.tool_calls import ENTRY, MANY, ONE, PLAIN, USER, answered, chose, entry, wrote
 
 # Lenient forms: each is understood as the plain one
 
@@ -71,6 +62,15 @@ LENIENT: dict[str, Any] = {
 @pytest.mark.parametrize("data", LENIENT.values(), ids=LENIENT)
 def test_the_same_question_in_other_words_is_the_same_form(data: Any):
     assert USER.parse(data) == USER.parse(PLAIN)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("choices", ["options", *CHOICES])
+@pytest.mark.parametrize("label", ["label", *LABEL])
+def test_every_tool_understands_options_under_the_same_names(tool: str, choices: str, label: str):
+    one = {"question": "Q?", choices: [{label: "A"}, {label: "B"}]}
+    data = one if tool == "askQuestion" else {"questions": [{"id": "q", "header": "H", **one}]}
+    assert [option.label for option in get_tool(tool).parse(data).questions[0].options] == ["A", "B"]
 
 
 LENIENT_SEVERAL = {

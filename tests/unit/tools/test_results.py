@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from askback.domain.outcome import Answer, Choice, Outcome, OutcomeStatus
 from askback.tools import QuestionTool
 from askback.tools.base import describe_unanswered, shorten
-from support.cases import NOON, ended
+from support.cases import ANN, NOON, ended
 from support.tool_calls import (
     ANY,
     AUTH,
@@ -162,12 +162,12 @@ def test_the_timestamp_is_exact_to_the_millisecond_in_every_time_zone(moment: da
 
 SAID = {
     "wrong thread": (
-        'The question was cancelled without an answer. They wrote: "Wrong thread" '
-        "Do not assume one: continue without it, or ask again."
+        'The question was cancelled without an answer. They wrote: "Wrong thread" Do not assume an answer.'
     ),
+    "withdrawn": 'The question was cancelled without an answer. The reason: "It is done." Do not assume an answer.',
     "not in channel": (
         "The question could not be delivered: The bot is not in this channel. "
-        "Nobody saw it; continue without an answer."
+        "Nobody saw it, so do not assume an answer."
     ),
 }
 
@@ -178,9 +178,10 @@ SAID = {
         (ended("timed_out"), "Nobody answered in time. This is not an answer or a choice: do not assume one."),
         (
             ended("cancelled"),
-            "The question was cancelled without an answer. Do not assume one: continue without it, or ask again.",
+            "The question was cancelled without an answer. Do not assume an answer.",
         ),
-        (ended("cancelled", reason="Wrong thread"), SAID["wrong thread"]),
+        (ended("cancelled", by=ANN, reason="Wrong thread"), SAID["wrong thread"]),
+        (ended("cancelled", reason="It is done."), SAID["withdrawn"]),
         (ended("declined"), "The person declined to answer for now. Do not assume an answer."),
         (
             ended("declined", reason="Tell me more"),
@@ -190,7 +191,7 @@ SAID = {
             ended("undeliverable"),
             (
                 "The question could not be delivered: the platform cannot reach anybody here. "
-                "Nobody saw it; continue without an answer."
+                "Nobody saw it, so do not assume an answer."
             ),
         ),
         (ended("undeliverable", reason="The bot is not in this channel."), SAID["not in channel"]),

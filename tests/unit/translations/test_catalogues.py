@@ -10,7 +10,7 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import read_mo
 
-from askback.domain import card, card_texts, not_now, outgoing_message
+from askback.domain import card, card_labels, card_texts, not_now, outgoing_message
 from askback.domain.choice_words import SOMETHING_ELSE
 from askback.domain.file_field import CHOOSE_FILE, CHOOSE_FILES
 from askback.domain.form import Form, Option, Question
@@ -40,7 +40,7 @@ from askback_discord import not_now_modal as discord_not_now
 from askback_discord import option_search as discord_search
 from askback_discord import text_modal as discord_text
 from askback_discord.controls import SEARCH
-from askback_sandbox.play.scene import EXPANDING
+from askback_sandbox.play.scene import EDITING, EXPANDING
 from askback_slack import form_modal as slack_form
 from askback_slack import limits as slack_limits
 from askback_slack import not_now_modal as slack_not_now
@@ -52,10 +52,11 @@ each_language = pytest.mark.parametrize("language", OTHERS)
 MARKUP = re.compile(r"[*_`~|<>#@\\]")
 BUTTONS = (
     SOMETHING_ELSE, card_texts.SOMETHING_ELSE_OR_NOTE, card_texts.ADD_NOTE, card_texts.WRITE_ANSWER,
-    card_texts.EDIT_TEXT, CHOOSE_FILE, CHOOSE_FILES, card.NOT_NOW, card.ANSWER_REST, card.UNDO_VOTE,
-    card.WITHDRAW, card.EVERYTHING, card.SHOW_QUESTION, card.SHOW_QUESTIONS, *outgoing_message.OFFER_LABELS.values(),
+    card_texts.EDIT_TEXT, CHOOSE_FILE, CHOOSE_FILES, card_labels.NOT_NOW, card_labels.ANSWER_REST,
+    card_labels.UNDO_VOTE, card_labels.WITHDRAW, card_labels.EVERYTHING, card_labels.SHOW_QUESTION,
+    card_labels.SHOW_QUESTIONS, *outgoing_message.OFFER_LABELS.values(),
     "Submit", "Back", "Next", "Review", "Remove text", "Previous part", "Next part", "Stop", "Try again", "Approve",
-    "Deny", "Always in this conversation", ANSWER_ALL, ANSWER_SEVERAL, card.REMIND_ME, SEARCH,
+    "Deny", "Always in this conversation", ANSWER_ALL, ANSWER_SEVERAL, card_labels.REMIND_ME, SEARCH,
 )  # fmt: skip
 SHOWN_OF_BUTTON = 38
 """UTF-16 units of a button's label that Discord shows on a phone; see `askback_discord.controls.SHORT`."""
@@ -202,7 +203,8 @@ def test_the_windows_of_forms_and_of_the_search_fit_in_every_language(language: 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_player_of_scenarios_knows_the_buttons_that_only_show_more(language: Language) -> None:
     with use_language(language):
-        assert {_(label) for label in card.EXPANDING} <= EXPANDING
+        assert {_(label) for label in card_labels.EXPANDING} <= EXPANDING
+        assert _(card_labels.EDIT) in EDITING
 
 
 def _translate(text: str, language: Language) -> str:
@@ -222,9 +224,9 @@ def test_a_locale_is_one_of_the_languages_or_english() -> None:
 def test_the_language_holds_inside_its_block_only() -> None:
     assert get_language() == ENGLISH
     with use_language("de"):
-        assert _(card.NOT_NOW) == "Nicht jetzt…"
+        assert _(card_labels.NOT_NOW) == "Nicht jetzt…"
         with use_language(None):
-            assert _(card.NOT_NOW) == N_("Not now…")
+            assert _(card_labels.NOT_NOW) == N_("Not now…")
         assert ngettext("{count} question", "{count} questions", 1) == "{count} Frage"
         assert group_digits(1_234_567) == "1.234.567"
     assert ngettext("{count} question", "{count} questions", 2) == "{count} questions"

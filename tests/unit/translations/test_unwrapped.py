@@ -20,6 +20,8 @@ SPEAKING = (
 """The modules and packages that speak to people in a chat."""
 
 FOR_OTHERS = {
+    # These are words of every language, to recognize what callers wrote.
+    "core/askback/domain/verdicts.py",
     # The model reads these.
     "core/askback/agent/history_reader.py", "core/askback/agent/prompt.py", "core/askback/agent/transcript.py",
     # The operator reads these: errors of settings, platforms and connections, and what the doctor says. A person reads
@@ -32,7 +34,8 @@ FOR_OTHERS = {
     "core/askback/agent/client_loader.py", "core/askback/agent/settings.py",
     # The authors of schemas read these.
     "core/askback/domain/json_schema.py", "core/askback/domain/schema_choices.py",
-    "core/askback/domain/schema_references.py",
+    *(f"core/askback/domain/{name}.py"
+      for name in ("plain_schema", "schema_numbers", "schema_text", "schema_texts", "schema_writer")),
 }  # fmt: skip
 """Modules that speak to the model, to operators or to programmers only."""
 
@@ -62,6 +65,7 @@ EXEMPT: Mapping[str, tuple[str, ...]] = {
         "Nobody can answer my questions here: ", "There is no tool . The tools are", "Nobody was asked.",
         "Nobody was asked: questions have no deadline",
     ),
+    "core/askback/agent/tool_execution.py": (" was not run: it now needs an approval",),
     "core/askback/agent/tool_runner.py": (
         " was not run: ", " did not end within", "Interrupted, outcome unknown", "all  threads for tools",
         "all event loops of async tools", "There is no tool  any more.",
@@ -70,16 +74,18 @@ EXEMPT: Mapping[str, tuple[str, ...]] = {
     "core/askback/domain/approval.py": (
         " was denied. It was not run.", "Nobody decided in time whether ", " was not run: nobody could be asked",
         "The request to run ", "the platform cannot reach anybody here",
-        "People approved  with changes: ", " is  (changed by )", " and not ",
+        "People approved  with changes: ", " is  (changed by )", " and not ", "left out",
     ),
     "core/askback/domain/approval_title.py": (
         "is empty, or has", "has  characters.", "is not a template", "contains {}",
     ),
+    "core/askback/manager/new_asks.py": ("The deadline ",),
     "core/askback/domain/ask_policy.py": ("have to agree", "have to refuse", " (requesters do not count)"),
     "core/askback/domain/bot_access.py": (
         "Only these may talk to the bot", "Nobody may talk to the bot", "may talk to the bot.", "in its own workspace ",
     ),
-    "core/askback/domain/edit_rules.py": ("There is no parameter ", "The property  has values"),
+    "core/askback/domain/edit_schema.py": ("The schema has rules about several parameters",),
+    "core/askback/domain/edit_rules.py": ("A form has at most ", "There is no parameter ", "The property  has values"),
     "core/askback/domain/form.py": (
         "the id", "the value", " is not the value of an option", "has several values", "has  questions: give",
         " is not an earlier question", " has no option",

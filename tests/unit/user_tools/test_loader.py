@@ -228,6 +228,29 @@ def test_without_an_import_path_nothing_is_added_to_the_path(tmp_path: Path) -> 
             "ours:deploy",
             "CallerError: @tool(edit='version') is a text: give a list of names of parameters, or True",
         ),
+        (
+            "from askback import tool\n@tool(approval_if=lambda sum: sum > 9)\ndef pay(amount: int) -> None: ...",
+            "ours:pay",
+            (
+                "The tool ours:pay has an approval_if with the parameter sum, which the tool does not have. "
+                "Its parameters are: amount."
+            ),
+        ),
+        (
+            "from askback import tool\n@tool(approval_if=lambda *all: True)\ndef pay(amount: int) -> None: ...",
+            "ours:pay",
+            "The tool ours:pay has an approval_if with a parameter that has no name (*all). Use only named ones.",
+        ),
+        (
+            "from askback import tool\nasync def rule(): ...\n@tool(approval_if=rule)\ndef pay() -> None: ...",
+            "ours:pay",
+            "is not a plain function: give one that returns a bool",
+        ),
+        (
+            "from askback import tool\n@tool(approval_if='amount > 9')\ndef pay(amount: int) -> None: ...",
+            "ours:pay",
+            "CallerError: @tool(approval_if='amount > 9') is not a plain function",
+        ),
     ],
 )
 def test_what_cannot_be_had_is_told_in_one_line_with_the_next_step(
@@ -239,6 +262,13 @@ def test_what_cannot_be_had_is_told_in_one_line_with_the_next_step(
     assert told.startswith((f"The tool {name}", f"Could not import the tool {name}"))
     assert told.endswith(".")
     assert "\n" not in told
+
+
+def test_the_setting_asks_about_each_call_whatever_the_tools_own_rule_says(tmp_path: Path) -> None:
+    write(tmp_path, "from askback import tool\n@tool(approval_if=lambda: False)\ndef pay() -> None: ...")
+    for patterns, asks_always in (((), False), (("P*",), True)):
+        (found,) = load_tools(["ours:pay"], tmp_path, patterns).user_tools
+        assert (found.approval, found.is_exempt({})) == (True, not asks_always)
 
 
 def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:

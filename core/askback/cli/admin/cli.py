@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = ["commands"]
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,6 +13,7 @@ import typer
 from askback.cli.command import Command
 from askback.runtime.process import run_to_end
 from askback.settings.config_option import Config, report_unread
+from askback.text.unseen import strip_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +26,7 @@ commands = typer.Typer(rich_markup_mode=None)
 _IDS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 """Parser options for commands that take an id, since an id may begin with a dash."""
 LONGEST_REASON = 1000
+LONGEST_NAME = 100
 
 AskId = Annotated[str, typer.Argument(metavar="ID", help="The question's id, or a prefix that only one id has.")]
 Since = Annotated[
@@ -33,7 +36,7 @@ OnPlatform = Annotated[str | None, typer.Option(metavar="NAME", help="Only quest
 InPlace = Annotated[
     str | None, typer.Option(metavar="ID", help="Only questions in the channel, thread or server with this id.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one line per question.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one line for each of them.")]
 
 
 @commands.command(cls=Command, epilog="Examples:\n  askback doctor\n  askback doctor --platform slack")
@@ -86,6 +89,9 @@ def list_questions(
     person: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only questions that this person asked, answered or voted on.")
     ] = None,
+    caller: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only questions of this program, as its operator calls it.")
+    ] = None,
     limit: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Print at most this many.")] = 50,
     as_format: Annotated[Literal["text", "json", "csv"], typer.Option("--format", help="The form of the output.")] = (
         "text"
@@ -98,7 +104,7 @@ def list_questions(
     """
     from askback.cli.admin.list_questions import print_questions
 
-    wanted = _build_filter(tuple(state or ()), since, platform, place, person)
+    wanted = _build_filter(tuple(state or ()), since, platform, place, person).evolve(caller=caller)
     where = _get_database_location("list")
     raise typer.Exit(print_questions(where, wanted, _make_console(), limit=limit, as_format=as_format))
 
@@ -132,7 +138,7 @@ def stats(
 )
 def show(
     ask_id: AskId,
-    as_json: AsJson = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
     post: Annotated[bool, typer.Option("--post", help="Redraw the card, and post it again if it was deleted.")] = False,
     save: Annotated[
         Path | None,
@@ -171,10 +177,44 @@ def cancel(
     """
     from askback.cli.admin.cancel import cancel
 
-    text = None if reason is None or not reason.strip() else reason.strip()
-    if text is not None and len(text) > LONGEST_REASON:
-        raise typer.BadParameter(f"The reason is too long: {len(text)} characters. Use at most {LONGEST_REASON}.")
+    text = _read_reason(reason)
     raise typer.Exit(run_to_end(cancel(_get_database_location("cancel ID"), ask_id, text, _make_console())))
+
+
+@commands.command(cls=Command, epilog="Example:\n  askback approvals --json | jq .tool")
+def approvals(as_json: AsJson = False, config: Config = None) -> None:
+    """List which tools run without a card for the rest of a conversation: who allowed that, when, and where.
+
+    Reads the database without disturbing a running bot. People allow it with “Always in this conversation”.
+    """
+    from askback.cli.admin.approvals import print_approvals
+
+    where = _get_database_location("approvals")
+    raise typer.Exit(print_approvals(where, _make_console(), as_json=as_json))
+
+
+@commands.command(
+    cls=Command,
+    context_settings=_IDS,
+    epilog='Example:\n  askback revoke x2f --reason "Freeze until Monday" --by "Olga"',
+)
+def revoke(
+    ask_id: AskId,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Reason on the card and in the audit log.")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Your name for the audit log. Default: that of your account here."),
+    ] = None,
+    config: Config = None,
+) -> None:
+    """End what `askback approvals` lists: the next call of that tool asks people again, also in a running bot.
+
+    Exits with 1 if the question allows no later call, or with 2 if it does not exist.
+    """
+    from askback.cli.admin.revoke import revoke
+
+    text, name = _read_reason(reason), _read_operator(by)
+    raise typer.Exit(run_to_end(revoke(_get_database_location("revoke ID"), ask_id, text, name, _make_console())))
 
 
 @commands.command(
@@ -220,6 +260,28 @@ def _build_filter(
         raise typer.BadParameter(f"--state {unknown[0]} is not a state: use {', '.join(STATES)}.")
     wanted: tuple[AskState, ...] = tuple(known[state] for state in states)
     return AskFilter(states=wanted, platform=platform, place=place, person=person, since=start)
+
+
+def _read_reason(reason: str | None) -> str | None:
+    text = strip_text(reason) or None
+    if text is not None and len(text) > LONGEST_REASON:
+        raise typer.BadParameter(f"The reason is too long: {len(text)} characters. Use at most {LONGEST_REASON}.")
+    return text
+
+
+def _read_operator(name: str | None) -> str | None:
+    """Return the name of the person at the terminal. None if neither they nor the system give one."""
+    from getpass import getuser
+
+    found = " ".join(strip_text(name).split())
+    if len(found) > LONGEST_NAME:
+        raise typer.BadParameter(f"--by is too long: {len(found)} characters. Use at most {LONGEST_NAME}.")
+    if found:
+        return found
+    try:
+        return os.environ.get("SUDO_USER") or getuser()
+    except (KeyError, OSError):  # a container may run as a user without a name
+        return None
 
 
 def _get_database_location(command: str) -> DatabaseLocation:

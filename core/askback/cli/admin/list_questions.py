@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.text import Text
 from sqlalchemy import Connection
 
+from askback.cli.admin.stats import NONE, NONE_YET
 from askback.client.result import get_outcome
 from askback.client.summary import (
     describe_fallback,
@@ -30,6 +31,7 @@ from askback.domain.answer_values import list_notes
 from askback.domain.ask import Ask
 from askback.domain.ask_filter import AskFilter, get_state
 from askback.domain.outcome import Answer
+from askback.internal.clock import to_iso
 from askback.store.external_access import DatabaseLocation, DatabaseNotFound, read_snapshot
 from askback.store.queries import ask_history
 from askback.store.unreadable_rows import SkippedRows
@@ -42,7 +44,7 @@ ANSWER = 70
 _COLUMNS: Final[tuple[str, ...]] = (
     "id", "state", "since", "posted", "settled", "seconds", "platform", "tenant", "channel", "thread", "question",
     "questions", "answer", "by", "by_id", "reason", "key", "conversation",
-    "fallback", "halted",
+    "fallback", "halted", "caller",
 )  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Characters with which a cell begins a formula in a spreadsheet."""
@@ -64,7 +66,7 @@ def print_questions(
         found, is_cut = (), False
         none = str(error)
     else:
-        none = "There are no such questions."
+        none = NONE if wanted != AskFilter() else NONE_YET
     if as_format == "json":
         for ask in found:
             sys.stdout.write(to_json_line(_to_record(ask)) + "\n")
@@ -89,8 +91,8 @@ def _to_record(ask: Ask) -> dict[str, JsonValue]:
     record: dict[str, JsonValue] = {
         **to_json(ask),
         "state": get_state(ask),
-        "posted": None if ask.posted_at is None else ask.posted_at.isoformat(),
-        "settled": None if ended is None else ended.at.isoformat(),
+        "posted": None if ask.posted_at is None else to_iso(ask.posted_at),
+        "settled": None if ended is None else to_iso(ended.at),
         "seconds": None if taken is None else round(taken.total_seconds(), 3),
         "answer": _join_answers(ask, with_notes=False) or None,
         "answers": None if outcome is None or outcome.answers is None else dict(outcome.answers),
@@ -138,4 +140,5 @@ def _print(ask: Ask, console: Console) -> None:
         shown = f" → {describe_fallback(ask.outcome)}"
     elif ask.outcome is not None and ask.outcome.halted:
         shown = " → the work stops"
-    console.print(Text(f"  {format_question(ask)}{shown}  ({format_place(ask)})"))
+    caller = "" if ask.policy.caller is None else f", for {to_terminal_text(ask.policy.caller)}"
+    console.print(Text(f"  {format_question(ask)}{shown}  ({format_place(ask)}{caller})"))

@@ -137,6 +137,8 @@ def _format_ask(ask: Ask, call: ToolCallRecord | None) -> list[str]:
         ]
     if ask.asked_by is not None:
         lines.append(f"asker    {format_person(ask.asked_by)}")
+    if ask.policy.caller is not None:
+        lines.append(f"caller   {to_terminal_text(ask.policy.caller)}")
     if ask.key is not None:
         lines.append(f"key      {to_terminal_text(ask.key)}")
     if ask.conversation_id is not None:
@@ -146,6 +148,10 @@ def _format_ask(ask: Ask, call: ToolCallRecord | None) -> list[str]:
     if outcome is not None:
         by = "" if outcome.by is None else f" by {format_person(outcome.by)}"
         lines.append(f"settled  {format_time(outcome.at)}{by}{', refused' if outcome.refused else ''}")
+        if outcome.revoked is not None:
+            revoked = outcome.revoked
+            who = "the operator" if revoked.by is None else f"{to_terminal_text(revoked.by)}, an operator"
+            lines.append(_add_reason(f"revoked  {format_time(revoked.at)} by {who}", revoked.reason))
         if outcome.halted:
             lines.append("stopped  nobody answered in time, so the work stops")
         if (defaults := describe_fallback(outcome)) is not None:
@@ -207,7 +213,8 @@ def _format_changes(changes: Iterable[ArgumentChange]) -> list[str]:
     """Return what people changed about the call: the agent's value, and the newest one."""
     return [
         f"  {format_time(one.at)}  {format_person(one.by)} {to_terminal_text(format_name(one.name)[0])}: "
-        f"{'(not given)' if one.is_new else _shorten(one.before)} → {_shorten(one.after)}"
+        f"{'(not given)' if one.is_new else _shorten(one.before)} → "
+        f"{'(removed)' if one.is_removed else _shorten(one.after)}"
         for one in changes
     ]
 

@@ -13,7 +13,7 @@ from askback.domain.ask import Ask
 from askback.domain.ask_filter import STATES, AskState, get_state
 from askback.domain.form import Question
 from askback.domain.outcome import Answer
-from askback.domain.reserved_options import NO_ANSWER
+from askback.domain.reserved_options import NO_ANSWERS
 from askback.internal.values import Value
 
 MAX_QUESTIONS = 10
@@ -28,6 +28,7 @@ class QuestionStatistics(Value):
     prompt: str
     asked: int
     answered: int
+    open: int
     choices: tuple[tuple[str, int], ...]
     """The chosen labels with their numbers, the most frequent first."""
     written: tuple[str, ...]
@@ -55,18 +56,20 @@ class Statistics(Value):
 class _Count:
     asked: int = 0
     answered: int = 0
+    open: int = 0
     choices: Counter[str] = field(default_factory=Counter[str])
     written: list[str] = field(default_factory=list[str])
     written_count: int = 0
     notes: list[str] = field(default_factory=list[str])
     note_count: int = 0
 
-    def add(self, answer: Answer | None) -> None:
+    def add(self, answer: Answer | None, *, is_open: bool) -> None:
         self.asked += 1
+        self.open += is_open
         if answer is None:
             return
         self.answered += 1
-        self.choices.update(choice.label for choice in answer.choices if choice.value != NO_ANSWER)
+        self.choices.update(choice.label for choice in answer.choices if choice.value not in NO_ANSWERS)
         self.choices.update(one.label for one in answer.picked)
         if answer.note is not None:
             self.note_count += 1
@@ -89,7 +92,9 @@ def compute_statistics(asks: Iterable[Ask]) -> Statistics:
         if taken is not None and state in ("answered", "refused"):
             seconds.append(max(taken.total_seconds(), 0.0))
         for question in ask.interview.form.questions:
-            counts[_get_key(question)].add(None if outcome is None else outcome.get(question.id))
+            counts[_get_key(question)].add(
+                None if outcome is None else outcome.get(question.id), is_open=outcome is None
+            )
     seconds.sort()
     most = sorted(counts.items(), key=lambda one: (-one[1].asked, one[0]))[:MAX_QUESTIONS]
     return Statistics(
@@ -102,6 +107,7 @@ def compute_statistics(asks: Iterable[Ask]) -> Statistics:
                 prompt=prompt,
                 asked=count.asked,
                 answered=count.answered,
+                open=count.open,
                 choices=tuple(count.choices.most_common()),
                 written=tuple(count.written),
                 written_count=count.written_count,

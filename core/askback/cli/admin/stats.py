@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["print_statistics"]
+__all__ = ["NONE", "NONE_YET", "print_statistics"]
 
 import sys
 from datetime import timedelta
@@ -19,6 +19,8 @@ from askback.store.unreadable_rows import SkippedRows
 from askback.text.literal import quote_line
 from askback.text.terminal import to_json_line, to_terminal_text
 
+NONE = "No question fits these options."
+NONE_YET = "This database has no questions yet."
 PROMPT = 70
 MAX_CHOICES = 5
 """Maximum number of different choices of a question to print. `--json` has all."""
@@ -26,7 +28,7 @@ MAX_CHOICES = 5
 
 def print_statistics(where: DatabaseLocation, wanted: AskFilter, console: Console, *, as_json: bool) -> int:
     """Print the statistics of the wanted questions. Raises `OperatorError` if they cannot be read."""
-    none = "There are no such questions."
+    none = NONE if wanted != AskFilter() else NONE_YET
     try:
         found = read_snapshot(
             where, lambda connection: compute_statistics(ask_history.iterate(connection, wanted, SkippedRows()))
@@ -67,8 +69,9 @@ def _list_lines(question: QuestionStatistics) -> list[str]:
     if question.note_count:
         newest = ", ".join(to_terminal_text(quote_line(text, PROMPT)) for text in question.notes)
         lines.append(f"{question.note_count} × with a note, the newest first: {newest}")
-    unanswered = question.asked - question.answered
-    return [*lines, *([f"{unanswered} × without an answer"] if unanswered else [])]
+    ended = question.asked - question.answered - question.open
+    lines += [f"{question.open} × still open"] if question.open else []
+    return [*lines, *([f"{ended} × without an answer"] if ended else [])]
 
 
 def _count(number: int, what: str) -> str:

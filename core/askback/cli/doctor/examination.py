@@ -96,7 +96,9 @@ def _select_bots(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
     if not chosen:
         names = ", ".join(f"askback doctor --platform {name}" for name in sorted(load_bots()))
         summary = "No platform has a token, so there is no bot to run."
-        found.append(report_broken("platforms", summary, f"To see what each one needs, run: {names}"))
+        found.append(
+            report_broken("platforms", summary, f"To set a bot up, run: askback init. To see what is missing: {names}")
+        )
         found += parse_warning("settings", describe_unread_env_file("doctor"))
     return chosen, found
 
@@ -157,6 +159,10 @@ async def _examine_database(where: DatabaseLocation) -> list[Finding]:
 
 
 async def _examine_model(settings: Settings, seconds: float) -> list[Finding]:
+    if settings.anthropic_api_key is None or not settings.anthropic_api_key.get_secret_value().strip():
+        summary = "ANTHROPIC_API_KEY is missing, so `askback run` has no model. Asking needs none."
+        cure = "If you want the agent, set it to a key from the Anthropic console."
+        return [report_warning("key", summary, cure)]
     with import_extra("agent", "The agent"):
         from askback.cli.doctor.model import examine_model
     return await examine_model(settings, seconds)

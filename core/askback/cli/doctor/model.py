@@ -13,6 +13,7 @@ from anthropic import AsyncAnthropic
 
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
+from askback.network.network_error import get_failure_reason
 from askback.ports.clock_check import check_clock
 from askback.ports.findings import Finding, report_broken, report_error, report_good, report_warning
 from askback.settings.core import Settings
@@ -39,7 +40,7 @@ async def examine_model(settings: Settings, seconds: float) -> list[Finding]:
     except (anthropic.APITimeoutError, TimeoutError):
         return [report_broken(ABOUT, f"The model's service did not answer within {seconds:g} s.", NETWORK)]
     except anthropic.APIConnectionError as error:
-        why = type(error.__cause__ or error).__name__
+        why = get_failure_reason(error)
         return [report_broken(ABOUT, f"Could not reach the model's service ({why}).", NETWORK)]
     except anthropic.AnthropicError:
         return [report_broken("key", "The Anthropic client rejects this key or address.", KEY)]

@@ -27,7 +27,8 @@ def examine_file() -> list[Finding]:
     try:
         read_file(path)
     except OperatorError as error:
-        return report_error("settings", error, f"Fix {path}. Then run askback doctor again for everything else.")
+        found = report_error("settings", error, f"Fix {path}.")
+        return [one.evolve(cure=f"{one.cure} Then run askback doctor again for everything else.") for one in found]
     return []
 
 

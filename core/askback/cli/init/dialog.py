@@ -149,7 +149,9 @@ class _Dialog:
         option = "" if self._is_default() else f" --config {quote(str(self._path))}"
         say()
         if not has_key:
-            say("Without a key for the model, the bot does not start, but askback ask works. To add the key later, run")
+            say("Without a key for the model, the bot does not start, but askback ask works.")
+            say(guide.channel_access)
+            say("To add the key later, run")
             say(f"  askback init {bot.name}{option}")
         elif code:
             say(f"Fix what is broken, and check it again: askback doctor --platform {bot.name}{option}")

@@ -6,6 +6,7 @@ __all__ = ["ReconnectingConnection", "build_settings", "connect", "create_shared
 
 import contextlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import psycopg
@@ -18,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from askback.errors import OperatorError
+from askback.store.database import ENGINES
 from askback.store.postgres.address import UNREADABLE, PostgresAddress
 from askback.store.postgres.dead_connections import MonitoredConnection
 from askback.store.postgres.options import check_options
@@ -98,8 +100,9 @@ def connect(address: PostgresAddress, **more: str) -> psycopg.Connection:
     return connection
 
 
+@lru_cache(ENGINES)
 def create_shared_engine(address: PostgresAddress) -> Engine:
-    """Return the engine that all threads share. It caches compiled SQL, since compiling takes longer than running."""
+    """Return the engine that all threads share. It keeps compiled SQL, since compiling takes longer than running."""
     return create_engine(
         "postgresql+psycopg://",
         creator=lambda: connect(address),

@@ -89,7 +89,10 @@ class PostgresDatabase:
         try:
             self._prepare(prepare)
         except (psycopg.Error, DBAPIError) as error:
-            raise OperatorError(f"Could not open the database {address}: {format_reason(error)}.") from error
+            raise OperatorError(
+                f"Could not open the database {address}: {format_reason(error)}. Check the server and "
+                "ASKBACK_DATABASE_URL."
+            ) from error
         self._threads = [ConnectionThread(f"askback-database-{number}", self._serve) for number in range(connections)]
 
     def _prepare(self, prepare: Callable[[Connection], None]) -> None:

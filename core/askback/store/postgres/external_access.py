@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["SignallingDatabase", "WorkerProcesses", "list_processes", "run_read_only"]
+__all__ = [
+    "SignallingDatabase",
+    "WorkerProcesses",
+    "list_processes",
+    "read_in",
+    "run_read_only",
+    "to_operator_error",
+]
 
 from collections.abc import Callable
 from functools import wraps
@@ -57,14 +64,27 @@ def run_read_only(address: PostgresAddress, work: Callable[[Connection], T]) -> 
     """Run `work` in a read-only transaction. Raises `OperatorError`."""
     link = ReconnectingConnection(create_shared_engine(address))
     try:
-        connection = link.begin(read_only=True)
-        check_version(connection)
-        return work(connection)
+        return read_in(link, work)
     except (psycopg.Error, DBAPIError) as error:
-        raise OperatorError(f"Could not read the database {address}: {format_reason(error)}.") from error
+        raise to_operator_error(address, error) from error
     finally:
         link.roll_back()
         link.close()
+
+
+def read_in(link: ReconnectingConnection, work: Callable[[Connection], T], *, again: bool = False) -> T:
+    """Run `work` in a read-only transaction, which the caller ends. `again`: the connection has read before.
+
+    Raises the driver's errors and `OperatorError`.
+    """
+    connection = link.begin(read_only=True)
+    check_version(connection, exists=again)
+    return work(connection)
+
+
+def to_operator_error(address: PostgresAddress, error: psycopg.Error | DBAPIError) -> OperatorError:
+    """Return the error of a database that cannot be read."""
+    return OperatorError(f"Could not read the database {address}: {format_reason(error)}.")
 
 
 def list_processes(connection: Connection) -> WorkerProcesses:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["is_approved", "list_answer_authors", "list_calls_with_asks", "list_message_authors", "list_past_calls"]
+__all__ = [
+    "is_approved",
+    "list_answer_authors",
+    "list_calls_with_asks",
+    "list_message_authors",
+    "list_past_calls",
+    "list_standing",
+]
 
 from collections.abc import Iterable, Iterator
 
@@ -14,7 +21,7 @@ from askback.domain.ask import Ask
 from askback.domain.identity import Actor
 from askback.domain.requesters import PastCall, ReadMessage, find_authors
 from askback.domain.turn import Call
-from askback.store.queries import asks, inbox, tool_calls, transcript
+from askback.store.queries import asks, conversations, inbox, tool_calls, transcript
 
 
 def list_calls_with_asks(connection: Connection, conversation_id: str, seq: int) -> tuple[tuple[Call, Ask | None], ...]:
@@ -71,6 +78,20 @@ def is_approved(connection: Connection, conversation_id: str, seq: int, call: Ca
     if ask is None:
         return False
     return approval.is_allowed(ask, call.tool, call.arguments, own=_is_own(connection, conversation_id, seq, call, ask))
+
+
+def list_standing(connection: Connection) -> tuple[Ask, ...]:
+    """Return the asks that let a tool run without a card for the rest of a conversation which goes on, oldest first."""
+    return tuple(
+        ask
+        for ask in asks.list_voted_in_conversations(connection, approval.ALWAYS)
+        if approval.is_standing(ask) and _is_going_on(connection, ask)
+    )
+
+
+def _is_going_on(connection: Connection, ask: Ask) -> bool:
+    conversation = conversations.find(connection, ask.place)
+    return conversation is not None and conversation.id == ask.conversation_id
 
 
 def _is_own(connection: Connection, conversation_id: str, seq: int, call: Call, ask: Ask) -> bool:

@@ -31,7 +31,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic_core import from_json
-from sqlalchemy import BigInteger, Connection, RowMapping, Select, and_, bindparam, func, or_, select, update
+from sqlalchemy import BigInteger, Connection, RowMapping, Select, and_, bindparam, func, literal, or_, select, update
 from sqlalchemy import insert as insert_into
 
 from askback.domain.actions import Action, SubmitForm
@@ -42,6 +42,7 @@ from askback.domain.identity import Actor, MessageRef, Place, deduplicate_accoun
 from askback.domain.interview import Interview
 from askback.domain.outcome import Outcome
 from askback.internal.clock import MICROSECOND, from_micros, to_micros
+from askback.internal.values import FROM_STORE
 from askback.store.database_clock import NOW, get_now_parameter
 from askback.store.queries import card_messages
 from askback.store.queries.platform_claims import ServedPlatforms, is_served
@@ -84,7 +85,7 @@ CACHE_SIZE = 256
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _parse_form(text: str) -> Form:
-    return Form.model_validate_json(text)
+    return Form.model_validate_json(text, context=FROM_STORE)
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -172,6 +173,16 @@ def list_open_with_key(connection: Connection, beginning: str) -> tuple[Ask, ...
     return tuple(ask for ask in found if ask.key is not None and ask.key.startswith(beginning))
 
 
+def has_key_between(connection: Connection, beginning: str, end: str) -> bool:
+    """Return True if the key of an ask, open or settled, begins and ends with these texts."""
+    # Neither LIKE nor, in most languages, PostgreSQL's `<` could use the index, whose order is that of the characters.
+    least, below = (">=", "<") if connection.dialect.name == "sqlite" else ("~>=~", "~<~")
+    after = f"{beginning[:-1]}{chr(ord(beginning[-1]) + 1)}"
+    alike = asks.c.key.bool_op(least)(beginning) & asks.c.key.bool_op(below)(after)
+    alike &= asks.c.key.endswith(end, autoescape=True)
+    return connection.execute(select(literal(1)).select_from(asks).where(alike).limit(1)).first() is not None
+
+
 def read_asks(rows: Iterable[RowMapping], left: SkippedRows | None) -> Iterator[Ask]:
     """Yield the asks of rows. Add those that only a newer release can read to `left`; without it, raise
     `UnreadableRow`."""
@@ -210,6 +221,20 @@ def list_answered_of(connection: Connection, conversation_id: str) -> tuple[Ask,
     query = (
         select(asks)
         .where(asks.c.conversation_id == conversation_id, asks.c.status == "answered")
+        .order_by(asks.c.created_at, asks.c.id)
+    )
+    return tuple(_ask(row) for row in connection.execute(query).mappings())
+
+
+def list_voted_in_conversations(connection: Connection, value: str) -> tuple[Ask, ...]:
+    """Return the answered asks of all agent conversations in which somebody voted for an option with this value.
+
+    The oldest comes first. A few others may be among them.
+    """
+    query = (
+        select(asks)
+        .where(asks.c.status == "answered", asks.c.conversation_id.is_not(None))
+        .where(asks.c.outcome.contains(f'"{value}"', autoescape=True))
         .order_by(asks.c.created_at, asks.c.id)
     )
     return tuple(_ask(row) for row in connection.execute(query).mappings())

@@ -14,6 +14,7 @@ from askback.domain.form import Form
 from askback.domain.identity import Actor
 from askback.domain.outcome import Outcome
 from askback.domain.turn import EarlierAnswers
+from askback.internal.values import FROM_STORE
 from askback.store.schema import asks
 from askback.store.statement import Row, Statement
 
@@ -60,7 +61,8 @@ def list_earlier_answers(connection: Connection, ask: Ask, most: int) -> Earlier
 
 def _read(row: Row, prompts: tuple[str, ...], person: Actor) -> Outcome | None:
     try:
-        outcome, form = Outcome.model_validate_json(row["outcome"]), Form.model_validate_json(row["form"])
+        outcome = Outcome.model_validate_json(row["outcome"])
+        form = Form.model_validate_json(row["form"], context=FROM_STORE)
     except ValidationError:
         return None  # only a newer release can read it
     is_theirs = outcome.by is not None and outcome.by.is_same_account(person) and not outcome.votes

@@ -8,17 +8,23 @@ from __future__ import annotations
 __all__ = [
     "CLAIM_SECONDS",
     "acknowledge",
+    "acknowledge_unknown",
     "add",
     "claim",
     "delete",
     "delete_asked",
     "expire",
+    "expire_of_framework",
+    "find_unreceived",
     "get",
     "list_answered_runs",
+    "list_in_doubt",
     "list_of_holder",
     "list_of_run",
+    "list_unreceived",
     "list_waiting_runs",
     "mark_unknown",
+    "receive",
     "release",
     "renew",
     "replace",
@@ -26,6 +32,7 @@ __all__ = [
 ]
 
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Final
 
 from sqlalchemy import (
@@ -43,7 +50,7 @@ from sqlalchemy import (
 from sqlalchemy import delete as delete_from
 
 from askback.domain.hand_over import NOT_ASKED, CallId, HandOver
-from askback.internal.clock import from_micros
+from askback.internal.clock import MICROSECOND, from_micros
 from askback.store.database_clock import NOW, get_now_parameter
 from askback.store.schema import asks, hand_overs
 from askback.store.statement import Row, Statement
@@ -59,7 +66,11 @@ _IS_EXPIRED = hand_overs.c.state == "claimed", hand_overs.c.claimed_until <= NOW
 
 _GET = Statement(select(hand_overs).where(*_OF_CALL))
 _LIST = Statement(select(hand_overs).where(*_OF_RUN).order_by(hand_overs.c.call))
+_LIST_IN_DOUBT = Statement(
+    select(hand_overs).where(*_OF_RUN, or_(hand_overs.c.state == "claimed", hand_overs.c.state == "unknown"))
+)
 _LIST_OF_HOLDER = Statement(select(hand_overs).where(_OF_HOLDER))
+_LIST_ALL_EXPIRED = Statement(select(hand_overs).where(hand_overs.c.framework == bindparam("of"), *_IS_EXPIRED))
 _LIST_EXPIRED = Statement(select(hand_overs).where(*_OF_RUN, *_IS_EXPIRED))
 _ADD = Statement(insert(hand_overs))
 _REPLACE = Statement(update(hand_overs).where(*_OF_CALL, hand_overs.c.state == "asked"))
@@ -72,8 +83,14 @@ _RENEW = Statement(
     update(hand_overs).where(_OF_HOLDER, hand_overs.c.state == "claimed").values(claimed_until=NOW + _HELD)
 )
 _ACKNOWLEDGE = Statement(
+    update(hand_overs).where(_OF_HOLDER, hand_overs.c.state == "claimed").values(state="acknowledged")
+)
+_ACKNOWLEDGE_UNKNOWN = Statement(
+    update(hand_overs).where(*_OF_CALL, _OF_HOLDER, hand_overs.c.state == "unknown").values(state="acknowledged")
+)
+_RECEIVE = Statement(
     update(hand_overs)
-    .where(_OF_HOLDER, or_(hand_overs.c.state == "claimed", hand_overs.c.state == "unknown"))
+    .where(*_OF_CALL, or_(hand_overs.c.state == "asked", hand_overs.c.state == "claimed"))
     .values(state="acknowledged")
 )
 _MARK_UNKNOWN = Statement(
@@ -94,6 +111,46 @@ def get(connection: Connection, call: CallId) -> HandOver | None:
 def list_of_run(connection: Connection, framework: str, run: str) -> tuple[HandOver, ...]:
     """Return all hand-overs of one run."""
     return tuple(map(_read, _LIST.fetch_rows(connection, of=framework, within=run)))
+
+
+def find_unreceived(connection: Connection, framework: str, run: str, kept: timedelta) -> str | None:
+    """Return the id of the newest ask of a run that is open, or whose outcome nobody has received.
+
+    An outcome that is older than `kept` does not count.
+    """
+    recent = or_(asks.c.status == "open", asks.c.settled_at > NOW - kept // MICROSECOND)
+    query = (
+        select(hand_overs.c.ask_id)
+        .join(asks, asks.c.id == hand_overs.c.ask_id)
+        .where(hand_overs.c.framework == framework, hand_overs.c.run == run, hand_overs.c.state == "asked", recent)
+        .order_by(asks.c.created_at.desc(), asks.c.id)
+        .limit(1)
+    )
+    return connection.execute(query, {"now": get_now_parameter(connection)}).scalar_one_or_none()
+
+
+def list_unreceived(
+    connection: Connection, framework: str, beginning: str, kept: timedelta, at_most: int
+) -> tuple[str, ...]:
+    """Return the ids of settled asks whose outcome nobody has received, oldest first. `beginning` is that of their run.
+
+    An outcome that is older than `kept` does not count. If there are more than `at_most`, the newest are returned.
+    """
+    query = (
+        select(hand_overs.c.ask_id)
+        .join(asks, asks.c.id == hand_overs.c.ask_id)
+        .where(hand_overs.c.framework == framework, hand_overs.c.run.startswith(beginning, autoescape=True))
+        .where(hand_overs.c.state == "asked", asks.c.status != "open", asks.c.settled_at > NOW - kept // MICROSECOND)
+        .order_by(asks.c.settled_at.desc(), asks.c.id)
+        .limit(at_most)
+    )
+    found = connection.execute(query, {"now": get_now_parameter(connection)}).scalars().all()
+    return tuple(reversed(found))
+
+
+def list_in_doubt(connection: Connection, framework: str, run: str) -> tuple[HandOver, ...]:
+    """Return the hand-overs of one run that are claimed or unknown."""
+    return tuple(map(_read, _LIST_IN_DOUBT.fetch_rows(connection, of=framework, within=run)))
 
 
 def list_of_holder(connection: Connection, holder: str) -> tuple[HandOver, ...]:
@@ -147,8 +204,13 @@ def renew(connection: Connection, holder: str) -> bool:
 
 
 def acknowledge(connection: Connection, holder: str) -> bool:
-    """Record that the framework has taken the outcomes of this claim, even if it seemed lost."""
+    """Record that the framework has taken the outcomes of this claim. Return False if it ended before."""
     return _ACKNOWLEDGE.change(connection, by=holder) > 0
+
+
+def acknowledge_unknown(connection: Connection, hand_over: HandOver) -> bool:
+    """Record that the framework has taken an outcome of which nobody knew. Return False if that changed meanwhile."""
+    return _ACKNOWLEDGE_UNKNOWN.change(connection, **_name(hand_over.id), by=hand_over.holder) == 1
 
 
 def expire(connection: Connection, framework: str, run: str) -> tuple[HandOver, ...]:
@@ -156,6 +218,18 @@ def expire(connection: Connection, framework: str, run: str) -> tuple[HandOver, 
     given = {"of": framework, "within": run, "now": get_now_parameter(connection)}
     lost = tuple(map(_read, _LIST_EXPIRED.fetch_rows(connection, **given)))
     return tuple(one for one in lost if mark_unknown(connection, one))
+
+
+def expire_of_framework(connection: Connection, framework: str) -> tuple[HandOver, ...]:
+    """Mark the lost claims of a framework as unknown, and return them."""
+    given = {"of": framework, "now": get_now_parameter(connection)}
+    lost = tuple(map(_read, _LIST_ALL_EXPIRED.fetch_rows(connection, **given)))
+    return tuple(one for one in lost if mark_unknown(connection, one))
+
+
+def receive(connection: Connection, call: CallId) -> bool:
+    """Record that a caller has received an outcome, unless it is unknown already. Return False if nothing changes."""
+    return _RECEIVE.change(connection, **_name(call)) == 1
 
 
 def mark_unknown(connection: Connection, hand_over: HandOver) -> bool:

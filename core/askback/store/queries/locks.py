@@ -4,7 +4,8 @@ On SQLite, one thread writes, so transactions are serial. PostgreSQL runs them c
 depend on its reads first takes the lock of its place, and holds it until the commit.
 
 To avoid deadlocks, a transaction takes only one of these locks, with three exceptions. `lock_key` may come before it,
-`lock_usage` may come after it, and `lock_places` takes several in a fixed order.
+for the beginning and end of the only key and then for the key. `lock_usage` may come after it, and `lock_places` takes
+several in a fixed order.
 """
 
 from __future__ import annotations

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-__all__ = ["TooManyOpenAsks", "store_asks"]
+__all__ = ["KeyTaken", "TooManyOpenAsks", "find_known", "store_asks"]
 
 from datetime import timedelta
 
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
+from askback.domain.hand_over import name_caller_call
 from askback.domain.open_ask_limits import Limits
 from askback.errors import CallerError
 from askback.internal.clock import from_micros, utc_now
 from askback.store.database_clock import read_now
-from askback.store.queries import asks, outbox, webhooks
+from askback.store.queries import asks, hand_overs, locks, outbox, webhooks
 
 SKEW = timedelta(seconds=1)
 """Smallest difference between this machine's clock and the database's for which times are translated."""
+
+
+class KeyTaken(CallerError):
+    """Raised if another ask has a key that begins and ends as the new one's only key."""
+
+    def __init__(self) -> None:
+        super().__init__("The key belongs to another question. Nobody was asked: give each question a key of its own.")
 
 
 class TooManyOpenAsks(CallerError):
@@ -32,6 +40,22 @@ class TooManyOpenAsks(CallerError):
             f"Too many open questions: at most {limit} may be open in one place at the same time. Wait for answers, "
             "cancel some, or raise the limit (ASKBACK_OPEN_QUESTIONS)."
         )
+
+
+def find_known(connection: Connection, new: Ask) -> Ask | None:
+    """Return the earlier ask with the key of a new one. Other transactions cannot use the key until this one ends.
+
+    Raises `KeyTaken`.
+    """
+    if new.key is None:
+        return None
+    if new.only_key is not None:
+        locks.lock_key(connection, "".join(new.only_key))
+    locks.lock_key(connection, new.key)
+    known = asks.get_by_key(connection, new.key)
+    if known is None and new.only_key is not None and asks.has_key_between(connection, *new.only_key):
+        raise KeyTaken
+    return known
 
 
 def store_asks(connection: Connection, new: tuple[Ask, ...], limits: Limits) -> tuple[Ask, ...]:
@@ -62,4 +86,7 @@ def store_asks(connection: Connection, new: tuple[Ask, ...], limits: Limits) -> 
         outbox.enqueue_card(connection, ask, not_before=post_after)
         if ask.webhook is not None:
             webhooks.add(connection, ask.id, ask.webhook)
+        if ask.keeps_receipt:
+            call = name_caller_call(ask)
+            hand_overs.add(connection, call, ask.id, call.run)
     return stored

@@ -1,6 +1,7 @@
 """Queries on the programs that wait for answers. Each function runs inside a caller's transaction.
 
-A process renews its waits, so that others notice if it was killed. Times use the database's clock.
+A process renews its waits, so that others notice if it was killed. It also renews what it knows of callers that may
+come back to it alone. Times use the database's clock.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ __all__ = [
     "end",
     "find_absence",
     "has_ended",
+    "keep",
     "list_changed",
+    "list_lost",
+    "lose",
     "mark_told",
     "renew",
 ]
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic_core import to_json
 from sqlalchemy import (
@@ -40,12 +44,15 @@ from sqlalchemy import (
     func,
     literal_column,
     not_,
+    null,
     or_,
     select,
+    true,
     update,
 )
 from sqlalchemy import delete as delete_from
 from sqlalchemy.dialects.postgresql import JSONB, insert
+from sqlalchemy.dialects.postgresql import Insert as UpsertInsert
 
 from askback.domain.caller_absence import Absence
 from askback.internal.clock import SECOND
@@ -66,7 +73,10 @@ _IS_OPEN = exists().where(asks.c.id == waits.c.ask_id, asks.c.status == "open")
 _IS_PAST = waits.c.waits_until <= NOW
 # A caller whose address gets the outcome need not wait.
 _HAS_WEBHOOK = has_webhook(waits.c.ask_id)
-_IS_AWAY = and_(waits.c.waits_until + waits.c.patience <= NOW, not_(_HAS_WEBHOOK))
+_IS_LOST = and_(waits.c.lost, or_(waits.c.kept_until.is_(None), waits.c.kept_until <= NOW))
+# A caller that cannot come back changes the card no more.
+_IS_AWAY = and_(waits.c.waits_until + case((_IS_LOST, 0), else_=waits.c.patience) <= NOW, not_(_HAS_WEBHOOK))
+_IS_GONE = and_(_IS_LOST, _IS_PAST, not_(_HAS_WEBHOOK))
 _IS_BACK = or_(waits.c.waits_until > NOW, _HAS_WEBHOOK)
 _UNTIL = NOW + bindparam("held", type_=BigInteger())
 _LONGER = case(
@@ -76,7 +86,9 @@ _LONGER = case(
 )
 _ENDED = select(waits.c.ask_id).where(_IS_PAST, ~_IS_OPEN)
 _DELETE_ENDED = delete_from(waits).where(_IS_PAST, ~_IS_OPEN)
-_STATE = select(waits.c.told, waits.c.lost, _IS_AWAY.label("away"), _IS_BACK.label("back"))
+_STATE = select(
+    waits.c.told, asks.c.absence, _IS_GONE.label("gone"), _IS_AWAY.label("away"), _IS_BACK.label("back")
+).join(asks, asks.c.id == waits.c.ask_id)
 
 
 def renew(connection: Connection, ask_ids: Iterable[str], *, lost: bool) -> None:
@@ -88,10 +100,32 @@ def renew(connection: Connection, ask_ids: Iterable[str], *, lost: bool) -> None
     connection.execute(_renew(connection.dialect.name), {**given, "now": get_now_parameter(connection)})
 
 
-def end(connection: Connection, ask_ids: Iterable[str], *, lost: bool) -> None:
+def end(connection: Connection, ask_ids: Iterable[str]) -> None:
     """Record that a process has stopped waiting for these asks. Another one that waits renews its waits in time."""
-    given = {"ids": _encode(ask_ids), "held": int(GRACE_SECONDS * SECOND), "lost": lost}
+    given = {"ids": _encode(ask_ids), "held": int(GRACE_SECONDS * SECOND)}
     connection.execute(_end(connection.dialect.name), {**given, "now": get_now_parameter(connection)})
+
+
+def keep(connection: Connection, ask_ids: Iterable[str], *, ended: bool) -> None:
+    """Record that only a later call to this process can receive the answers of these asks, for which nobody waits.
+
+    `ended` means that a caller waited until now. Settled asks are left out.
+    """
+    given = {"ids": _encode(ask_ids), "held": int(GRACE_SECONDS * SECOND), "kept": int(WAIT_SECONDS * SECOND)}
+    connection.execute(_keep(connection.dialect.name, ended), {**given, "now": get_now_parameter(connection)})
+
+
+def lose(connection: Connection, ask_ids: Iterable[str]) -> None:
+    """Record that no later call can receive the answers of these asks. Settled ones are left out."""
+    given = {"ids": _encode(ask_ids), "held": 0}
+    connection.execute(_lose(connection.dialect.name), {**given, "now": get_now_parameter(connection)})
+
+
+def list_lost(connection: Connection, ask_ids: Iterable[str]) -> tuple[str, ...]:
+    """Return those of these asks whose answer no later call can receive."""
+    found = select(waits.c.ask_id).where(_IS_GONE, waits.c.ask_id.in_(_select_ids(connection.dialect.name)))
+    given = {"ids": _encode(ask_ids), "now": get_now_parameter(connection)}
+    return tuple(connection.execute(found.order_by(waits.c.ask_id), given).scalars())
 
 
 def list_changed(connection: Connection, at_most: int, served: ServedPlatforms, left: SkippedRows) -> tuple[str, ...]:
@@ -110,11 +144,11 @@ def find_absence(connection: Connection, ask_id: str) -> Absence | Literal["back
     ).one_or_none()
     if state is None:
         return "unchanged"
-    if state.told:
-        return "back" if state.back else "unchanged"
-    if not state.away:
-        return "unchanged"
-    return "gone" if state.lost else "away"
+    if state.told and state.back:
+        return "back"
+    if state.gone:
+        return "unchanged" if state.absence == "gone" else "gone"
+    return "away" if state.away and not state.told else "unchanged"
 
 
 def mark_told(connection: Connection, ask_id: str, *, told: bool) -> None:
@@ -141,20 +175,49 @@ def delete(connection: Connection, ask_ids: Iterable[str]) -> None:
 # A process may wait for thousands of asks. One parameter holds all their ids.
 @cache
 def _renew(dialect: str) -> Insert:
-    lost = bindparam("lost", type_=Boolean())
-    found = select(asks.c.id, _UNTIL, lost).where(asks.c.status == "open", asks.c.id.in_(_select_ids(dialect)))
-    # In one order, since two processes may wait for the same asks.
-    added = insert(waits).from_select(["ask_id", "waits_until", "lost"], found.order_by(asks.c.id))
-    return added.on_conflict_do_update(
-        index_elements=[waits.c.ask_id],
-        set_={"waits_until": added.excluded.waits_until, "lost": added.excluded.lost},
-    )
+    added = _add(dialect, bindparam("lost", type_=Boolean()), None)
+    new = added.excluded
+    return _update_known(added, waits_until=new.waits_until, lost=new.lost, kept_until=new.kept_until)
 
 
 @cache
 def _end(dialect: str) -> Update:
     ended = update(waits).where(waits.c.ask_id.in_(_select_ids(dialect)))
-    return ended.values(waits_until=_UNTIL, lost=bindparam("lost", type_=Boolean()))
+    return ended.values(waits_until=_UNTIL, lost=False, kept_until=None)
+
+
+@cache
+def _keep(dialect: str, ended: bool) -> Insert:
+    added = _add(dialect, true(), NOW + bindparam("kept", type_=BigInteger()))
+    new = added.excluded
+    return _update_known(
+        added,
+        waits_until=new.waits_until if ended else waits.c.waits_until,
+        lost=new.lost,
+        kept_until=new.kept_until,
+    )
+
+
+@cache
+def _lose(dialect: str) -> Insert:
+    added = _add(dialect, true(), None)
+    new = added.excluded
+    # A card that says already that no caller waits does not change back.
+    earlier = case((waits.c.waits_until < new.waits_until, waits.c.waits_until), else_=new.waits_until)
+    return _update_known(added, waits_until=earlier, lost=new.lost, kept_until=new.kept_until)
+
+
+def _add(dialect: str, lost: ColumnElement[bool], kept_until: ColumnElement[int] | None) -> UpsertInsert:
+    kept = null() if kept_until is None else kept_until
+    found = select(asks.c.id, _UNTIL, lost, cast(kept, BigInteger)).where(
+        asks.c.status == "open", asks.c.id.in_(_select_ids(dialect))
+    )
+    # In one order, since two processes may wait for the same asks.
+    return insert(waits).from_select(["ask_id", "waits_until", "lost", "kept_until"], found.order_by(asks.c.id))
+
+
+def _update_known(added: UpsertInsert, **values: ColumnElement[Any]) -> Insert:
+    return added.on_conflict_do_update(index_elements=[waits.c.ask_id], set_=values)
 
 
 def _select_ids(dialect: str) -> Select[str]:
@@ -166,7 +229,11 @@ def _select_ids(dialect: str) -> Select[str]:
 
 @cache
 def _select_changed(served: ServedPlatforms) -> Select[str]:
-    changed: ColumnElement[bool] = or_(and_(not_(waits.c.told), _IS_AWAY, _IS_PAST), and_(waits.c.told, _IS_BACK))
+    changed: ColumnElement[bool] = or_(
+        and_(not_(waits.c.told), _IS_AWAY, _IS_PAST),
+        and_(waits.c.told, _IS_BACK),
+        and_(waits.c.told, _IS_GONE, asks.c.absence != "gone"),
+    )
     return (
         select(waits.c.ask_id)
         .join(asks, asks.c.id == waits.c.ask_id)

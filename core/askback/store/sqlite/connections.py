@@ -15,12 +15,14 @@ __all__ = [
 import contextlib
 import sqlite3
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.pool import NullPool
 
 from askback.errors import OperatorError
+from askback.store.database import ENGINES
 
 WAL_PAGES = 4000
 """Pages in the write-ahead log, of 4 KB each, after which SQLite writes them back into the database file."""
@@ -38,7 +40,9 @@ class GuardedConnection(sqlite3.Connection):
             raise RuntimeError("A work must not roll back: raise an exception to undo its changes.")
 
 
+@lru_cache(ENGINES)
 def create_file_engine(path: Path) -> Engine:
+    """Return the engine of a file, which all threads share. It keeps compiled SQL, and no connection."""
     # With isolation_level=None, Python never begins a transaction automatically. SQLAlchemy believes that it is in one
     # endless transaction, which costs nothing. The real transactions begin and end without its knowledge.
     return create_engine(

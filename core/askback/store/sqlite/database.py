@@ -78,14 +78,19 @@ class SqliteDatabase:
         batch_jobs: int = BATCH_JOBS,
         batch_seconds: float = BATCH_SECONDS,
         lock_seconds: float = LOCK_SECONDS,
+        writes_back: bool = True,
     ) -> None:
-        """Open `path` (created if missing), run `prepare` in a transaction and start both threads. Blocks meanwhile."""
+        """Open `path` (created if missing), run `prepare` in a transaction and start both threads. Blocks meanwhile.
+
+        `writes_back` is False if another process has the file open, which writes the WAL back itself.
+        """
         self.path = path
         self.commits = 0
         """Number of committed batches."""
         self._batch_jobs = batch_jobs
         self._batch_seconds = batch_seconds
         self._lock_seconds = lock_seconds
+        self._writes_back = writes_back
         self._lock = threading.Lock()
         self._deadlines = JobDeadlines(self._lock)
         self._closed = False
@@ -102,7 +107,9 @@ class SqliteDatabase:
                 self._writes.put(None)
                 raise
         except (sqlite3.Error, DBAPIError) as error:
-            raise OperatorError(f"Could not open the database {path}: {format_reason(error)}.") from error
+            raise OperatorError(
+                f"Could not open the database {path}: {format_reason(error)}. Check it, or set ASKBACK_DATABASE_URL."
+            ) from error
 
     async def run(self, work: Callable[[Connection], T], *, within: float | None = None) -> T:
         """Run `work` as a transaction and return its result once that is on the disk.
@@ -152,7 +159,7 @@ class SqliteDatabase:
         return f"{' and '.join(dead)} ended" if dead and not self._is_closing else None
 
     async def close(self) -> None:
-        """Reject new works, finish the queued ones, write the WAL back into the file and end the threads."""
+        """Reject new works, finish the queued ones, write the WAL back into the file if asked, and end the threads."""
         with self._lock:
             # A thread that crashed has closed the queues, but the other one still runs.
             closing = not self._is_closing
@@ -179,19 +186,18 @@ class SqliteDatabase:
     # The writer thread.
 
     def _write_thread(self, prepare: Callable[[Connection], None], opened: Callable[[], None]) -> None:
-        engine = create_file_engine(self.path)
         try:
-            with engine.connect() as connection:
+            with create_file_engine(self.path.absolute()).connect() as connection:
                 raw = get_raw(connection)
                 prepare_writer(raw, connection, prepare, path=self.path, lock_seconds=self._lock_seconds)
                 opened()
                 while job := self._writes.get():
                     if self._run_batch(raw, connection, job):
                         break
-                checkpoint(raw)
+                if self._writes_back:
+                    checkpoint(raw)
         finally:
             self._reject_rest(self._writes)
-            engine.dispose()
 
     def _run_batch(self, raw: GuardedConnection, connection: Connection, first: AnyJob) -> bool:
         """Commit one batch, which begins with `first`. Return True if the queue has ended."""
@@ -353,9 +359,8 @@ class SqliteDatabase:
     # The reader thread.
 
     def _read_thread(self, opened: Callable[[], None]) -> None:
-        engine = create_file_engine(self.path)
         try:
-            with engine.connect() as connection:
+            with create_file_engine(self.path.absolute()).connect() as connection:
                 raw = get_raw(connection)
                 raw.execute(f"PRAGMA busy_timeout = {round(self._lock_seconds * 1000)}")
                 raw.execute("PRAGMA query_only = ON")
@@ -366,7 +371,6 @@ class SqliteDatabase:
                         self._end_jobs([job])
         finally:
             self._reject_rest(self._reads)
-            engine.dispose()
 
     def _read_once(self, raw: GuardedConnection, connection: Connection, job: AnyJob) -> None:
         try:

@@ -6,9 +6,11 @@ __all__ = ["ASKING", "DatabaseInUse", "WorkerLock", "lock_path", "read_lock"]
 
 import errno
 import fcntl
+import json
 import logging
 import os
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -25,6 +27,7 @@ _OFD_SETLK: int | None = getattr(fcntl, "F_OFD_SETLK", None)
 _LOCKED_BYTE = 1 << 62
 """A byte far behind those that SQLite locks."""
 _LONGEST = 4096
+_LONGEST_REASON = 300
 
 
 class DatabaseInUse(OperatorError):
@@ -46,7 +49,9 @@ def read_lock(database: Path) -> tuple[str, os.stat_result] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise OperatorError(f"Could not read the lock file {path}: {error.strerror}.") from error
+        raise OperatorError(
+            f"Could not read the lock file {path}: {error.strerror}. Correct its permissions."
+        ) from error
     try:
         return os.pread(descriptor, _LONGEST, 0).decode("utf-8", "replace"), os.fstat(descriptor)
     finally:
@@ -61,15 +66,28 @@ class WorkerLock:
     any way.
 
     The lock file is never deleted, since two processes could then lock two files of the same name. It contains the
-    process id, the kind of process unless it is a bot, and its platforms. They are used for messages only.
+    process id, the kind of process unless it is a bot, its platforms, and those that it cannot serve now. Other
+    processes decide by it if they can leave their questions to this one.
     """
 
-    def __init__(self, database: Path, holder: str = "", served: ServedPlatforms = None) -> None:
+    def __init__(
+        self,
+        database: Path,
+        holder: str = "",
+        served: ServedPlatforms = None,
+        connecting: frozenset[str] = frozenset(),
+    ) -> None:
+        """`served` are the platforms of this process, and `connecting` those that `announce` may add."""
         self.path = lock_path(database)
         self._database = database
+        self._holder = holder
         # An empty list of platforms is written too. Without one, the process may serve every platform.
-        self._lines = (holder,) if served is None else (holder, encode_platforms(served))
+        self._lines = [holder] if served is None else [holder, encode_platforms(served)]
+        if connecting:
+            self._lines.append(_encode_away(dict.fromkeys(connecting, "")))
         self._descriptors: list[int] = []
+        self._written = 0
+        """Length of the text in the lock file, in bytes."""
 
     def acquire(self) -> None:
         """Take the lock without waiting.
@@ -89,6 +107,26 @@ class WorkerLock:
         while self._descriptors:
             os.close(self._descriptors.pop())
 
+    def announce(self, served: frozenset[str], away: Mapping[str, str]) -> None:
+        """Write which platforms this process serves now, and for each of the others the reason.
+
+        Does nothing if the lock is not held. An empty reason means that the process is still connecting.
+        """
+        self._lines = [self._holder, encode_platforms(served), _encode_away(away)]
+        if self._descriptors:
+            try:
+                self._write(self._descriptors[0])
+            except OSError as error:
+                log.warning(
+                    "Could not write the lock file %s: %s.", self.path, error.strerror, extra={"action": "lock_file"}
+                )
+
+    def _write(self, descriptor: int) -> None:
+        # In one call, and never shorter than before: another process may read at any time.
+        text = "\n".join((str(os.getpid()), *self._lines)).encode()
+        os.pwrite(descriptor, text.ljust(self._written, b"\n"), 0)
+        self._written = max(self._written, len(text))
+
     def _lock_name(self) -> None:
         try:
             make_directories(self.path.parent)
@@ -100,7 +138,8 @@ class WorkerLock:
             os.fchmod(descriptor, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, "\n".join((str(os.getpid()), *self._lines)).encode(), 0)
+            self._written = 0
+            self._write(descriptor)
         except BlockingIOError as error:
             raise self._build_in_use_error(descriptor) from error
         except OSError as error:
@@ -155,3 +194,7 @@ class WorkerLock:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.release()
+
+
+def _encode_away(away: Mapping[str, str]) -> str:
+    return json.dumps({name: reason[:_LONGEST_REASON] for name, reason in sorted(away.items())}, ensure_ascii=False)

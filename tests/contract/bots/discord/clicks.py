@@ -43,7 +43,7 @@ TO_COPY = "Here is your text, so that you can copy it:"
 
 
 class Clicks(View):
-    """What people press, choose and type into fields."""
+    """Presses, choices and texts of people."""
 
     async def handled_since(self, count: int) -> None:
         """Wait until the bot has finished more interactions than that."""

@@ -30,7 +30,7 @@ WHY: dict[What, str] = {"post": "I lack one of these permissions there", "change
 
 
 class Faults(Clicks):
-    """What goes wrong between the bot and the platform."""
+    """Faults between the bot and the platform."""
 
     def forget_nonces(self) -> None:
         for post in tuple(self.guild.posts.values()):

@@ -1,4 +1,4 @@
-"""What people do on Discord besides clicking: they write, edit, delete, and join groups."""
+"""People on Discord besides their clicks: they write, edit, delete, and join groups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USER_JOIN = 7
 
 
 class People(View):
-    """What people write, and who belongs to which group."""
+    """Messages of people, and the groups that they belong to."""
 
     async def mention(self, person: str, text: str, channel: str = GENERAL) -> Talk:
         post = self.services.discord.people.write(person, channel, f"@askback {text}")

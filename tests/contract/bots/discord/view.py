@@ -1,4 +1,4 @@
-"""What people see on Discord: cards, messages and notices."""
+"""The view of people on Discord: cards, messages and notices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .base import DiscordBase
 
 
 class View(DiscordBase):
-    """What people see."""
+    """The view of people."""
 
     def callbacks(self) -> list[int]:
         """Return the types of the first answers that Discord accepted, in order."""

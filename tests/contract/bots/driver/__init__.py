@@ -46,11 +46,17 @@ from .values import Talk as Talk
 from .values import TextField as TextField
 from .values import What as What
 from .values import checked as checked
+from .values import group_of as group_of
 from .values import is_label as is_label
+from .values import person_of as person_of
+from .waits import at_rest as at_rest
 from .waits import card as card
+from .waits import delivered as delivered
 from .waits import gather as gather
+from .waits import kept as kept
 from .waits import line as line
 from .waits import notice as notice
+from .waits import pass_time as pass_time
 from .waits import settled as settled
 from .waits import transcript as transcript
 from .waits import until as until

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from askback.domain.card import EXPANDING
+from askback.domain.card_labels import EXPANDING
 
 WITHIN = 30.0
 """Seconds that any step may take before a scenario fails; waits end as soon as they can."""
@@ -151,3 +151,14 @@ def is_label(shown: str, wanted: str) -> bool:
     """Return True if a control shows this label, perhaps with a number before it, or shortened."""
     bare = re.sub(r"^\d+\. ", "", shown)
     return wanted in (bare, shown) or (bare.endswith("…") and wanted.startswith(bare[:-1]))
+
+
+def person_of(platform: str, person: str) -> str:
+    """Return a person in the setting's notation."""
+    slack, discord = {ADA: ("U0LOCALADA", "1100000000000000201"), BEN: ("U0LOCALBEN", "1100000000000000202")}[person]
+    return f"{platform}:{slack if platform == 'slack' else discord}"
+
+
+def group_of(platform: str) -> str:
+    """Return the group in the setting's notation."""
+    return f"{platform}:{'' if platform == 'slack' else '@&'}{GROUPS[platform]}"

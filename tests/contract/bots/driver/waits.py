@@ -8,6 +8,10 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from sqlalchemy import Connection, text
+
+from support.clocks import DrivenTime
+
 from .desk import Desk
 from .values import WITHIN, Card, Line, Talk
 
@@ -24,6 +28,12 @@ async def until(condition: Callable[[], T | None], what: str, *, within: float =
         if time.monotonic() > end:
             raise AssertionError(f"not within {within:g} s: {what}")
         await asyncio.sleep(every)
+
+
+def pass_time(desk: Desk, driven: DrivenTime, *, hours: float) -> None:
+    """Let this time pass for the bot and its platform."""
+    driven.advance(hours * 3600)
+    desk.host.wake()
 
 
 async def card(desk: Desk, talk: Talk, showing: str = "", *, without: str | None = None) -> Card:
@@ -78,6 +88,13 @@ async def notice(desk: Desk, person: str, text: str, *, count: int = 1) -> str:
     return newest
 
 
+async def delivered(desk: Desk) -> None:
+    """Wait until there is nothing left to deliver."""
+    async with asyncio.timeout(WITHIN):
+        while await desk.host.store.get_time_until_due() is not None:  # noqa: ASYNC110 - only the store knows
+            await asyncio.sleep(0.02)
+
+
 def transcript(desk: Desk, talk: Talk) -> str:
     lines = [f"{'·' if one.card else ' '} {one.author}: {one.text}" for one in desk.lines(talk)]
     lines += [f"! {record.getMessage()}" for record in desk.journal.records if record.levelno >= logging.WARNING]
@@ -86,3 +103,18 @@ def transcript(desk: Desk, talk: Talk) -> str:
 
 async def gather(*work: Awaitable[T]) -> list[T]:
     return list(await asyncio.gather(*work))
+
+
+async def kept(desk: Desk, said: str) -> None:
+    """Wait until a message with these words is in the database."""
+
+    def there(connection: Connection) -> bool:
+        return connection.execute(text("SELECT 1 FROM inbox WHERE text = :said"), {"said": said}).first() is not None
+
+    while not await desk.host.store._database.read(there):  # noqa: ASYNC110 - only the store knows
+        await asyncio.sleep(0.01)
+
+
+async def at_rest(desk: Desk, talk: Talk) -> None:
+    """Wait until the platform shows no work of the bot."""
+    await until(lambda: desk.mood(talk) is None, "nothing says any more that the bot works")

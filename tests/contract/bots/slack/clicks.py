@@ -42,7 +42,7 @@ NO_BLOCK: JsonObject = {}
 
 
 class Clicks(View):
-    """What people press, choose and type into fields."""
+    """Presses, choices and texts of people."""
 
     def can_stop(self, talk: Talk) -> bool:
         return self.mood(talk) == "working"

@@ -29,7 +29,7 @@ REFUSALS: dict[What, str] = {
 
 
 class Faults(Clicks):
-    """What goes wrong between the bot and the platform."""
+    """Faults between the bot and the platform."""
 
     def forget_nonces(self) -> None:
         """Slack knows none."""

@@ -1,4 +1,4 @@
-"""What people do on Slack besides clicking: they write, edit, delete, and join groups."""
+"""People on Slack besides their clicks: they write, edit, delete, and join groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .view import View
 
 
 class People(View):
-    """What people write, and who belongs to which group."""
+    """Messages of people, and the groups that they belong to."""
 
     async def mention(self, person: str, text: str, channel: str = GENERAL) -> Talk:
         message = self.services.people.write(person, channel, f"@askback {text}")

@@ -1,4 +1,4 @@
-"""What people see on Slack: cards, messages and notices."""
+"""The view of people on Slack: cards, messages and notices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .base import SlackBase
 
 
 class View(SlackBase):
-    """What people see."""
+    """The view of people."""
 
     def cards(self, talk: Talk) -> tuple[Card, ...]:
         return tuple(self._card(message, talk) for message in self._messages(talk) if _is_card(message))
