@@ -36,7 +36,7 @@ from askback_discord.groups import DiscordRoles
 from askback_discord.history import History
 from askback_discord.install import INTENTS
 from askback_discord.locales import Locales
-from askback_discord.login import ignore_voice, log_in, use_addresses
+from askback_discord.login import ignore_voice, open_client, use_addresses
 from askback_discord.message_positions import MessagePositions
 from askback_discord.missed_messages import MissedMessages
 from askback_discord.posting import DiscordPlatform
@@ -92,8 +92,8 @@ class DiscordBot:
             connector = open_connector()
             async with aiohttp.ClientSession(connector=connector, connector_owner=False, timeout=timeout) as session:
                 reads_everything = await _can_read_everything(settings)
-                async with _Client(settings.part, connector, reads_everything=reads_everything) as client:
-                    await log_in(client, settings)
+                client = _Client(settings.part, connector, reads_everything=reads_everything)
+                async with open_client(client, settings):
                     me = client.user
                     if me is None:
                         raise OperatorError("Discord's response does not identify the bot: check DISCORD_TOKEN.")
@@ -126,8 +126,10 @@ class DiscordBot:
                         files = DiscordFiles(api, session, settings.api_url)
                         yield DiscordConnection(client, platform, history, DiscordRoles(api), files)
                     finally:
-                        await client.finish()
-                        await platform.close()
+                        try:
+                            await client.finish()
+                        finally:
+                            await platform.close()
 
     @asynccontextmanager
     async def open_directory(self) -> AsyncGenerator[DiscordDirectory]:
@@ -135,12 +137,11 @@ class DiscordBot:
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
         ignore_voice()
         with use_addresses(settings):
-            looking = discord.Client(
+            client = discord.Client(
                 intents=INTENTS, max_ratelimit_timeout=RATE_LIMIT_SECONDS, http_trace=build_answer_check()
             )
-            wait_only_where_spent(looking.http)
-            async with aiohttp.ClientSession(timeout=timeout) as session, looking as client:
-                await log_in(client, settings)
+            wait_only_where_spent(client.http)
+            async with aiohttp.ClientSession(timeout=timeout) as session, open_client(client, settings):
                 yield DiscordDirectory(DiscordApi(client.http, session, settings.api_url))
 
 
@@ -311,8 +312,8 @@ def _list_owners(application: discord.AppInfo | None) -> tuple[str, ...]:
 
 async def _can_read_everything(settings: DiscordSettings) -> bool:
     """Return True if the application may read messages that do not mention it."""
-    async with discord.Client(intents=INTENTS, http_trace=build_answer_check()) as client:
-        await log_in(client, settings)
+    client = discord.Client(intents=INTENTS, http_trace=build_answer_check())
+    async with open_client(client, settings):
         flags = client.application_flags
         return flags.gateway_message_content or flags.gateway_message_content_limited
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["ignore_voice", "log_in", "use_addresses"]
+__all__ = ["ignore_voice", "open_client", "use_addresses"]
 
-from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 
 import aiohttp
 import discord
@@ -61,8 +61,22 @@ def ignore_voice() -> None:
     discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
 
 
-async def log_in(client: discord.Client, settings: DiscordSettings) -> None:
-    """Log in with the bot's token. Raises `OperatorError` if Discord does not accept it, or cannot be reached."""
+@asynccontextmanager
+async def open_client(client: discord.Client, settings: DiscordSettings) -> AsyncGenerator[None]:
+    """Log in with the bot's token, and close the client at the end.
+
+    Raises `OperatorError` if Discord does not accept the token, or cannot be reached.
+    """
+    try:
+        async with client:
+            await _log_in(client, settings)
+            yield
+    finally:
+        # discord.py leaves its session open if it is cancelled while it closes the client.
+        await client.http.close()
+
+
+async def _log_in(client: discord.Client, settings: DiscordSettings) -> None:
     try:
         await client.login(settings.token.get_secret_value())
     except discord.LoginFailure as error:

@@ -20,7 +20,7 @@ from askback.settings.loader import load
 from askback_discord import doctor, render
 from askback_discord.answer_check import build_answer_check
 from askback_discord.install import INTENTS, build_invite_link
-from askback_discord.login import ignore_voice, log_in, use_addresses
+from askback_discord.login import ignore_voice, open_client, use_addresses
 from askback_discord.settings import DiscordSettings
 
 NOBODY = "1000000000000000000"
@@ -61,8 +61,8 @@ class DiscordSetup:
         settings = load(DiscordSettings)
         ignore_voice()
         with use_addresses(settings):
-            async with discord.Client(intents=INTENTS, http_trace=build_answer_check()) as client:
-                await log_in(client, settings)
+            client = discord.Client(intents=INTENTS, http_trace=build_answer_check())
+            async with open_client(client, settings):
                 if client.application_id is None:
                     raise OperatorError("Discord's response does not name the application: check DISCORD_TOKEN.")
                 public = client.application is None or client.application.bot_public

@@ -56,9 +56,11 @@ class ApiClient:
     ) -> None:
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._http is not None:
-            await self._http.close()
+        try:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        finally:
+            if self._http is not None:
+                await self._http.close()
 
     async def look(self) -> Scene:
         """Return the current scene."""

@@ -160,9 +160,11 @@ class SlackHttp(SlackSocket):
 
     async def close(self) -> None:
         """End every delivery."""
-        await super().close()
-        if self._session is not None:
-            await self._session.close()
+        try:
+            await super().close()
+        finally:
+            if self._session is not None:
+                await self._session.close()
 
 
 def _read(text: str) -> JsonValue:
