@@ -30,6 +30,7 @@ from askback.domain.caller_absence import format_absence
 from askback.domain.open_ask_limits import AGENT_PACE
 from askback.domain.wait_report import WaitReport
 from askback.domain.webhook import WebhookDelivery
+from askback.doors.caller_limits import StorageLimits
 from askback.doors.database_upgrade import upgrade_database
 from askback.doors.new_ask import KeyReused, NewAsk, StoppedWaiting, hash_text
 from askback.doors.receipt_records import ReceiptRecords
@@ -61,12 +62,21 @@ MOST_PENDING: Final = 100
 class CallerAsks:
     """Asks for callers, and waits for them. Owns the sessions that serve the asks."""
 
-    def __init__(self, settings: Settings, where: DatabaseLocation, door: str, *, keeps_receipts: bool = True) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        where: DatabaseLocation,
+        door: str,
+        *,
+        keeps_receipts: bool = True,
+        storage: StorageLimits | None = None,
+    ) -> None:
         """`door` begins the key of each ask, so that no door reaches the asks of another.
 
-        `keeps_receipts` is False for a door that has its own hand-overs.
+        `keeps_receipts` is False for a door that has its own hand-overs. `storage` limits what principals store.
         """
         self._door = door
+        self._storage = storage
         self._receipts = ReceiptRecords(where) if keeps_receipts else None
         # The callers are agents, so the pace of agents applies.
         pace = AGENT_PACE if settings.question_pace is None else settings.question_pace
@@ -129,7 +139,7 @@ class CallerAsks:
 
         A key finds only its own question. Otherwise, a call is also the same if it asks the same while the first is
         open, or while no call has received the outcome. An approval is given to one call only, so a waiting one is
-        never shared. Raises `KeyReused`.
+        never shared. Raises `KeyReused` and `TooManyRequests`.
         """
         prefix = self._get_prefix(principal)
         beginning = f"{prefix}{new.kind}:{new.compute_digest()}:"
@@ -140,15 +150,8 @@ class CallerAsks:
             if ask is None:
                 # Other processes may store asks meanwhile, so only the transaction can tell if the key is free.
                 only_key = (prefix, key.removeprefix(beginning[:-1])) if new.is_key else None
-                try:
-                    storing = session.submit(
-                        lambda: build_ask(new.form, to=new.place, policy=new.build_policy(), key=key).evolve(
-                            webhook=new.webhook, only_key=only_key, keeps_receipt=self._receipts is not None
-                        )
-                    )
-                    ask = await store_question(storing, lambda one: None if self._is_closed else self._follow(one))
-                except KeyTaken:
-                    raise KeyReused(new.call) from None
+                with nullcontext() if self._storage is None else self._storage.count(principal, new.count_bytes()):
+                    ask = await self._store(session, new, key, only_key)
             elif (webhook := new.webhook) is not None:
                 found = ask.id
                 await write(self._where, lambda store: store.add_webhook(found, webhook), wakes=False)
@@ -159,6 +162,17 @@ class CallerAsks:
         if new.webhook is not None and ask.is_complete:
             self._notify()
         return ask
+
+    async def _store(self, session: AskSession, new: NewAsk, key: str, only_key: tuple[str, str] | None) -> Ask:
+        try:
+            storing = session.submit(
+                lambda: build_ask(new.form, to=new.place, policy=new.build_policy(), key=key).evolve(
+                    webhook=new.webhook, only_key=only_key, keeps_receipt=self._receipts is not None
+                )
+            )
+            return await store_question(storing, lambda one: None if self._is_closed else self._follow(one))
+        except KeyTaken:
+            raise KeyReused(new.call) from None
 
     async def _find_same(self, session: AskSession, new: NewAsk, beginning: str, key: str) -> Ask | None:
         same = await session.read(lambda connection: asks.get_by_key(connection, key))

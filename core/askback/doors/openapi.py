@@ -62,7 +62,7 @@ _PROBLEMS: Final[Mapping[str, str]] = {
     "413": "The body is too large.",
     "415": "The body has another type or is compressed.",
     "422": "The request is wrong. `detail` says how to correct it.",
-    "429": "There are too many requests.",
+    "429": "There are too many requests, or your questions store too much. `detail` says when to come again.",
     "500": "There is a bug in askback.",
     "503": "askback could not do it now.",
 }
