@@ -25,6 +25,7 @@ from askback.client.external_writes import write
 from askback.client.presence import Loss, Presence
 from askback.client.session import AskSession
 from askback.domain.ask import Ask
+from askback.domain.ask_page import MOST_LISTED, AskPage, Cursor
 from askback.domain.attached_file import MessageFile
 from askback.domain.caller_absence import format_absence
 from askback.domain.open_ask_limits import AGENT_PACE
@@ -42,7 +43,7 @@ from askback.manager import build_ask
 from askback.runtime.shutdown import end_tasks
 from askback.settings.core import Settings
 from askback.store.external_access import DatabaseLocation, DatabaseNotFound, DatabaseNotReady, OutdatedDatabase
-from askback.store.queries import asks, waits, webhooks
+from askback.store.queries import ask_pages, asks, waits, webhooks
 from askback.store.queries.new_asks import KeyTaken
 from askback.store.snapshot_reader import SnapshotReader
 from askback.translations.catalogue import use_language
@@ -55,8 +56,6 @@ APPROVAL_KEPT: Final = timedelta(hours=1)
 """The time after an approval during which a call that is the same gets it, if no call has."""
 MOST_APPROVALS: Final = 1000
 """Maximum number of approvals to keep for calls that are the same."""
-MOST_PENDING: Final = 100
-"""Maximum number of open asks that a caller sees in a list."""
 
 
 class CallerAsks:
@@ -119,7 +118,7 @@ class CallerAsks:
         """
         try:
             for principal in principals:
-                found = await self.list_pending(principal)
+                found = await self.list_open(principal)
                 for ask in found:
                     log.info("Resumed an open question.", extra={"action": "resumed", "ask_id": ask.id})
                     self._follow(ask)
@@ -340,18 +339,22 @@ class CallerAsks:
             await session.cancel(ask.id, reason)
             return await session.get(ask.id) or ask
 
-    async def list_pending(self, principal: str) -> tuple[Ask, ...]:
-        """Return the open asks of this principal, oldest first."""
+    async def list_open(self, principal: str) -> tuple[Ask, ...]:
+        """Return all open asks of this principal, oldest first."""
         prefix = self._get_prefix(principal)
-        found = await self._read(lambda connection: asks.list_open_with_key(connection, prefix), ())
-        return found[:MOST_PENDING]
+        return await self._read(lambda connection: asks.list_open_with_key(connection, prefix), ())
 
-    async def list_unread(self, principal: str) -> tuple[Ask, ...]:
-        """Return the settled asks of this principal whose outcome no call has received, oldest first."""
+    async def list_page(self, principal: str, after: Cursor | None, at_most: int) -> AskPage:
+        """Return the open asks of this principal after a cursor, oldest first."""
+        prefix = self._get_prefix(principal)
+        return await self._read(lambda connection: ask_pages.read_page(connection, prefix, after, at_most), AskPage())
+
+    async def list_unread(self, principal: str) -> AskPage:
+        """Return the newest settled asks of this principal whose outcome no call has received, oldest first."""
         receipts, prefix = self._receipts, self._get_prefix(principal)
         if receipts is None:
-            return ()
-        return await self._read(lambda connection: receipts.list_unreceived(connection, prefix, MOST_PENDING), ())
+            return AskPage()
+        return await self._read(lambda connection: receipts.list_unreceived(connection, prefix, MOST_LISTED), AskPage())
 
     async def serve(self, platform: str) -> None:
         """Serve for some seconds: the database exists then, and pending messages are delivered even without a bot."""
