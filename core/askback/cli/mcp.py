@@ -178,13 +178,15 @@ async def _serve(
 ) -> int:
     from askback import __version__
     from askback.doors.caller_asks import CallerAsks
+    from askback.doors.caller_limits import StorageLimits
     from askback.doors.door import Door
     from askback.doors.mcp_door import McpDoor
     from askback.internal.garbage_collector import resume_collector
     from askback.store.url import parse_database_url
     from askback.translations.catalogue import use_language
 
-    asks = CallerAsks(settings, parse_database_url(settings.database_url), "mcp")
+    storage = StorageLimits(settings.question_bytes)
+    asks = CallerAsks(settings, parse_database_url(settings.database_url), "mcp", storage=storage)
     door = Door(rules, asks)
     try:
         # The forms that agents build speak it, as their cards do.

@@ -75,6 +75,7 @@ async def _serve(settings: Settings, address: Address, file: Path) -> int:
     from askback import __version__
     from askback.doors.caller_asks import CallerAsks
     from askback.doors.caller_file import CallerFile
+    from askback.doors.caller_limits import StorageLimits
     from askback.doors.http_server import serve
     from askback.internal.garbage_collector import resume_collector
     from askback.store.url import parse_database_url
@@ -82,7 +83,8 @@ async def _serve(settings: Settings, address: Address, file: Path) -> int:
 
     callers = CallerFile(file, settings.approvals)
     callers.load()
-    asks = CallerAsks(settings, parse_database_url(settings.database_url), "http")
+    storage = StorageLimits(settings.question_bytes)
+    asks = CallerAsks(settings, parse_database_url(settings.database_url), "http", storage=storage)
     try:
         # The forms that agents build speak it, as their cards do.
         with use_language(settings.language):

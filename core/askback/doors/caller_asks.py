@@ -25,11 +25,13 @@ from askback.client.external_writes import write
 from askback.client.presence import Loss, Presence
 from askback.client.session import AskSession
 from askback.domain.ask import Ask
+from askback.domain.ask_page import MOST_LISTED, AskPage, Cursor
 from askback.domain.attached_file import MessageFile
 from askback.domain.caller_absence import format_absence
 from askback.domain.open_ask_limits import AGENT_PACE
 from askback.domain.wait_report import WaitReport
 from askback.domain.webhook import WebhookDelivery
+from askback.doors.caller_limits import StorageLimits
 from askback.doors.database_upgrade import upgrade_database
 from askback.doors.new_ask import KeyReused, NewAsk, StoppedWaiting, hash_text
 from askback.doors.receipt_records import ReceiptRecords
@@ -41,7 +43,7 @@ from askback.manager import build_ask
 from askback.runtime.shutdown import end_tasks
 from askback.settings.core import Settings
 from askback.store.external_access import DatabaseLocation, DatabaseNotFound, DatabaseNotReady, OutdatedDatabase
-from askback.store.queries import asks, waits, webhooks
+from askback.store.queries import ask_pages, asks, waits, webhooks
 from askback.store.queries.new_asks import KeyTaken
 from askback.store.snapshot_reader import SnapshotReader
 from askback.translations.catalogue import use_language
@@ -54,19 +56,26 @@ APPROVAL_KEPT: Final = timedelta(hours=1)
 """The time after an approval during which a call that is the same gets it, if no call has."""
 MOST_APPROVALS: Final = 1000
 """Maximum number of approvals to keep for calls that are the same."""
-MOST_PENDING: Final = 100
-"""Maximum number of open asks that a caller sees in a list."""
 
 
 class CallerAsks:
     """Asks for callers, and waits for them. Owns the sessions that serve the asks."""
 
-    def __init__(self, settings: Settings, where: DatabaseLocation, door: str, *, keeps_receipts: bool = True) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        where: DatabaseLocation,
+        door: str,
+        *,
+        keeps_receipts: bool = True,
+        storage: StorageLimits | None = None,
+    ) -> None:
         """`door` begins the key of each ask, so that no door reaches the asks of another.
 
-        `keeps_receipts` is False for a door that has its own hand-overs.
+        `keeps_receipts` is False for a door that has its own hand-overs. `storage` limits what principals store.
         """
         self._door = door
+        self._storage = storage
         self._receipts = ReceiptRecords(where) if keeps_receipts else None
         # The callers are agents, so the pace of agents applies.
         pace = AGENT_PACE if settings.question_pace is None else settings.question_pace
@@ -109,7 +118,7 @@ class CallerAsks:
         """
         try:
             for principal in principals:
-                found = await self.list_pending(principal)
+                found = await self.list_open(principal)
                 for ask in found:
                     log.info("Resumed an open question.", extra={"action": "resumed", "ask_id": ask.id})
                     self._follow(ask)
@@ -129,7 +138,7 @@ class CallerAsks:
 
         A key finds only its own question. Otherwise, a call is also the same if it asks the same while the first is
         open, or while no call has received the outcome. An approval is given to one call only, so a waiting one is
-        never shared. Raises `KeyReused`.
+        never shared. Raises `KeyReused` and `TooManyRequests`.
         """
         prefix = self._get_prefix(principal)
         beginning = f"{prefix}{new.kind}:{new.compute_digest()}:"
@@ -140,15 +149,8 @@ class CallerAsks:
             if ask is None:
                 # Other processes may store asks meanwhile, so only the transaction can tell if the key is free.
                 only_key = (prefix, key.removeprefix(beginning[:-1])) if new.is_key else None
-                try:
-                    storing = session.submit(
-                        lambda: build_ask(new.form, to=new.place, policy=new.build_policy(), key=key).evolve(
-                            webhook=new.webhook, only_key=only_key, keeps_receipt=self._receipts is not None
-                        )
-                    )
-                    ask = await store_question(storing, lambda one: None if self._is_closed else self._follow(one))
-                except KeyTaken:
-                    raise KeyReused(new.call) from None
+                with nullcontext() if self._storage is None else self._storage.count(principal, new.count_bytes()):
+                    ask = await self._store(session, new, key, only_key)
             elif (webhook := new.webhook) is not None:
                 found = ask.id
                 await write(self._where, lambda store: store.add_webhook(found, webhook), wakes=False)
@@ -159,6 +161,17 @@ class CallerAsks:
         if new.webhook is not None and ask.is_complete:
             self._notify()
         return ask
+
+    async def _store(self, session: AskSession, new: NewAsk, key: str, only_key: tuple[str, str] | None) -> Ask:
+        try:
+            storing = session.submit(
+                lambda: build_ask(new.form, to=new.place, policy=new.build_policy(), key=key).evolve(
+                    webhook=new.webhook, only_key=only_key, keeps_receipt=self._receipts is not None
+                )
+            )
+            return await store_question(storing, lambda one: None if self._is_closed else self._follow(one))
+        except KeyTaken:
+            raise KeyReused(new.call) from None
 
     async def _find_same(self, session: AskSession, new: NewAsk, beginning: str, key: str) -> Ask | None:
         same = await session.read(lambda connection: asks.get_by_key(connection, key))
@@ -326,18 +339,22 @@ class CallerAsks:
             await session.cancel(ask.id, reason)
             return await session.get(ask.id) or ask
 
-    async def list_pending(self, principal: str) -> tuple[Ask, ...]:
-        """Return the open asks of this principal, oldest first."""
+    async def list_open(self, principal: str) -> tuple[Ask, ...]:
+        """Return all open asks of this principal, oldest first."""
         prefix = self._get_prefix(principal)
-        found = await self._read(lambda connection: asks.list_open_with_key(connection, prefix), ())
-        return found[:MOST_PENDING]
+        return await self._read(lambda connection: asks.list_open_with_key(connection, prefix), ())
 
-    async def list_unread(self, principal: str) -> tuple[Ask, ...]:
-        """Return the settled asks of this principal whose outcome no call has received, oldest first."""
+    async def list_page(self, principal: str, after: Cursor | None, at_most: int) -> AskPage:
+        """Return the open asks of this principal after a cursor, oldest first."""
+        prefix = self._get_prefix(principal)
+        return await self._read(lambda connection: ask_pages.read_page(connection, prefix, after, at_most), AskPage())
+
+    async def list_unread(self, principal: str) -> AskPage:
+        """Return the newest settled asks of this principal whose outcome no call has received, oldest first."""
         receipts, prefix = self._receipts, self._get_prefix(principal)
         if receipts is None:
-            return ()
-        return await self._read(lambda connection: receipts.list_unreceived(connection, prefix, MOST_PENDING), ())
+            return AskPage()
+        return await self._read(lambda connection: receipts.list_unreceived(connection, prefix, MOST_LISTED), AskPage())
 
     async def serve(self, platform: str) -> None:
         """Serve for some seconds: the database exists then, and pending messages are delivered even without a bot."""

@@ -16,6 +16,7 @@ from askback.client.presence import Loss
 from askback.client.result import get_outcome
 from askback.domain.approval import is_approved
 from askback.domain.ask import Ask
+from askback.domain.ask_page import AskPage, Cursor
 from askback.domain.ask_policy import Approval, Policy
 from askback.domain.edit_rules import EditRules
 from askback.domain.form import Form
@@ -140,20 +141,24 @@ class Door:
         """Return an ask of this caller; None if the caller has none with that id."""
         return await self._asks.find(principal, ask_id.strip())
 
-    async def list_pending(self, principal: str) -> list[JsonValue]:
-        """Return the open asks of a caller, oldest first."""
-        return [
+    async def list_pending(self, principal: str, after: Cursor | None, at_most: int) -> tuple[list[JsonValue], AskPage]:
+        """Return a page of the open asks of a caller, oldest first, and its entries."""
+        page = await self._asks.list_page(principal, after, at_most)
+        entries: list[JsonValue] = [
             await self._list(ask) | {"deadline": None if ask.policy.deadline is None else to_iso(ask.policy.deadline)}
-            for ask in await self._asks.list_pending(principal)
+            for ask in page.asks
         ]
+        return entries, page
 
-    async def list_unread(self, principal: str) -> list[JsonValue]:
-        """Return the settled asks of a caller whose results it has not read, oldest first."""
-        return [
+    async def list_unread(self, principal: str) -> tuple[list[JsonValue], AskPage]:
+        """Return the newest settled asks of a caller whose results it has not read, oldest first, and their entries."""
+        page = await self._asks.list_unread(principal)
+        entries: list[JsonValue] = [
             await self._list(ask) | {"status": outcome.state, "at": to_iso(outcome.at)}
-            for ask in await self._asks.list_unread(principal)
+            for ask in page.asks
             if (outcome := ask.outcome) is not None
         ]
+        return entries, page
 
     async def _list(self, ask: Ask) -> dict[str, JsonValue]:
         """Return an ask as an entry of a list."""

@@ -169,7 +169,7 @@ class FrameworkDoor:
 
     async def _cancel(self, call: CallId, reason: str, other_than: str | None = None) -> None:
         """End the open questions about a call, even those that a lost caller did not record."""
-        for ask in await self._asks.list_pending(_identify(call)):
+        for ask in await self._asks.list_open(_identify(call)):
             if ask.id != other_than:
                 await self._asks.cancel(ask, reason)
 

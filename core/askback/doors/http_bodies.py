@@ -107,9 +107,13 @@ class PendingAsk(BaseModel):
 
 
 class AskList(BaseModel):
-    """The open questions of a caller."""
+    """Open questions of a caller, oldest first."""
 
     asks: list[PendingAsk]
+    next_cursor: str | None = Field(
+        default=None,
+        description="Send it as `cursor` to get the questions after these. It is missing if there are no more.",
+    )
 
 
 def build_question(given: AskBody) -> tuple[CallKind, Form, Approval | None]:

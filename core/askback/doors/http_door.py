@@ -18,6 +18,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from askback.client.http_result import AskResult, WebhookResult
 from askback.client.serving_process import check_bots
 from askback.domain.ask import Ask
+from askback.domain.ask_page import MOST_LISTED, Cursor
 from askback.domain.file_kinds import MEDIA_TYPES
 from askback.domain.webhook import Webhook, WebhookDelivery
 from askback.doors.caller_asks import CallerAsks
@@ -54,6 +55,9 @@ CHECK_SECONDS: Final = 20.0
 """Longest time in which the names of all callers are looked up before the server starts."""
 EVENT_SECONDS: Final = 15.0
 """Seconds between two comments of a stream, which keep proxies from closing it."""
+
+LONGEST_LIMIT: Final = 10
+"""Maximum number of digits of a limit."""
 
 BodyT = TypeVar("BodyT", bound=BaseModel)
 
@@ -172,9 +176,12 @@ class HttpDoor:
 
     async def _list(self, request: web.Request) -> web.Response:
         caller = _get_caller(request)
-        found = await self._get_door(caller).list_pending(caller.name)
+        after, at_most = _read_page(request)
+        found, page = await self._get_door(caller).list_pending(caller.name, after, at_most)
         listed = AskList(asks=[PendingAsk.model_validate(one) for one in found])
-        return web.json_response(listed.model_dump(mode="json"))
+        if page.next is not None:
+            listed.next_cursor = str(page.next)
+        return web.json_response(listed.model_dump(mode="json", exclude_unset=True))
 
     async def _cancel(self, request: web.Request) -> web.Response:
         caller = _get_caller(request, "cancel")
@@ -283,6 +290,15 @@ def _read_wait(request: web.Request) -> float:
     if not 0 <= seconds <= MAX_WAIT:
         raise RequestProblem(422, f"wait={given[:20]} is not a number of seconds from 0 to {MAX_WAIT:g}.")
     return seconds
+
+
+def _read_page(request: web.Request) -> tuple[Cursor | None, int]:
+    """Return the cursor of a request for a list, and the number of questions that it wants."""
+    cursor, limit = request.query.get("cursor"), request.query.get("limit", str(MOST_LISTED))
+    at_most = int(limit) if limit.isascii() and limit.isdigit() and len(limit) <= LONGEST_LIMIT else 0
+    if not 1 <= at_most <= MOST_LISTED:
+        raise RequestProblem(422, f"limit={limit[:20]} is not a number of questions from 1 to {MOST_LISTED}.")
+    return None if cursor is None else Cursor.parse(cursor), at_most
 
 
 def _read_key(request: web.Request) -> str | None:

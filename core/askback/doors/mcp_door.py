@@ -23,6 +23,7 @@ from mcp_types import (
 from pydantic import JsonValue
 
 from askback.domain.ask import Ask
+from askback.domain.ask_page import MOST_LISTED
 from askback.doors.door import LONGEST_CALL_ID, Call, Door
 from askback.doors.mcp_tasks import TASKS, McpTasks, TaskParams, has_tasks
 from askback.doors.mcp_tools import INSTRUCTIONS, describe_tools
@@ -191,9 +192,10 @@ class McpDoor:
 
     async def _list_pending(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
         parse_input("pending", NoInput, given)
-        found = await self._door.list_pending(call.principal)
-        unread = await self._door.list_unread(call.principal)
-        return _build_answer({"pending": found, "unread": unread, "message": _describe_list(found, unread)})
+        found, rest = await self._door.list_pending(call.principal, None, MOST_LISTED)
+        unread, unread_rest = await self._door.list_unread(call.principal)
+        message = _describe_list(found, rest.more, unread, unread_rest.more)
+        return _build_answer({"pending": found, "unread": unread, "message": message})
 
     async def _permit(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
         try:
@@ -204,17 +206,21 @@ class McpDoor:
         return CallToolResult(content=[TextContent(text=json.dumps(answer, ensure_ascii=False))])
 
 
-def _describe_list(found: list[JsonValue], unread: list[JsonValue]) -> str:
+def _describe_list(found: list[JsonValue], newer: int, unread: list[JsonValue], older: int) -> str:
     if not found and not unread:
         return "No open questions, and no results that you have not read."
     texts: list[str] = []
     if found:
         texts.append(f"{len(found)} open question{'s' * (len(found) > 1)}: {json.dumps(found, ensure_ascii=False)}")
+    if newer:
+        texts.append(f"{newer} more, which are newer, are not listed: call `pending` again once some of these ended.")
     if unread:
         texts.append(
             f"{len(unread)} question{'s' * (len(unread) > 1)} whose result you have not read: call `wait` with its id. "
             f"{json.dumps(unread, ensure_ascii=False)}"
         )
+    if older:
+        texts.append(f"{older} more, which are older, are not listed: call `pending` again once you have read these.")
     return "\n".join(texts)
 
 

@@ -20,6 +20,8 @@ from askback.domain.webhook import Webhook
 from askback.doors.results import CallKind
 from askback.errors import CallerError, OperatorError
 
+ROW_BYTES: Final = 2000
+"""About the number of bytes of a question in the database, besides its texts and its people."""
 _KINDS: Final[tuple[CallKind, ...]] = get_args(CallKind)
 
 
@@ -62,6 +64,11 @@ class NewAsk:
         """Return a digest of what is asked, where, and of whom."""
         parts = [self.kind, self.form.model_dump(mode="json"), self.place.key, self.who]
         return hash_text(json.dumps(parts, sort_keys=True))
+
+    def count_bytes(self) -> int:
+        """Return about the number of bytes that the question takes in the database."""
+        parts = (self.form, self.build_policy())
+        return ROW_BYTES + sum(len(part.model_dump_json().encode()) for part in parts)
 
 
 def parse_kind(ask: Ask) -> CallKind | None:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, JsonValue
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from askback.client.http_result import AskResult, Problem
+from askback.domain.ask_page import MOST_LISTED
 from askback.domain.file_kinds import MEDIA_TYPES
 from askback.doors.claude_hooks import HookRequest
 from askback.doors.http_bodies import LONGEST_KEY, MAX_BODY, MAX_WAIT, AskBody, AskList, CancelBody
@@ -34,6 +35,19 @@ _KEY: Final[_Json] = {
     "description": "The same for each attempt at one request. The same question with the same key is asked once. "
     "Another question with that key is refused with 422.",
     "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"},
+}
+_LIMIT: Final[_Json] = {
+    "name": "limit",
+    "in": "query",
+    "description": "The largest number of questions in the answer.",
+    "schema": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": MOST_LISTED},
+}
+_CURSOR: Final[_Json] = {
+    "name": "cursor",
+    "in": "query",
+    "description": "The `next_cursor` of the last answer, as it is. The answer has the questions that were asked after "
+    "those of that answer.",
+    "schema": {"type": "string"},
 }
 _LAST_EVENT: Final[_Json] = {
     "name": "Last-Event-ID",
@@ -62,7 +76,7 @@ _PROBLEMS: Final[Mapping[str, str]] = {
     "413": "The body is too large.",
     "415": "The body has another type or is compressed.",
     "422": "The request is wrong. `detail` says how to correct it.",
-    "429": "There are too many requests.",
+    "429": "There are too many requests, or your questions store too much. `detail` says when to come again.",
     "500": "There is a bug in askback.",
     "503": "askback could not do it now.",
 }
@@ -89,7 +103,10 @@ def build_document(version: str) -> _Json:
         "security": [{"bearer": []}],
         "paths": {
             "/v1/asks": {
-                "get": _operation("list", "List your open questions.", _respond("AskList")),
+                "get": _operation(
+                    "list", "List your open questions, oldest first.", _respond("AskList"),
+                    parameters=[_LIMIT, _CURSOR],
+                ),
                 "post": _operation(
                     "create",
                     "Ask people. The answer is 202 while the question is open, and 200 once it has an outcome.",

@@ -21,10 +21,10 @@ from sqlalchemy import Connection
 
 from askback.client.external_writes import write
 from askback.domain.ask import Ask
+from askback.domain.ask_page import AskPage
 from askback.domain.hand_over import CALLERS, HandOver, name_caller_call
 from askback.domain.identity import Place
 from askback.doors.hand_over import HandOvers
-from askback.doors.new_ask import parse_kind
 from askback.errors import AskbackError
 from askback.runtime.shutdown import end_tasks
 from askback.store.external_access import DatabaseLocation, read_snapshot
@@ -66,14 +66,15 @@ class ReceiptRecords:
         found = hand_overs.find_unreceived(connection, CALLERS, run, KEPT_FOR)
         return None if found in self._received else found
 
-    def list_unreceived(self, connection: Connection, beginning: str, at_most: int) -> tuple[Ask, ...]:
-        """Return the settled asks whose outcome no client has received, oldest first, by the beginning of their keys.
+    def list_unreceived(self, connection: Connection, beginning: str, at_most: int) -> AskPage:
+        """Return the newest settled asks whose outcome no client has received, oldest first, by the beginning of keys.
 
         Approvals are left out, since each is for the call that asked for it.
         """
-        ids = hand_overs.list_unreceived(connection, CALLERS, beginning, LISTED_FOR, at_most)
-        found = (asks.get(connection, one) for one in ids if one not in self._received)
-        return tuple(ask for ask in found if ask is not None and parse_kind(ask) != "permit")
+        ids = hand_overs.list_unreceived(connection, CALLERS, beginning, f"{beginning}permit:", LISTED_FOR)
+        left = [one for one in ids if one not in self._received]
+        found = (asks.get(connection, one) for one in reversed(left[:at_most]))
+        return AskPage(tuple(ask for ask in found if ask is not None), max(len(left) - at_most, 0))
 
     async def track(self, *found: Ask) -> None:
         """Record that the outcomes of asks wait for their receipts, if an earlier release has asked them."""

@@ -1,6 +1,6 @@
-"""Limit the connections that a listener keeps, and the time that each has for its request.
+"""Limit the connections that a listener keeps, and the time that each has for its request. Notice dead ones.
 
-aiohttp and uvicorn limit neither. Clients that only connect could otherwise use up every file descriptor of the
+aiohttp and uvicorn do neither. Clients that only connect could otherwise use up every file descriptor of the
 process. Its health answers and its own calls would then fail, too.
 """
 
@@ -17,6 +17,7 @@ __all__ = [
 
 import asyncio
 import resource
+import socket
 from collections.abc import Callable
 from contextlib import suppress
 from typing import cast
@@ -24,12 +25,18 @@ from typing import cast
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from askback.network.socket_probes import enable_probes
+
 REQUEST_SECONDS = 5.0
 """Seconds until a request must have arrived whole, from its first byte or from the start of the connection."""
 KEEP_SECONDS = 75.0
 """Seconds that a connection stays open for the next request after an answer."""
 PATIENCE_SECONDS = 0.25
 """Seconds that each connection may wait for its request, even if others need its slot."""
+PROBE_SECONDS = 60
+"""Seconds without a packet after which the kernel probes a connection. A request that waits for people is quiet."""
+UNANSWERED_SECONDS = 60
+"""Seconds after which a connection has failed whose client acknowledges nothing."""
 MOST = 256
 """Maximum number of connections that one listener keeps at a time, unless it asks for more."""
 SHARE = 4
@@ -138,6 +145,9 @@ class LimitedConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        with suppress(OSError):  # the client has gone, which the transport notices by itself
+            opened = cast("socket.socket", transport.get_extra_info("socket"))
+            enable_probes(opened, after=PROBE_SECONDS, unanswered=UNANSWERED_SECONDS)
         self._gate.add(self)
         self._gate.mark_waiting(self, is_known=False)
         self._close_after(REQUEST_SECONDS, self.abort)

@@ -17,7 +17,6 @@ from askback.internal.throttle import Throttle
 from askback.network.busy_answer import BusyAnswers
 from askback.network.connection_limits import ConnectionLimiter, ListenerBusy, compute_connection_limit, track_requests
 from askback.network.listeners import listen
-from askback.network.socket_probes import enable_probes
 from askback.settings.address import Address
 
 log = logging.getLogger("askback.listen")
@@ -32,10 +31,6 @@ QUEUED = 2
 """Backlog of the listening socket, per served connection. With a full queue, clients wait for 0.5 seconds."""
 PAUSE_SECONDS = 0.1
 """Pause in seconds after the system failed to hand a connection over."""
-PROBE_SECONDS = 60
-"""Seconds without a packet after which the kernel probes a connection. A request that waits for people is quiet."""
-UNANSWERED_SECONDS = 60
-"""Seconds after which a connection has failed whose client acknowledges nothing."""
 REPEAT_LOG_SECONDS = 60.0
 """Seconds between two equal warnings: anyone can open connections, and so fill a log."""
 
@@ -134,7 +129,6 @@ async def _accept_connections(
                     "More than %d connections are open; closing those that have waited longest for a request. Put a "
                     "proxy between the bot and the internet.",
                 )
-            enable_probes(connection, after=PROBE_SECONDS, unanswered=UNANSWERED_SECONDS)
             await loop.connect_accepted_socket(lambda: gate.wrap(serve()), connection)
         except ListenerBusy:
             log_once("connections_refused", "%d requests wait for answers, which is the limit; refusing more.")

@@ -164,6 +164,13 @@ class Settings(TomlSettings):
     )
     """The minimum time between two questions in one place. By default, it is 5 seconds for the agent's questions and 0
     for those of programs."""
+    question_bytes: int = Field(
+        default=100_000_000,
+        ge=1_000_000,
+        description="Give the number of bytes that one caller's questions may store in a day, at least 1000000.",
+    )
+    """The number of bytes that the questions of one program (`askback serve`) or agent (`askback mcp`) may store in a
+    day. The default is 100,000,000."""
     earlier_answers: int = Field(
         default=0, ge=0, le=10, description="Give the number of earlier answers that the agent gets, up to 10."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import suppress
 
 import pytest
@@ -63,3 +64,26 @@ async def test_an_equal_call_finds_the_approval_of_a_client_that_is_gone(office:
         assert "allow" in await call
     assert len(office.shown()) == 1
     await office.until(lambda: run(office, "SELECT state FROM hand_overs") == [("acknowledged",)])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such filter")
+async def test_a_client_that_vanishes_without_a_word_counts_as_waiting_no_longer(office: Office) -> None:
+    """A machine that loses its power or its network closes no connection, and acknowledges nothing."""
+    await office.bot()
+    file = office.folder / "impatient.py"
+    file.write_text(
+        "from askback.network import connection_limits, socket_probes\n"
+        "connection_limits.PROBE_SECONDS = socket_probes.PROBE_AGAIN_SECONDS = 1\n"
+        "connection_limits.UNANSWERED_SECONDS = 2\n"
+        "from askback.cli.main import main\n"
+        "main()\n"
+    )
+    _, address = await serve(office, *OPTIONS, program=file)
+    async with old_client(address) as one:
+        call = asyncio.create_task(one.call(QUESTION))
+        await office.card()
+        await waited_for(office)
+        ((before,),) = run(office, "SELECT waits_until FROM waits")
+        one.vanish()
+        await ends_to_wait(office, before)
+        await drop(call)

@@ -9,7 +9,7 @@ import pytest
 
 from askback.agent.approvals import ApprovalRules
 from askback.doors import caller_limits
-from askback.doors.caller_limits import CallerLimits, TooManyRequests
+from askback.doors.caller_limits import CallerLimits, StorageLimits, TooManyRequests
 from askback.doors.callers import Callers, read_callers
 from askback.errors import OperatorError
 from askback.text.redaction import contains_known_secret
@@ -104,4 +104,45 @@ def test_a_caller_beyond_its_limits_is_refused_and_others_are_not(monkeypatch: p
     assert caught.value.seconds == 1
     monkeypatch.setattr(caller_limits.time, "monotonic", lambda: 1001.0)
     with limits.count("a"):
+        pass
+
+
+def test_a_caller_may_store_again_what_it_stored_spread_over_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr(caller_limits.time, "monotonic", lambda: clock[0])
+    limits = StorageLimits(86_400)
+
+    def store(caller: str, size: int) -> int | None:
+        """Return None if the bytes may be stored, or the seconds until they may be."""
+        try:
+            with limits.count(caller, size):
+                return None
+        except TooManyRequests as error:
+            return error.seconds
+
+    assert store("a", 86_000) is None
+    assert store("a", 500) == 100
+    assert (store("a", 400), store("b", 86_400)) == (None, None)
+    clock[0] += 99.5
+    assert store("a", 100) == 1
+    clock[0] += 0.5
+    assert store("a", 100) is None
+    # What is larger than all of it may be stored after a day, and is made up for later.
+    clock[0] += 86_399
+    assert store("a", 100_000) == 1
+    clock[0] += 1
+    assert store("a", 100_000) is None
+    assert store("a", 1) == 100_000 - 86_400 + 1
+    clock[0] += 10 * 86_400
+    assert (store("a", 86_400), store("a", 1)) == (None, 1)
+
+
+def test_what_was_not_stored_does_not_count() -> None:
+    limits = StorageLimits(1000)
+    for _ in range(10):
+        with pytest.raises(OperatorError), limits.count("a", 1000):
+            raise OperatorError("The database is away.")
+    with limits.count("a", 1000):
+        pass
+    with pytest.raises(TooManyRequests), limits.count("a", 100):
         pass

@@ -88,7 +88,7 @@ async def served(*, cancels_handlers: bool = False, refuses: bool = False) -> As
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have other options")
 async def test_a_client_that_vanishes_without_a_word_ends_its_handler(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that loses its power or its network closes no connection."""
-    monkeypatch.setattr(http_server, "PROBE_SECONDS", 1)
+    monkeypatch.setattr(connection_limits, "PROBE_SECONDS", 1)
     async with served(cancels_handlers=True) as one:
         _, writer = await one.open()
         writer.write(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")

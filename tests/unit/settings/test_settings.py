@@ -44,6 +44,7 @@ def test_the_environment_sets_everything(monkeypatch: pytest.MonkeyPatch) -> Non
         "ASKBACK_HEALTH": "8080",
         "ASKBACK_OPEN_QUESTIONS": "3",
         "ASKBACK_QUESTION_PACE": "0.5",
+        "ASKBACK_QUESTION_BYTES": "2000000",
     }.items():
         monkeypatch.setenv(name, value)
     settings = load(Settings)
@@ -59,6 +60,7 @@ def test_the_environment_sets_everything(monkeypatch: pytest.MonkeyPatch) -> Non
         "health": "127.0.0.1:8080",
         "open_questions": 3,
         "question_pace": 0.5,
+        "question_bytes": 2_000_000,
     }
     assert (settings.limits.pending_per_place, settings.limits.seconds_between_asks) == (3, 0.5)
 

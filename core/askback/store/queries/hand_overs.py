@@ -130,22 +130,21 @@ def find_unreceived(connection: Connection, framework: str, run: str, kept: time
 
 
 def list_unreceived(
-    connection: Connection, framework: str, beginning: str, kept: timedelta, at_most: int
+    connection: Connection, framework: str, beginning: str, without: str, kept: timedelta
 ) -> tuple[str, ...]:
-    """Return the ids of settled asks whose outcome nobody has received, oldest first. `beginning` is that of their run.
+    """Return the ids of settled asks whose outcome nobody has received, newest first. `beginning` is that of their run.
 
-    An outcome that is older than `kept` does not count. If there are more than `at_most`, the newest are returned.
+    A run that begins with `without`, or an outcome that is older than `kept`, does not count.
     """
     query = (
         select(hand_overs.c.ask_id)
         .join(asks, asks.c.id == hand_overs.c.ask_id)
         .where(hand_overs.c.framework == framework, hand_overs.c.run.startswith(beginning, autoescape=True))
+        .where(~hand_overs.c.run.startswith(without, autoescape=True))
         .where(hand_overs.c.state == "asked", asks.c.status != "open", asks.c.settled_at > NOW - kept // MICROSECOND)
         .order_by(asks.c.settled_at.desc(), asks.c.id)
-        .limit(at_most)
     )
-    found = connection.execute(query, {"now": get_now_parameter(connection)}).scalars().all()
-    return tuple(reversed(found))
+    return tuple(connection.execute(query, {"now": get_now_parameter(connection)}).scalars())
 
 
 def list_in_doubt(connection: Connection, framework: str, run: str) -> tuple[HandOver, ...]:
