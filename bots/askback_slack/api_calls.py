@@ -15,6 +15,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook import WebhookResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
+from askback.network.network_error import get_failure_reason
 from askback.network.retry_after import read_retry_after
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.translations.catalogue import N_
@@ -162,7 +163,7 @@ def translate_errors() -> Generator[None]:
         raise RetryableError(f"Slack's answer cannot be read ({type(error).__name__}).", in_doubt=True) from error
     except (TimeoutError, aiohttp.ClientError, SlackRequestError, ConnectionError) as error:
         is_sent = not isinstance(error, aiohttp.ClientConnectorError)
-        raise RetryableError(f"Could not reach Slack ({type(error).__name__}).", in_doubt=is_sent) from error
+        raise RetryableError(f"Could not reach Slack ({get_failure_reason(error)}).", in_doubt=is_sent) from error
 
 
 def _read_success(answer: Answer) -> Mapping[str, object]:

@@ -11,6 +11,6 @@ if not sys.flags.safe_path and sys.path[:1] in ([""], [here]):
     # `python -m` adds the working directory there, and with it any files that others wrote into it.
     del sys.path[0]
 
-from askback.cli.main import main
+from askback.cli.start import start
 
-main()
+start()

@@ -83,6 +83,10 @@ _ADVICE = {
     "extra_forbidden": "is an unknown field: leave it out",
     "model_type": "should be an object with named fields",
     "model_attributes_type": "should be an object with named fields",
+    "dict_type": "should be an object with named fields",
+    "mapping_type": "should be an object with named fields",
+    "greater_than_equal": "should be at least {ge}",
+    "less_than_equal": "should be at most {le}",
     "string_too_long": "is too long: shorten it to {max_length}",
     "too_long": "is too long: shorten it to {max_length}",
     "string_too_short": "is too short: give at least {min_length}",
@@ -108,4 +112,4 @@ def to_problem(loc: tuple[int | str, ...], message: str) -> Problem:
     path = ""
     for part in loc:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
-    return Problem(path, message.removeprefix("Value error, "))
+    return Problem(path, message.removeprefix("Value error, ").removeprefix("Input "))

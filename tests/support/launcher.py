@@ -163,9 +163,9 @@ def become(order: dict[str, Any], streams: list[int]) -> None:
 def run(program: str | None, arguments: list[str]) -> None:
     sys.argv = [program or "askback", *arguments]
     if program is None:
-        from askback.cli import main as cli
+        from askback.cli.start import start
 
-        cli.main()
+        start()
     else:
         sys.path.insert(0, str(Path(program).parent))
         runpy.run_path(program, run_name="__main__")

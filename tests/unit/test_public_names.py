@@ -81,6 +81,7 @@ get_bot("slack", BotOptions())
         ("import askback", {"pydantic", "sqlalchemy", "anthropic", "aiohttp", "slack_sdk", "typer"}),
         ("from askback import Form, Option, Question, Who", {"sqlalchemy", "anthropic", "aiohttp", "slack_sdk"}),
         ("from askback import get_bot, Settings", {"anthropic", "slack_sdk", "typer"}),
+        ("import askback.cli.start", {"asyncio", "typer", "pydantic", "askback.errors"}),
         ("import askback.cli.main", {"anthropic", "slack_sdk", "sqlalchemy", "structlog", "tenacity", "rich"}),
         ("import askback.observability.logs", {"structlog"}),
         (A_BOT, {"rich", "pygments", "alembic", "discord", "sqlalchemy.orm", "psycopg", "mcp", "anthropic"}),

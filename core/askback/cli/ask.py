@@ -31,6 +31,11 @@ commands = typer.Typer(rich_markup_mode=None)
 TERMINATED = 143
 INPUT_BYTES = 4_000_000
 """Largest size of a file with details or a form. A character has up to four bytes."""
+EXAMPLE = (
+    '{"id": "version", "prompt": "Which version?", "options": [{"value": "1.4", "label": "1.4"}, '
+    '{"value": "1.5", "label": "1.5"}]}'
+)
+"""A question of a form, for errors."""
 MAX_PROBLEMS = 20
 """Maximum number of problems of a form that an error lists."""
 
@@ -348,7 +353,9 @@ def _read_form(file: Path) -> Form:
         form = Form.parse(cast("dict[str, object]", questions))
     except InvalidValue as error:
         listed = "".join(f"\n- {one}" for one in error.problems[:MAX_PROBLEMS])
-        raise CallerError(f"--form {file} cannot be asked, so nobody was asked:{listed}") from None
+        raise CallerError(
+            f"--form {file} cannot be asked, so nobody was asked:{listed}\nA question looks like this: {EXAMPLE}"
+        ) from None
     if form.has_pattern:
         # A bot matches it against people's answers. The file may come from a checkout that others write to.
         raise CallerError(

@@ -27,6 +27,15 @@ REPEATED = "Can be repeated."
 METAVARS: dict[object, str] = {int: "NUMBER", float: "NUMBER", str: "TEXT", Path: "FILE"}
 """The names of values by their type, for options that have no name for theirs."""
 
+MESSAGES: dict[str, str] = {
+    "Value error, ": "",
+    "Input should be a valid integer, unable to parse string as an integer": "give a whole number.",
+    "Input should be a valid number, unable to parse string as a number": "give a number.",
+    "Input should be greater than or equal to ": "give at least ",
+    "Input should be less than or equal to ": "give at most ",
+}
+"""Replacements for the parts of messages that typer takes from pydantic."""
+
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """The error about a command line. typer has a copy of click's errors, and exports only the kinds below this one."""
 
@@ -73,6 +82,7 @@ class Command(_Help, TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except _UsageError as error:
+            _simplify_message(error)
             # Only arguments that nothing takes raise this class itself: the other errors have classes of their own.
             if type(error) is _UsageError and any(_is_repeated(param) for param in self.params):
                 ctx.fail(f"{error}. Each option takes one value: repeat it, as in --option Yes --option No.")
@@ -84,6 +94,12 @@ class Command(_Help, TyperCommand):
 
 class Group(_Help, TyperGroup):
     """The group of all commands."""
+
+
+def _simplify_message(error: Any) -> None:
+    """Say what to give, where typer quotes pydantic."""
+    for theirs, ours in MESSAGES.items():
+        error.message = error.message.replace(theirs, ours)
 
 
 def _simplify(params: Iterable[Any]) -> None:

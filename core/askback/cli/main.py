@@ -24,7 +24,7 @@ from askback.cli.serve import commands as serving_http
 from askback.errors import AskbackError, CallerError, OperatorError
 from askback.internal.garbage_collector import pause_collector
 from askback.ports.installed_bots import list_bot_names
-from askback.runtime.process import end_quietly_on_interrupt, run_to_end
+from askback.runtime.process import run_to_end
 from askback.settings.config_option import Config, report_unread
 
 if TYPE_CHECKING:
@@ -296,12 +296,11 @@ def build_command_line() -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command `askback`."""
+    """Run the command `askback`, as `askback.cli.start` does."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             # The caller closed it, as `2>&-` does. Otherwise `print` would write to the other stream.
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
-    end_quietly_on_interrupt()
     pause_collector()
     try:
         build_command_line()()

@@ -23,7 +23,8 @@ from askback.domain.timeout_action import TimeoutAction
 from askback.errors import CallerError, OperatorError
 from askback.internal.clock import utc_now
 from askback.internal.values import Value
-from askback.network.environment_proxy import find_proxy
+from askback.network.environment_proxy import EnvironmentProxy, find_proxy
+from askback.network.network_error import get_failure_reason
 from askback.ports.platform import RetryableError
 from askback.ports.retries import call_again
 from askback.settings.address import is_address, is_loopback
@@ -141,9 +142,9 @@ async def ask_server(server: Server, question: ServerQuestion, key: str, progres
         headers=headers,
         timeout=timeout,
         trace_configs=[tracing],
-        proxy=None if proxy is None else proxy.get_secret_value(),
+        proxy=None if proxy is None else proxy.url.get_secret_value(),
     ) as session:
-        requests = _Requests(session, server, question, progress)
+        requests = _Requests(session, server, question, progress, proxy)
         result = await requests.ask(key)
         progress.on_stored(result)
         while (outcome := to_outcome(result, key)) is None:
@@ -155,12 +156,18 @@ class _Requests:
     """The requests for one question."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, server: Server, question: ServerQuestion, progress: Progress
+        self,
+        session: aiohttp.ClientSession,
+        server: Server,
+        question: ServerQuestion,
+        progress: Progress,
+        proxy: EnvironmentProxy | None,
     ) -> None:
         self._session = session
         self._server = server
         self._question = question
         self._progress = progress
+        self._proxy_name = "proxy" if proxy is None else f"proxy in {proxy.variable}"
         self._within = _compute_retry_time(question)
 
     async def ask(self, key: str) -> AskResult:
@@ -190,7 +197,16 @@ class _Requests:
                     text = await _read_body(self._server, response)
                     return _read(self._server, method, response.status, text)
             except aiohttp.ClientHttpProxyError as error:
-                raise _translate_proxy(self._server, error.status) from None
+                raise _translate_proxy(self._server, self._proxy_name, error.status) from None
+            except aiohttp.ClientProxyConnectionError as error:
+                why = get_failure_reason(error)
+                raise RetryableError(
+                    f"Could not reach the {self._proxy_name}, which leads to {self._server.url}: {why}."
+                ) from None
+            except aiohttp.ClientConnectorError as error:
+                raise RetryableError(
+                    f"Could not reach the server at {self._server.url}: {get_failure_reason(error)}."
+                ) from None
             except (aiohttp.ClientError, TimeoutError) as error:
                 why = str(error) or type(error).__name__
                 raise RetryableError(f"Could not reach the server at {self._server.url}: {why}.") from None
@@ -204,14 +220,14 @@ class _Requests:
         return await call_again(attempt, within=self._within, pause=PAUSE_SECONDS, on_retry=on_retry)
 
 
-def _translate_proxy(server: Server, status: int) -> Exception:
+def _translate_proxy(server: Server, proxy: str, status: int) -> Exception:
     """Return the error for a proxy that opened no connection."""
     if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
         return OperatorError(
-            "The proxy in HTTPS_PROXY wants a name and a password: give http://NAME:PASSWORD@HOST:PORT there, or name "
-            "the server in NO_PROXY."
+            f"The {proxy} wants a name and a password: give http://NAME:PASSWORD@HOST:PORT there, or name the server "
+            "in NO_PROXY."
         )
-    return RetryableError(f"The proxy in HTTPS_PROXY opens no connection to {server.url} ({status}).")
+    return RetryableError(f"The {proxy} opens no connection to {server.url} ({status}).")
 
 
 def _compute_retry_time(question: ServerQuestion) -> float:

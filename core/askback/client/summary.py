@@ -92,8 +92,8 @@ def format_person(person: Actor) -> str:
 
 
 def format_time(moment: datetime) -> str:
-    """Return a time in the time zone of this machine."""
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    """Return a time in the time zone of this machine, which it names."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
 def format_age(moment: datetime, now: datetime) -> str:

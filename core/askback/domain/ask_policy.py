@@ -326,7 +326,7 @@ class Policy(Value):
                 "on_timeout='halt', or leave on_timeout out."
             )
         if self.deadline is None:
-            raise CallerError("on_timeout='default' needs a deadline: give the question a timeout.")
+            raise CallerError("on_timeout='default' needs a deadline: give `timeout`, or the `deadline` of the policy.")
         problem = find_default_problem(form)
         if problem is not None:
             raise CallerError(f"on_timeout='default' needs a default for each question: {problem}")

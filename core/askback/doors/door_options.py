@@ -4,9 +4,10 @@ from __future__ import annotations
 
 __all__ = ["DoorOptions", "build_rules"]
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Required, TypedDict
+from difflib import get_close_matches
+from typing import Required, TypedDict, cast, get_args
 
 from askback.client.addressing import Names, to_tuple
 from askback.client.duration_parameters import Deadline, Duration, parse_deadline, parse_durations
@@ -61,8 +62,10 @@ def build_rules(
     remind: Duration | Sequence[Duration] = (),
     quorum: int | None = None,
     reasons: Reasons | None = None,
+    **unknown: object,
 ) -> DoorRules:
     """Return the rules of a door with these options. Raises `CallerError`."""
+    _check_options(unknown, to, quorum, {"on_timeout": (on_timeout, TimeoutAction), "reasons": (reasons, Reasons)})
     limit = settings.timeout if wait is None else parse_deadline("wait", wait, PYTHON)
     if on_timeout == "default" and limit is None:
         raise CallerError("on_timeout='default' needs a deadline: give `wait` a time.")
@@ -89,3 +92,24 @@ def build_rules(
         rules = replace(rules, answerers=rules.approvers)
     rules.check()
     return rules
+
+
+def _check_options(
+    unknown: Mapping[str, object], to: object, quorum: object, words: Mapping[str, tuple[object, object]]
+) -> None:
+    """Raise `CallerError` for a value that would fail only at the first question, and `TypeError` for another option.
+
+    `words` are the options that have one of a few words, with their types. None is the default of each.
+    """
+    for name in unknown:
+        alike = get_close_matches(name, [*DoorOptions.__annotations__, "on_timeout", "name"], n=1)
+        wanted = f"Write `{alike[0]}`" if alike else "Correct its name"
+        raise TypeError(f"This door has no option `{name}`. {wanted}, or leave it out.")
+    if not isinstance(to, str):
+        raise CallerError(f"to={to!r} is not possible: give one place, such as 'slack:#agents'.")
+    if quorum is not None and not (isinstance(quorum, int) and quorum >= 1):
+        raise CallerError(f"quorum={quorum!r} is not possible: give a whole number from 1.")
+    for name, (given, kind) in words.items():
+        known = cast("tuple[str, ...]", get_args(kind))
+        if given is not None and given not in known:
+            raise CallerError(f"{name}={given!r} is not possible: use {', '.join(map(repr, known))}.")

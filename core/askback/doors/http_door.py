@@ -153,6 +153,8 @@ class HttpDoor:
         body = await _read_body(request, AskBody)
         with caller.rules.use_language():
             kind, form, vote = build_question(body)
+        limit = body.timeout if body.deadline is None else body.deadline
+        caller.rules.check_default(limit, body.on_timeout, "`timeout` in seconds, or a moment as `deadline`")
         key = _read_key(request)
         call = replace(self._build_call(caller, seconds, key), is_key=key is not None)
         result = await self._get_door(caller).ask(
@@ -161,7 +163,7 @@ class HttpDoor:
             form,
             vote,
             body.place,
-            limit=body.timeout if body.deadline is None else body.deadline,
+            limit=limit,
             on_timeout=body.on_timeout,
             webhook=_find_webhook(caller, body.webhook),
         )

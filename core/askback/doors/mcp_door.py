@@ -163,6 +163,9 @@ class McpDoor:
     async def _ask(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
         parsed = parse_input("ask", AskInput, given)
         kind, form, vote = build_question(parsed)
+        self._door.rules.check_default(
+            parsed.deadline, parsed.on_timeout, "`deadline` a moment, such as 2026-12-01T17:00:00+01:00"
+        )
         return _build_answer(
             await self._door.ask(
                 call, kind, form, vote, parsed.place, limit=parsed.deadline, on_timeout=parsed.on_timeout

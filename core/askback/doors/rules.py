@@ -104,6 +104,14 @@ class DoorRules:
             escalate={after: self.escalate[after] for after in in_time},
         )
 
+    def check_default(self, limit: Wait | None, on_timeout: TimeoutAction, fields: str) -> None:
+        """Raise `CallerError` if defaults are to apply although nothing ends the question.
+
+        `fields` tells the caller what to give, in its own words.
+        """
+        if on_timeout == "default" and self.limit_wait(limit).wait is None:
+            raise CallerError(f"on_timeout “default” needs a deadline, and this question has none: give {fields}.")
+
     @contextmanager
     def use_language(self) -> Generator[None]:
         """Speak the language of the cards inside the block."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["end_quietly_on_interrupt", "run_to_end"]
+__all__ = ["run_to_end"]
 
-import os
 import signal
 from collections.abc import Coroutine
 from types import FrameType
 
 from askback.errors import AskbackError
+from askback.internal.early_interrupt import raise_on_interrupt
 from askback.internal.garbage_collector import resume_collector
 
 LOADED_SECONDS = 10.0
@@ -66,8 +66,7 @@ def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0
     from askback.observability.logs import catch_crashes
 
     catch_crashes()
-    if signal.getsignal(signal.SIGINT) is _quit:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    raise_on_interrupt()
     try:
         return asyncio.run(run_until_signal())
     except KeyboardInterrupt:
@@ -81,17 +80,6 @@ def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0
         raise _get_first_error(known) from None
 
 
-def end_quietly_on_interrupt() -> None:
-    """Make Ctrl-C end the process at once until `run_to_end` begins."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _quit)
-
-
 def _get_first_error(group: BaseExceptionGroup[AskbackError]) -> AskbackError:
     first = group.exceptions[0]
     return _get_first_error(first) if isinstance(first, BaseExceptionGroup) else first
-
-
-def _quit(number: int, frame: FrameType | None) -> None:
-    """Exit at once on an early Ctrl-C: an exception would surface in the middle of some import."""
-    os._exit(130)

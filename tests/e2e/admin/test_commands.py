@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import sqlite3
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 from support.board import Board
 from support.engine import engine
+from support.processes import Launcher
 
 from .operators import ANN, COLOUR, COLOURS, HERE, HOSTILE, askback, stored
 
@@ -119,6 +122,25 @@ def test_looking_leaves_no_file_behind(database: Path) -> None:
     assert askback("pending").exit_code == 0
     assert askback("show", ask.id).exit_code == 0
     assert sorted(path.name for path in database.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("zone", "shown", "names"),
+    [
+        ("Europe/Berlin", "2026-07-02 00:30:00 CEST", {"CEST", "CET"}),
+        ("UTC", "2026-07-01 22:30:00 UTC", {"UTC"}),
+    ],
+)
+def test_each_time_is_that_of_this_machine_and_names_its_zone(
+    database: Path, launcher: Launcher, zone: str, shown: str, names: set[str]
+) -> None:
+    ask = stored(database, Choose(index=0), created_at=datetime(2026, 7, 1, 22, 30, tzinfo=UTC))
+    own = {**os.environ, "TZ": zone}
+    assert shown in launcher.run("list", folder=database.parent, environment=own).stdout
+    told = launcher.run("show", ask.id, folder=database.parent, environment=own).stdout
+    times = re.findall(r"\d\d:\d\d:\d\d *(\w*)", told)
+    assert len(times) >= 3
+    assert set(times) <= names
 
 
 def test_nothing_open_is_said(database: Path) -> None:

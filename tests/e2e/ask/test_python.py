@@ -53,7 +53,7 @@ async def test_a_wrong_call_is_told_before_anything_is_opened(monkeypatch: pytes
     with pytest.raises(askback.CallerError, match="`options` is one text: give a list"):
         await askback.ask_async("Deploy?", to="slack:#deploys", options="Yes, No", approvers="@ada")
     for more, words in (
-        ({"quorum": 0}, "`quorum`: Input should be greater than or equal to 1."),
+        ({"quorum": 0}, "`quorum`: should be at least 1."),
         (
             {"options": ["Yes", "x" * 2001]},
             "An option has 2,001 characters: shorten the label that people read to 2,000.",

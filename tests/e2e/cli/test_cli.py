@@ -79,6 +79,38 @@ def test_a_shell_completes_commands_options_and_values(
     assert (done.stdout.split(), done.stderr) == (found, "")
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("ask", "Go?", "--quorum", "two"), "'--quorum': give a whole number."),
+        (("ask", "Go?", "--quorum", "0"), "'--quorum': give at least 1"),
+        (("ask", "Go?", "--reasons", "maybe"), "'maybe' is not one of 'none', 'no', 'yes', 'both'."),
+        (("list", "--format", "yaml"), "'--format': 'yaml' is not one of 'text', 'json', 'csv'."),
+        (("doctor", "--wait", "soon"), "'--wait': give a number."),
+        (("doctor", "--wait", "601"), "'--wait': give at most 600"),
+    ],
+)
+def test_a_wrong_value_of_an_option_is_told_with_what_to_give(
+    run: Runner, tmp_path: Path, command: tuple[str, ...], words: str
+) -> None:
+    done = run(tmp_path, *command, COLUMNS="300")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert "Input" not in done.stderr
+    assert "Value error" not in done.stderr
+
+
+def test_a_form_that_cannot_be_asked_is_told_with_an_example_that_can(run: Runner, tmp_path: Path) -> None:
+    file = tmp_path / "form.json"
+    file.write_text('[{"prompt": "Which version?", "options": ["1.4", "1.5"]}]')
+    done = run(tmp_path, "ask", "--form", "form.json", "--to", "slack:#deploys", "--approvers", "anyone")
+    assert done.returncode == 2
+    assert "questions[0].id: is missing: give it" in done.stderr
+    file.write_text(f"[{done.stderr.partition('A question looks like this: ')[2]}]")
+    done = run(tmp_path, "ask", "--form", "form.json", "--to", "slack:#deploys", "--approvers", "anyone")
+    assert "SLACK_BOT_TOKEN is missing" in done.stderr, "the form itself is right"
+
+
 def test_it_says_its_version_and_runs_as_a_module(run: Runner, tmp_path: Path) -> None:
     said = f"askback {version('askback')}\n"
     assert run(tmp_path, "--version").stdout == said

@@ -193,6 +193,17 @@ async def test_a_proxy_that_wants_a_password_is_told_at_once_and_no_password_is_
 
 
 @pytest.mark.parametrize("platform", ["slack"], indirect=True)
+async def test_what_a_proxy_does_wrong_names_the_variable_that_it_is_in(office: Office) -> None:
+    server = "https://ask.example.test"
+    async with Tunnel("http://127.0.0.1:1", Authority(office.folder).issue("x"), refuses=True).serve() as proxy:
+        said = await (await deploy(office, server, ALL_PROXY=proxy.url)).refused(2)
+    assert "The proxy in ALL_PROXY wants a name and a password" in said
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    said = await (await deploy(office, server, "--wait", "1s", https_proxy=nowhere)).refused(5)
+    assert f"Could not reach the proxy in https_proxy, which leads to {server}: Connection refused." in said
+
+
+@pytest.mark.parametrize("platform", ["slack"], indirect=True)
 async def test_a_server_without_tls_is_reached_without_a_proxy_which_could_read_the_token(office: Office) -> None:
     _, address = await serve(office)
     nowhere = f"http://127.0.0.1:{free_port()}"

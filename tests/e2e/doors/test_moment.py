@@ -63,6 +63,20 @@ async def test_the_operators_limit_ends_a_question_before_its_deadline(office: O
         assert (await one.ask(wait=20, **QUESTION, deadline=LATE.isoformat()))["status"] == "timed_out"
 
 
+DEFAULT = {"question": "Where?", "options": ["Staging", "Production"], "on_timeout": "default", "default": "Staging"}
+
+
+async def test_a_default_without_a_deadline_is_refused_with_the_fields_of_the_caller(office: Office) -> None:
+    needs = "on_timeout “default” needs a deadline, and this question has none: give"
+    async with caller(office) as one:
+        said = await one.problem(422, "POST", "/v1/asks", json=DEFAULT)
+        assert f"{needs} `timeout` in seconds, or a moment as `deadline`." in said
+        assert (await one.ask(**DEFAULT, timeout=60))["status"] == "open"
+    async with agent(office) as one:
+        assert f"{needs} `deadline` a moment, such as 2026-12-01T17:00:00+01:00." in await one.error("ask", **DEFAULT)
+    assert len(office.shown()) == 1
+
+
 async def test_an_agent_gives_a_deadline(office: Office) -> None:
     async with agent(office, "--call-wait", "1s") as one:
         found = await one.call("ask", question="Deploy 1.4.2?", options=["Yes", "No"], deadline=LATE.isoformat())

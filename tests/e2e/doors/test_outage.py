@@ -30,9 +30,9 @@ PROBE_SECONDS = 3.0
 TOKENS = {"slack": "SLACK_BOT_TOKEN", "discord": "DISCORD_TOKEN"}
 WRONG = {"slack": "xoxb-wrong", "discord": "wrong"}
 REASONS = {
-    ("slack", "refuses"): "Could not reach Slack",
+    ("slack", "refuses"): "Could not reach Slack (Connection refused).",
     ("slack", "rejects the token"): "Slack rejects SLACK_BOT_TOKEN",
-    ("discord", "refuses"): "Could not reach Discord",
+    ("discord", "refuses"): "Could not reach Discord (Connection refused).",
     ("discord", "rejects the token"): "Discord rejects DISCORD_TOKEN",
 }
 WAITS = "are not served for now"

@@ -41,6 +41,8 @@ async def test_a_wrong_request_is_refused_with_the_next_step(office: Office) -> 
             (422, "look alike", "/v1/asks", {"json": {"question": "?", "options": ["No", "N\u200bo"]}}),
             (422, "need `options`", "/v1/asks", {"json": {"question": "Why?", "quorum": 2}}),
             (422, "cannot be asked", "/v1/asks", {"json": {"questions": []}}),
+            (422, "form: should be an object with named", "/v1/asks", {"json": {"question": "Go?", "form": []}}),
+            (422, "quorum: should be at least 1", "/v1/asks", {"json": QUESTION | {"quorum": 0}}),
             (422, "from 0 to 300", "/v1/asks?wait=nan", {"json": QUESTION}),
             (422, "from 0 to 300", "/v1/asks?wait=301", {"json": QUESTION}),
             (422, "Idempotency-Key", "/v1/asks", {"json": QUESTION, "headers": {"Idempotency-Key": "x" * 256}}),

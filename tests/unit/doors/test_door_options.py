@@ -77,8 +77,10 @@ def test_every_door_takes_every_option(open_door: Callable[..., object]) -> None
 
 def test_an_unknown_option_is_refused(open_door: Callable[..., object]) -> None:
     """A wrong letter in `quorum` would otherwise let one person approve."""
-    with pytest.raises(TypeError, match="unexpected keyword argument 'quorom'"):
+    with pytest.raises(TypeError, match=r"^This door has no option `quorom`\. Write `quorum`, or leave it out\.$"):
         open_door(**ALL, quorom=2)
+    with pytest.raises(TypeError, match=r"^This door has no option `colour`\. Correct its name, or leave it out\.$"):
+        open_door(**ALL, colour="red")
 
 
 def test_a_door_without_a_place_is_refused(open_door: Callable[..., object]) -> None:
@@ -94,6 +96,28 @@ def test_a_channel_without_people_is_refused(open_door: Callable[..., object]) -
 def test_the_protocol_of_editors_has_no_choice_at_a_timeout() -> None:
     with pytest.raises(TypeError, match="on_timeout"):
         AcpDoor(**ALL, on_timeout="halt")  # pyright: ignore[reportCallIssue]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"to": ["slack:#agents"]}, "to=['slack:#agents'] is not possible: give one place, such as 'slack:#agents'."),
+        ({"quorum": 0}, "quorum=0 is not possible: give a whole number from 1."),
+        ({"quorum": "2"}, "quorum='2' is not possible: give a whole number from 1."),
+        ({"reasons": "maybe"}, "reasons='maybe' is not possible: use 'none', 'no', 'yes', 'both'."),
+    ],
+)
+def test_a_wrong_value_of_an_option_is_told_before_anybody_is_asked(
+    open_door: Callable[..., object], given: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(CallerError) as caught:
+        open_door(**({"to": "slack:#agents", "who": "@ada"} | given))
+    assert str(caught.value) == words
+
+
+def test_an_unknown_action_at_a_timeout_is_told_before_anybody_is_asked() -> None:
+    with pytest.raises(CallerError, match="on_timeout='stop' is not possible: use 'report', 'halt', 'default'"):
+        build_rules(Settings(), "stop", to="slack:#agents", who="@ada")  # pyright: ignore[reportArgumentType]
 
 
 def test_each_option_reaches_the_rules() -> None:

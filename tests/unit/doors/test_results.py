@@ -425,7 +425,7 @@ def test_claude_reads_numbers_in_the_one_notation_that_it_takes_for_numbers() ->
         ({"options": ["10", "20"]}, "is a number question and has options"),
         ({"max": 5, "defaultValue": None}, "questions[0].max: is smaller than minimum (10)"),
         ({"defaultValue": 60}, "has a defaultValue outside of min and max"),
-        ({"step": 0}, "questions[0].step: Input should be greater than 0"),
+        ({"step": 0}, "questions[0].step: should be greater than 0"),
         ({"unit": "x" * 31}, "questions[0].unit: is too long: shorten the unit to 30"),
         ({"description": "x" * 1001}, "questions[0].description: has 1,001 characters"),
     ],

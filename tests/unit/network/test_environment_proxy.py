@@ -25,6 +25,7 @@ def put(monkeypatch: pytest.MonkeyPatch, given: dict[str, str]) -> None:
         ({}, None),
         ({"HTTPS_PROXY": "http://proxy:3128"}, "http://proxy:3128"),
         ({"https_proxy": "proxy:3128"}, "http://proxy:3128"),
+        ({"https_proxy": "proxy:3128", "HTTPS_PROXY": "http://other:3128"}, "http://proxy:3128"),
         ({"ALL_PROXY": "https://proxy"}, "https://proxy"),
         ({"HTTP_PROXY": "http://proxy:3128"}, None),
         ({"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "ask.example.com"}, None),
@@ -37,7 +38,7 @@ def test_the_variables_mean_what_they_mean_to_other_programs(
 ) -> None:
     put(monkeypatch, given)
     found = find_proxy(SERVER)
-    assert (None if found is None else found.get_secret_value()) == url
+    assert (None if found is None else found.url.get_secret_value()) == url
 
 
 @pytest.mark.parametrize("server", ["http://ask.example.com", "https://127.0.0.1:8000", "https://localhost"])
@@ -50,7 +51,7 @@ def test_the_name_and_the_password_of_a_proxy_are_not_printed(monkeypatch: pytes
     put(monkeypatch, {"HTTPS_PROXY": "http://ada:secret@proxy:3128"})
     found = find_proxy(SERVER)
     assert found is not None
-    assert found.get_secret_value() == "http://ada:secret@proxy:3128"
+    assert found.url.get_secret_value() == "http://ada:secret@proxy:3128"
     assert "secret" not in repr(found)
 
 
@@ -60,3 +61,20 @@ def test_what_is_no_http_proxy_is_refused_without_its_password(monkeypatch: pyte
     with pytest.raises(OperatorError, match="HTTPS_PROXY is not the URL of an HTTP proxy: give one such as") as caught:
         find_proxy(SERVER)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"HTTPS_PROXY": "ftp://proxy", "ALL_PROXY": "http://proxy:3128"},
+        {"https_proxy": "ftp://proxy", "HTTPS_PROXY": "http://proxy:3128"},
+        {"https_proxy": "ftp://proxy", "HTTPS_PROXY": "ftp://proxy"},
+        {"ALL_PROXY": "ftp://proxy"},
+        {"all_proxy": "ftp://proxy", "HTTPS_PROXY": ""},
+    ],
+    ids=lambda given: next(iter(given)),
+)
+def test_an_error_names_the_variable_that_was_read(monkeypatch: pytest.MonkeyPatch, given: dict[str, str]) -> None:
+    put(monkeypatch, given)
+    with pytest.raises(OperatorError, match=f"^{next(iter(given))} is not the URL of an HTTP proxy"):
+        find_proxy(SERVER)

@@ -111,7 +111,7 @@ def test_people_and_channels_are_asked_for_and_come_back_with_id_and_name() -> N
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"picks": "roles"}, "picks: Input should be 'people' or 'channels'"),
+        ({"picks": "roles"}, "picks: should be 'people' or 'channels'"),
         ({"picks": "people", "optional": True}, "leave out optional"),
         ({"picks": "people", "options": ["Ada"]}, "options: do not go together with picks"),
         ({"picks": "people", "multiSelect": True, "maxChoices": 26}, "maxChoices: exceeds 25"),
