@@ -206,9 +206,9 @@ class HttpDoor:
         try:
             result = await door.wait_for(self._build_call(caller, 0), ask)
             await response.write(_build_event(result))
-            while result["status"] == "open":
+            while result.status == "open":
                 result = await door.wait_for(call, ask)
-                still = result["status"] == "open"
+                still = result.status == "open"
                 await response.write(b": nobody has answered yet\n\n" if still else _build_event(result))
         except AskbackError as error:
             # The status of the response is sent already. The question stays open.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -136,3 +137,29 @@ async def test_the_result_of_a_task_is_as_the_schema_says(office: Office) -> Non
         asking = tasks.create_task(read(one, "ask", **WHERE))
         await office.fill("ada", "Not now…", "Later.", "Where to?")
         assert (await asking)["status"] == "declined"
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_clients_learn_what_each_tool_does_before_they_call_it(office: Office, mode: str) -> None:
+    async with agent(office, "--permit", "--approvers", "anyone", mode=mode) as one:
+        tools = (await one.client.list_tools()).tools
+    said = {
+        tool.name: [name for name, value in tool.annotations.model_dump(exclude={"title"}).items() if value]
+        for tool in tools
+        if tool.annotations is not None
+    }
+    assert said == {
+        "ask": ["open_world_hint"],
+        "AskUserQuestion": ["open_world_hint"],
+        "wait": ["read_only_hint", "idempotent_hint", "open_world_hint"],
+        "cancel": ["destructive_hint", "idempotent_hint", "open_world_hint"],
+        "pending": ["read_only_hint", "idempotent_hint"],
+        "permit": ["open_world_hint"],
+    }
+    assert all(tool.title and tool.annotations and tool.annotations.title == tool.title for tool in tools)
+    described = {tool.name for tool in tools if tool.output_schema is not None}
+    assert described == said.keys() - {"permit"}
+    # Clients of earlier specifications accept objects only, and some resolve no references.
+    schemas = [tool.output_schema for tool in tools if tool.output_schema is not None]
+    assert {schema["type"] for schema in schemas} == {"object"}
+    assert "$ref" not in json.dumps(schemas)
