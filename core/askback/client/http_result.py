@@ -1,4 +1,4 @@
-"""The other answers of `askback serve`: a problem, and the outcome in a result as a script reads it."""
+"""The problems of `askback serve`, and its results in the form that a script reads."""
 
 from __future__ import annotations
 

@@ -53,13 +53,13 @@ _ASKS: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True
 )
 _READS: Final = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
-"""The hints of `wait`. People's words are of an open world."""
+"""The hints of `wait`. It returns what people wrote."""
 _LISTS: Final = _READS.model_copy(update={"open_world_hint": False})
 """The hints of `pending`, which returns only what the agent itself has written."""
 _WITHDRAWS: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=True
 )
-"""The hints of `cancel`. It takes a question away from people, and nobody can bring the same one back."""
+"""The hints of `cancel`, which ends a question for good."""
 
 
 def describe_tools(places: Sequence[str], *, permit: bool) -> tuple[Tool, ...]:

@@ -20,7 +20,7 @@ WHERE = {"question": "Where to?", "options": ["Staging", "Production"], "allow_n
 
 
 async def read(one: Agent, tool: str, **given: Any) -> dict[str, Any]:
-    """Call a tool; return its result, which its schema must describe in full. The library's client checks it, too."""
+    """Call a tool; return its result. Its schema must describe every field. The library's client checks it, too."""
     result = await one.call_raw(tool, given)
     assert not result.is_error, result.content
     found = result.structured_content
@@ -35,7 +35,7 @@ async def get_schema(one: Agent, tool: str) -> dict[str, Any] | None:
 
 
 def check(schema: Any, found: dict[str, Any]) -> None:
-    """Check every value, as strict clients do: formats as well, and no field of which the schema says nothing."""
+    """Check that a result fits its schema. Formats count, and so does a field that the schema does not name."""
     assert schema is not None
     closed = close(schema)
     jsonschema_rs.Draft202012Validator(closed, validate_formats=True).validate(found)
