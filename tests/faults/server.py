@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import kill_points
 
 from askback.cli import main as cli
+from askback.client.ask_result import AskResult
 from askback.doors import door
 from faults.doors.windows import RESULT
 
 WINDOW = "RIG_WINDOW"
 
 
-def build_result(*args: Any, **more: Any) -> Mapping[str, Any]:
+def build_result(*args: Any, **more: Any) -> AskResult:
     kill_points.reached()
     return to_result(*args, **more)
 

@@ -12,9 +12,9 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from askback.cli.input_file import UnusableFile, read_input_file
+from askback.client.ask_result import AskResult
 from askback.client.duration_parameters import parse_deadline
 from askback.client.http_client import Progress, Server, ServerQuestion, ask_server
-from askback.client.http_result import AskResult
 from askback.client.parameter_names import SHELL
 from askback.client.progress_output import describe_passing, format_deadline
 from askback.client.result import AskOutcome

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 import aiohttp
 from pydantic import AwareDatetime, JsonValue, SecretStr, ValidationError
 
-from askback.client.http_result import AskResult, Problem, to_outcome
+from askback.client.ask_result import AskResult
+from askback.client.http_result import Problem, to_outcome
 from askback.client.parameter_names import SHELL
 from askback.client.result import AskOutcome
 from askback.domain.ask_policy import Reasons

@@ -62,7 +62,7 @@ class PermissionRequest:
         outcome = ask.outcome
         assert outcome is not None
         told = to_result(ask, outcome, "permit", where)
-        meta = {"askback": {"status": told["status"], "message": told["message"]}}
+        meta = {"askback": {"status": told.status, "message": told.message}}
         chosen = self._find_chosen(ask)
         if chosen is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"), field_meta=meta)

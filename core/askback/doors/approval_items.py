@@ -95,7 +95,7 @@ def decide(state: RunState[Any], call: InterruptedCall, ask: Ask, where: str) ->
         allowed = approval.get_approved_arguments(ask, call.tool, call.given) is not None
         rejection = describe_rejection(call.tool, outcome)
     else:
-        told = rejection = str(to_result(ask, outcome, call.kind, where)["message"])
+        told = rejection = to_result(ask, outcome, call.kind, where).message
         allowed = outcome.status == "answered"
     if allowed:
         state.approve(call.item)

@@ -15,11 +15,11 @@ __all__ = [
     "build_elicitation",
 ]
 
-from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
 
+from askback.client.ask_result import AskResult
 from askback.domain.ask_policy import Approval
 from askback.domain.form import Form
 from askback.domain.form_limits import MAX_ID
@@ -100,12 +100,12 @@ def build_elicitation(body: ElicitationBody) -> tuple[CallKind, Form, Approval |
     return "form", read_form(body.requested_schema, message=message, titled=True), None
 
 
-def answer_elicitation(result: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def answer_elicitation(result: AskResult) -> dict[str, JsonValue]:
     """Return the result of the question in the format of the hook. Without an answer, the request is cancelled."""
     found: dict[str, JsonValue] = {"hookEventName": "Elicitation"}
-    match result["status"]:
+    match result.status:
         case "answered":
-            found |= {"action": "accept", "content": result.get("values", {})}
+            found |= {"action": "accept", "content": result.values or {}}
         case "declined" | "refused":
             found["action"] = "decline"
         case _:

@@ -12,6 +12,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from askback.client.ask_result import AskResult
 from askback.client.presence import Loss
 from askback.client.result import get_outcome
 from askback.domain.approval import is_approved
@@ -23,6 +24,7 @@ from askback.domain.form import Form
 from askback.domain.timeout_action import TimeoutAction
 from askback.domain.wait import Wait
 from askback.domain.webhook import Webhook
+from askback.doors.ask_lists import PendingAsk, UnreadAsk
 from askback.doors.caller_asks import CallerAsks
 from askback.doors.new_ask import NewAsk, parse_kind
 from askback.doors.permission import (
@@ -39,7 +41,6 @@ from askback.doors.rules import AddressBook, Addressees, DoorRules, identify_rul
 from askback.doors.tool_decisions import build_call_question
 from askback.doors.tool_inputs import PermitInput, check_secrets
 from askback.errors import AskbackError, CallerError, ModelError
-from askback.internal.clock import to_iso
 from askback.text.redaction import contains_known_secret
 from askback.text.unseen import strip_text
 from askback.tools import get_tool
@@ -97,7 +98,7 @@ class Door:
         limit: Wait | None = None,
         on_timeout: TimeoutAction = "report",
         webhook: Webhook | None = None,
-    ) -> dict[str, JsonValue]:
+    ) -> AskResult:
         """Ask a form in a place, which is one of the operator's. Wait, and return the result.
 
         Without a `vote`, the first answer decides. `limit` is the caller's wish: the question times out then, if the
@@ -108,11 +109,11 @@ class Door:
         ask = await self._submit(call, kind, people, form, vote, limit=limit, on_timeout=on_timeout, webhook=webhook)
         return self._build_result(await self._wait(call, ask, people.asked), people.asked)
 
-    async def ask_questions(self, call: Call, given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    async def ask_questions(self, call: Call, given: Mapping[str, JsonValue]) -> AskResult:
         """Ask the input of `AskUserQuestion` in the default place. Raises `AskbackError`."""
         return await self.ask(call, "questions", get_tool(QUESTIONS).parse(given))
 
-    async def wait_for(self, call: Call, ask: Ask) -> dict[str, JsonValue]:
+    async def wait_for(self, call: Call, ask: Ask) -> AskResult:
         """Wait for an ask of this caller, and return the result."""
         await self._learn_name(ask)
         return self._build_result(await self._wait(call, ask, ASKED), ASKED)
@@ -121,7 +122,7 @@ class Door:
         """Count the caller as waiting for an ask, since its protocol lets it ask again every few seconds."""
         self._asks.note_poll(ask)
 
-    async def cancel(self, call: Call, ask: Ask, reason: str | None) -> dict[str, JsonValue]:
+    async def cancel(self, call: Call, ask: Ask, reason: str | None) -> AskResult:
         """Withdraw an ask of this caller, if it is open, and return the result. Raises `CallerError`."""
         reason = _repair_reason(reason)
         await self._learn_name(ask)
@@ -141,34 +142,39 @@ class Door:
         """Return an ask of this caller; None if the caller has none with that id."""
         return await self._asks.find(principal, ask_id.strip())
 
-    async def list_pending(self, principal: str, after: Cursor | None, at_most: int) -> tuple[list[JsonValue], AskPage]:
+    async def list_pending(
+        self, principal: str, after: Cursor | None, at_most: int
+    ) -> tuple[list[PendingAsk], AskPage]:
         """Return a page of the open asks of a caller, oldest first, and its entries."""
         page = await self._asks.list_page(principal, after, at_most)
-        entries: list[JsonValue] = [
-            await self._list(ask) | {"deadline": None if ask.policy.deadline is None else to_iso(ask.policy.deadline)}
+        entries = [
+            PendingAsk(
+                id=ask.id,
+                question=ask.interview.form.summary,
+                where=await self._find_place_name(ask),
+                since=ask.created_at,
+                deadline=ask.policy.deadline,
+            )
             for ask in page.asks
         ]
         return entries, page
 
-    async def list_unread(self, principal: str) -> tuple[list[JsonValue], AskPage]:
+    async def list_unread(self, principal: str) -> tuple[list[UnreadAsk], AskPage]:
         """Return the newest settled asks of a caller whose results it has not read, oldest first, and their entries."""
         page = await self._asks.list_unread(principal)
-        entries: list[JsonValue] = [
-            await self._list(ask) | {"status": outcome.state, "at": to_iso(outcome.at)}
+        entries = [
+            UnreadAsk(
+                id=ask.id,
+                question=ask.interview.form.summary,
+                where=await self._find_place_name(ask),
+                since=ask.created_at,
+                status=outcome.state,
+                at=outcome.at,
+            )
             for ask in page.asks
             if (outcome := ask.outcome) is not None
         ]
         return entries, page
-
-    async def _list(self, ask: Ask) -> dict[str, JsonValue]:
-        """Return an ask as an entry of a list."""
-        await self._learn_name(ask)
-        return {
-            "id": ask.id,
-            "question": ask.interview.form.summary,
-            "where": self._name_place(ask),
-            "since": to_iso(ask.created_at),
-        }
 
     async def request_permission(self, call: Call, given: PermitInput) -> PermissionAnswer:
         """Let people approve a call of a tool, or answer the questions of `AskUserQuestion`.
@@ -192,7 +198,7 @@ class Door:
             ask = await self._submit(call, "questions", people, build_questions(given.input), None)
             newest = await self._wait(call, ask, people.asked)
             if newest.outcome is None:
-                return deny(str(describe_open(newest, people.asked, people.found.name)["message"]))
+                return deny(describe_open(newest, people.asked, people.found.name).message)
             self._add_receipt(newest)
             return answer_questions(given.input, newest, newest.outcome)
         decisions = ("approve", "reject", "edit") if given.tool_name in self.rules.editable else ("approve", "reject")
@@ -252,19 +258,19 @@ class Door:
         closed = get_receipts().closed
         return await self._asks.wait(ask, call.seconds, REPORT_SECONDS, report, loss, closed=closed)
 
-    async def describe(self, ask: Ask) -> dict[str, JsonValue]:
+    async def describe(self, ask: Ask) -> AskResult:
         """Return the result of an ask of this caller, which counts as received by nobody."""
         await self._learn_name(ask)
         return self._describe(ask, ASKED)
 
-    def _describe(self, ask: Ask, asked: str) -> dict[str, JsonValue]:
+    def _describe(self, ask: Ask, asked: str) -> AskResult:
         where = self._name_place(ask)
         if ask.outcome is None:
             return describe_open(ask, asked, where, for_model=self._for_model)
         kind = parse_kind(ask) or "ask"
         result = to_result(ask, ask.outcome, kind, where, for_model=self._for_model)
         if kind == "ask" and ask.policy.approval is not None and (outcome := get_outcome(ask)) is not None:
-            result["approved"] = outcome.approved
+            return result.model_copy(update={"approved": outcome.approved})
         return result
 
     def note_received(self, ask: Ask) -> None:
@@ -275,7 +281,7 @@ class Door:
         """Let the outcome count as received once the response to this request was written."""
         get_receipts().add(lambda: self.note_received(ask))
 
-    def _build_result(self, ask: Ask, asked: str) -> dict[str, JsonValue]:
+    def _build_result(self, ask: Ask, asked: str) -> AskResult:
         if ask.outcome is not None and parse_kind(ask) != "permit":  # an approval is for the call that asked for it
             self._add_receipt(ask)
         return self._describe(ask, asked)
@@ -284,6 +290,10 @@ class Door:
         """Look up the name of an ask's place, if an earlier process asked it."""
         if self._book.get_name(ask.place.key) is None:
             await self._book.look_up_all()
+
+    async def _find_place_name(self, ask: Ask) -> str:
+        await self._learn_name(ask)
+        return self._name_place(ask)
 
     def _name_place(self, ask: Ask) -> str:
         return self._book.get_name(ask.place.key) or f"{ask.place.platform}:{ask.place.channel}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["LONGEST_KEY", "MAX_BODY", "MAX_WAIT", "AskBody", "AskList", "CancelBody", "PendingAsk", "build_question"]
+__all__ = ["LONGEST_KEY", "MAX_BODY", "MAX_WAIT", "AskBody", "AskList", "CancelBody", "build_question"]
 
 from typing import Annotated, cast
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from askback.client.http_client import LONGEST_KEY
 from askback.client.request import AskRequest
@@ -15,6 +15,7 @@ from askback.domain.form import Form
 from askback.domain.form_limits import MAX_PROMPT
 from askback.domain.webhook import LONGEST_URL
 from askback.doors import tool_inputs
+from askback.doors.ask_lists import PendingAsk
 from askback.doors.results import CallKind
 from askback.doors.tool_inputs import AskInput
 from askback.errors import CallerError, InvalidValue
@@ -94,16 +95,6 @@ class CancelBody(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     reason: str | None = Field(default=None, max_length=500, description="Why, for the people who were asked.")
-
-
-class PendingAsk(BaseModel):
-    """An open question in a list."""
-
-    id: str
-    question: str
-    where: str
-    since: AwareDatetime
-    deadline: AwareDatetime | None
 
 
 class AskList(BaseModel):

@@ -8,14 +8,14 @@ import asyncio
 import json
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Final, NoReturn, TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from askback.client.http_result import AskResult, WebhookResult
+from askback.client.ask_result import AskResult, WebhookResult
 from askback.client.serving_process import check_bots
 from askback.domain.ask import Ask
 from askback.domain.ask_page import MOST_LISTED, Cursor
@@ -41,7 +41,6 @@ from askback.doors.http_bodies import (
     AskBody,
     AskList,
     CancelBody,
-    PendingAsk,
     build_question,
 )
 from askback.doors.http_health import HttpHealth
@@ -180,7 +179,7 @@ class HttpDoor:
         caller = _get_caller(request)
         after, at_most = _read_page(request)
         found, page = await self._get_door(caller).list_pending(caller.name, after, at_most)
-        listed = AskList(asks=[PendingAsk.model_validate(one) for one in found])
+        listed = AskList(asks=found)
         if page.next is not None:
             listed.next_cursor = str(page.next)
         return web.json_response(listed.model_dump(mode="json", exclude_unset=True))
@@ -217,9 +216,9 @@ class HttpDoor:
         try:
             result = await door.wait_for(self._build_call(caller, 0), ask)
             await response.write(_build_event(result))
-            while result["status"] == "open":
+            while result.status == "open":
                 result = await door.wait_for(call, ask)
-                still = result["status"] == "open"
+                still = result.status == "open"
                 await response.write(b": nobody has answered yet\n\n" if still else _build_event(result))
         except AskbackError as error:
             # The status of the response is sent already. The question stays open.
@@ -244,7 +243,7 @@ class HttpDoor:
 
     async def build_document(self, caller: Caller, ask: Ask) -> bytes:
         """Return the outcome of an ask as a webhook sends it: the document that the caller gets by the ask's id."""
-        return json.dumps(_to_result(await self._get_door(caller).describe(ask))).encode()
+        return json.dumps(_dump(await self._get_door(caller).describe(ask))).encode()
 
     def note_received(self, caller: Caller, ask: Ask) -> None:
         """Record that the caller has received the outcome of an ask."""
@@ -352,33 +351,29 @@ def _find_webhook(caller: Caller, url: str | None) -> Webhook | None:
     return Webhook(caller=caller.name, url=caller.webhooks.find_url(url))
 
 
-def _answer(
-    result: Mapping[str, JsonValue], deliveries: Sequence[WebhookDelivery] = (), *, is_new: bool = False
-) -> web.Response:
-    found = _to_result(result)
+def _answer(result: AskResult, deliveries: Sequence[WebhookDelivery] = (), *, is_new: bool = False) -> web.Response:
     if deliveries:
-        found["webhooks"] = [_to_webhook_result(one) for one in deliveries]
-    status = 202 if is_new and found["status"] == "open" else 200
-    headers = {"Location": f"/v1/asks/{found['id']}"} if is_new else None
-    return web.json_response(found, status=status, headers=headers)
+        result = result.model_copy(update={"webhooks": tuple(map(_to_webhook_result, deliveries))})
+    status = 202 if is_new and result.status == "open" else 200
+    headers = {"Location": f"/v1/asks/{result.id}"} if is_new else None
+    return web.json_response(_dump(result), status=status, headers=headers)
 
 
-def _to_result(result: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    return AskResult.model_validate(result).model_dump(mode="json", exclude_none=True)
+def _dump(result: AskResult) -> dict[str, JsonValue]:
+    return result.model_dump(mode="json", exclude_none=True)
 
 
-def _to_webhook_result(delivery: WebhookDelivery) -> JsonValue:
-    result = WebhookResult(
+def _to_webhook_result(delivery: WebhookDelivery) -> WebhookResult:
+    return WebhookResult(
         id=delivery.id,
         url=delivery.url.partition("?")[0],
         state=delivery.state,
         attempts=delivery.attempts,
         error=delivery.error,
     )
-    return result.model_dump(mode="json", exclude_none=True)
 
 
-def _build_event(result: Mapping[str, JsonValue]) -> bytes:
+def _build_event(result: AskResult) -> bytes:
     # Only the last event has an id, so a client that comes again with it has received the outcome.
-    name = "event: open" if result["status"] == "open" else f"event: settled\nid: {result['id']}"
-    return f"{name}\ndata: {json.dumps(_to_result(result))}\n\n".encode()
+    name = "event: open" if result.status == "open" else f"event: settled\nid: {result.id}"
+    return f"{name}\ndata: {json.dumps(_dump(result))}\n\n".encode()

@@ -7,7 +7,7 @@ __all__ = ["McpDoor"]
 import json
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -22,8 +22,10 @@ from mcp_types import (
 )
 from pydantic import JsonValue
 
+from askback.client.ask_result import AskResult
 from askback.domain.ask import Ask
 from askback.domain.ask_page import MOST_LISTED
+from askback.doors.ask_lists import CallerAskList, PendingAsk, UnreadAsk
 from askback.doors.door import LONGEST_CALL_ID, Call, Door
 from askback.doors.mcp_tasks import TASKS, McpTasks, TaskParams, has_tasks
 from askback.doors.mcp_tools import INSTRUCTIONS, describe_tools
@@ -55,7 +57,8 @@ SILENT_SECONDS: Final = 1500.0
 SILENT_HTTP_SECONDS: Final = 240.0
 """The same over HTTP, where it gives up after five minutes."""
 
-_Handler = Callable[[Call, Mapping[str, JsonValue]], Awaitable[CallToolResult]]
+_Given = Mapping[str, JsonValue]
+_Handler = Callable[[Call, _Given], Awaitable[AskResult | CallerAskList | CallToolResult]]
 
 
 class McpDoor:
@@ -116,14 +119,17 @@ class McpDoor:
         names = [tool.name for tool in self._tools]
         if params.name not in names:
             return _build_error(f"There is no tool {params.name[:60]!r}: use {', '.join(names)}.")
-        given = cast("Mapping[str, JsonValue]", repair_texts(params.arguments or {}))
+        given = cast("_Given", repair_texts(params.arguments or {}))
         is_task = params.name in TASK_TOOLS and has_tasks(context)
         try:
             call = self._read_call(context)
             call = replace(call, seconds=0) if is_task else call
             result = await self._handlers[params.name](call, given)
-            found = cast("Mapping[str, JsonValue]", result.structured_content or {})
-            return await self._tasks.create(call, str(found["id"])) if is_task and found["status"] == "open" else result
+            if isinstance(result, CallToolResult):
+                return result
+            if is_task and isinstance(result, AskResult) and result.status == "open":
+                return await self._tasks.create(call, result.id)
+            return _build_answer(result)
         except (CallerError, ModelError) as error:
             return _build_error(str(error))
         except AskbackError as error:
@@ -160,29 +166,27 @@ class McpDoor:
 
     # Tools
 
-    async def _ask(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
+    async def _ask(self, call: Call, given: _Given) -> AskResult:
         parsed = parse_input("ask", AskInput, given)
         kind, form, vote = build_question(parsed)
         self._door.rules.check_default(
             parsed.deadline, parsed.on_timeout, "`deadline` a moment, such as 2026-12-01T17:00:00+01:00"
         )
-        return _build_answer(
-            await self._door.ask(
-                call, kind, form, vote, parsed.place, limit=parsed.deadline, on_timeout=parsed.on_timeout
-            )
+        return await self._door.ask(
+            call, kind, form, vote, parsed.place, limit=parsed.deadline, on_timeout=parsed.on_timeout
         )
 
-    async def _ask_questions(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
-        return _build_answer(await self._door.ask_questions(call, given))
+    async def _ask_questions(self, call: Call, given: _Given) -> AskResult:
+        return await self._door.ask_questions(call, given)
 
-    async def _wait_for(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
+    async def _wait_for(self, call: Call, given: _Given) -> AskResult:
         ask = await self._find(call, "wait", parse_input("wait", WaitInput, given).id)
-        return _build_answer(await self._door.wait_for(call, ask))
+        return await self._door.wait_for(call, ask)
 
-    async def _cancel(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
+    async def _cancel(self, call: Call, given: _Given) -> AskResult:
         parsed = parse_input("cancel", CancelInput, given)
         ask = await self._find(call, "cancel", parsed.id)
-        return _build_answer(await self._door.cancel(call, ask, parsed.reason))
+        return await self._door.cancel(call, ask, parsed.reason)
 
     async def _find(self, call: Call, tool: str, ask_id: str) -> Ask:
         ask = await self._door.find(call.principal, ask_id)
@@ -193,14 +197,14 @@ class McpDoor:
             )
         return ask
 
-    async def _list_pending(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
+    async def _list_pending(self, call: Call, given: _Given) -> CallerAskList:
         parse_input("pending", NoInput, given)
         found, rest = await self._door.list_pending(call.principal, None, MOST_LISTED)
         unread, unread_rest = await self._door.list_unread(call.principal)
         message = _describe_list(found, rest.more, unread, unread_rest.more)
-        return _build_answer({"pending": found, "unread": unread, "message": message})
+        return CallerAskList(pending=tuple(found), unread=tuple(unread), message=message)
 
-    async def _permit(self, call: Call, given: Mapping[str, JsonValue]) -> CallToolResult:
+    async def _permit(self, call: Call, given: _Given) -> CallToolResult:
         try:
             answer = await self._door.request_permission(call, parse_input("permit", PermitInput, given))
         except ModelError as error:
@@ -209,27 +213,33 @@ class McpDoor:
         return CallToolResult(content=[TextContent(text=json.dumps(answer, ensure_ascii=False))])
 
 
-def _describe_list(found: list[JsonValue], newer: int, unread: list[JsonValue], older: int) -> str:
+def _describe_list(found: Sequence[PendingAsk], newer: int, unread: Sequence[UnreadAsk], older: int) -> str:
     if not found and not unread:
         return "No open questions, and no results that you have not read."
     texts: list[str] = []
     if found:
-        texts.append(f"{len(found)} open question{'s' * (len(found) > 1)}: {json.dumps(found, ensure_ascii=False)}")
+        texts.append(f"{len(found)} open question{'s' * (len(found) > 1)}: {_dump_list(found)}")
     if newer:
         texts.append(f"{newer} more, which are newer, are not listed: call `pending` again once some of these ended.")
     if unread:
         texts.append(
             f"{len(unread)} question{'s' * (len(unread) > 1)} whose result you have not read: call `wait` with its id. "
-            f"{json.dumps(unread, ensure_ascii=False)}"
+            f"{_dump_list(unread)}"
         )
     if older:
         texts.append(f"{older} more, which are older, are not listed: call `pending` again once you have read these.")
     return "\n".join(texts)
 
 
-def _build_answer(data: dict[str, JsonValue]) -> CallToolResult:
+def _dump_list(listed: Sequence[PendingAsk | UnreadAsk]) -> str:
+    return json.dumps([one.model_dump(mode="json") for one in listed], ensure_ascii=False)
+
+
+def _build_answer(result: AskResult | CallerAskList) -> CallToolResult:
     # Some clients show the model only the text, others only the data. Both say everything.
-    return CallToolResult(content=[TextContent(text=str(data["message"]))], structured_content=data)
+    # The tool's output schema is that of the model. It knows no null where a field is left out.
+    data = result.model_dump(mode="json", exclude_defaults=True)
+    return CallToolResult(content=[TextContent(text=result.message)], structured_content=data)
 
 
 def _build_error(text: str) -> CallToolResult:

@@ -18,6 +18,7 @@ from mcp_types import INVALID_PARAMS, MISSING_REQUIRED_CLIENT_CAPABILITY, CallTo
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import JsonValue
 
+from askback.client.ask_result import AskResult
 from askback.domain.ask import Ask
 from askback.doors.door import Call, Door
 from askback.internal.clock import to_iso
@@ -58,7 +59,7 @@ class McpTasks:
         self,
         door: Door,
         read_call: Callable[[Context], Call],
-        build_answer: Callable[[dict[str, JsonValue]], CallToolResult],
+        build_answer: Callable[[AskResult], CallToolResult],
     ) -> None:
         self._door = door
         self._read_call = read_call
@@ -78,11 +79,11 @@ class McpTasks:
         ask = await self._find(call, params.task_id)
         self._door.note_poll(ask)
         result = await self._door.wait_for(call, ask)
-        if result["status"] == "open":
+        if result.at is None:
             return _describe(ask, "working", to_iso(ask.created_at))
-        settled_at = str(result["at"])
-        if result["status"] == "cancelled" and "by" not in result:
-            return {**_describe(ask, "cancelled", settled_at), "statusMessage": str(result["message"])}
+        settled_at = to_iso(result.at)
+        if result.status == "cancelled" and result.by is None:
+            return {**_describe(ask, "cancelled", settled_at), "statusMessage": result.message}
         answer = self._build_answer(result).model_dump(by_alias=True, mode="json", exclude_none=True)
         return {**_describe(ask, "completed", settled_at), "result": answer}
 

@@ -10,6 +10,8 @@ from typing import Any, Final, cast
 from mcp_types import Tool, ToolAnnotations
 from pydantic import JsonValue
 
+from askback.client.ask_result import AskResult
+from askback.doors.ask_lists import CallerAskList
 from askback.doors.results import QUESTIONS
 from askback.doors.tool_inputs import AskInput, CancelInput, NoInput, PermitInput, WaitInput
 from askback.tools import get_tool
@@ -47,6 +49,17 @@ _PERMIT: Final = (
     "Ask approvers in the team chat if a call of a tool may run. Claude Code itself calls this before it runs a "
     "tool (--permission-prompt-tool): do not call it yourself."
 )
+_ASKS: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True
+)
+_READS: Final = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
+"""The hints of `wait`. It returns what people wrote."""
+_LISTS: Final = _READS.model_copy(update={"open_world_hint": False})
+"""The hints of `pending`, which returns only what the agent itself has written."""
+_WITHDRAWS: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=True
+)
+"""The hints of `cancel`, which ends a question for good."""
 
 
 def describe_tools(places: Sequence[str], *, permit: bool) -> tuple[Tool, ...]:
@@ -59,15 +72,19 @@ def describe_tools(places: Sequence[str], *, permit: bool) -> tuple[Tool, ...]:
         place["description"] = f"Where to ask: {', '.join(places)}. The default is the first."
     else:
         ask = _without(ask, "place")
+    # No agent can name a webhook.
+    result = _without(build_schema(AskResult), "webhooks")
+    listed = build_schema(CallerAskList)
     found = [
-        _describe("ask", "Ask people", _ASK, ask),
-        _describe(QUESTIONS, "Ask people several questions", _QUESTIONS, questions),
-        _describe("wait", "Wait for an answer", _WAIT, build_schema(WaitInput), reads=True),
-        _describe("cancel", "Cancel a question", _CANCEL, build_schema(CancelInput)),
-        _describe("pending", "List your questions", _PENDING, build_schema(NoInput), reads=True),
+        _describe("ask", "Ask people", _ASK, ask, result),
+        _describe(QUESTIONS, "Ask people several questions", _QUESTIONS, questions, result),
+        _describe("wait", "Wait for an answer", _WAIT, build_schema(WaitInput), result, _READS),
+        _describe("cancel", "Cancel a question", _CANCEL, build_schema(CancelInput), result, _WITHDRAWS),
+        _describe("pending", "List your questions", _PENDING, build_schema(NoInput), listed, _LISTS),
     ]
     if permit:
-        found.append(_describe("permit", "Ask for permission", _PERMIT, build_schema(PermitInput)))
+        # Claude Code accepts no structured content as a decision.
+        found.append(_describe("permit", "Ask for permission", _PERMIT, build_schema(PermitInput), None))
     return tuple(found)
 
 
@@ -77,18 +94,22 @@ def _without(schema: dict[str, JsonValue], name: str) -> dict[str, JsonValue]:
     return {**schema, "properties": {key: value for key, value in properties.items() if key != name}}
 
 
-def _describe(name: str, title: str, description: str, schema: dict[str, JsonValue], *, reads: bool = False) -> Tool:
+def _describe(
+    name: str,
+    title: str,
+    description: str,
+    given: dict[str, JsonValue],
+    result: dict[str, JsonValue] | None,
+    annotations: ToolAnnotations = _ASKS,
+) -> Tool:
     return Tool(
         name=name,
         title=title,
         description=description,
-        input_schema=cast("dict[str, Any]", schema),
-        annotations=ToolAnnotations(
-            read_only_hint=reads,
-            destructive_hint=False,
-            idempotent_hint=reads or name == "cancel",
-            open_world_hint=True,
-        ),
+        input_schema=cast("dict[str, Any]", given),
+        output_schema=cast("dict[str, Any] | None", result),
+        # Clients of the specification 2025-03-26 know the title only from there.
+        annotations=annotations.model_copy(update={"title": title}),
         # Claude Code hides tools behind a search otherwise. It calls `permit` itself.
         _meta=None if name == "permit" else {"anthropic/alwaysLoad": True},
     )

@@ -10,7 +10,8 @@ from typing import Final, cast
 from pydantic import BaseModel, JsonValue
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from askback.client.http_result import AskResult, Problem
+from askback.client.ask_result import AskResult
+from askback.client.http_result import Problem
 from askback.domain.ask_page import MOST_LISTED
 from askback.domain.file_kinds import MEDIA_TYPES
 from askback.doors.claude_hooks import HookRequest

@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from askback.client.ask_result import AskResult
 from askback.domain.answer_values import list_answer_values, list_fallback_values, list_notes
 from askback.domain.ask import Ask
 from askback.domain.form import Form
@@ -41,27 +42,23 @@ def format_name(person: Actor) -> str:
     return f"{person.display_name} ({person.id})"
 
 
-def describe_open(ask: Ask, asked: str, where: str, *, for_model: bool = True) -> dict[str, JsonValue]:
+def describe_open(ask: Ask, asked: str, where: str, *, for_model: bool = True) -> AskResult:
     """Return the result for an open question. `asked` names the people."""
     deadline = ask.policy.deadline
     until = "" if deadline is None else f" until {deadline:%Y-%m-%d %H:%M} UTC"
     then = PATIENCE if for_model else f"GET /v1/asks/{ask.id} waits for the outcome."
-    found: dict[str, JsonValue] = {
-        "status": "open",
-        "id": ask.id,
-        "question": ask.interview.form.summary,
-        "where": where,
-        "message": f"Nobody has answered yet. The question stays open for {asked} in {where}{until}. "
+    return AskResult(
+        status="open",
+        id=ask.id,
+        question=ask.interview.form.summary,
+        where=where,
+        deadline=deadline,
+        message=f"Nobody has answered yet. The question stays open for {asked} in {where}{until}. "
         f"Its id is {ask.id}. {then}",
-    }
-    if deadline is not None:
-        found["deadline"] = deadline.isoformat()
-    return found
+    )
 
 
-def to_result(
-    ask: Ask, outcome: Outcome, kind: CallKind, where: str, *, for_model: bool = True
-) -> dict[str, JsonValue]:
+def to_result(ask: Ask, outcome: Outcome, kind: CallKind, where: str, *, for_model: bool = True) -> AskResult:
     """Return the outcome of an ask as data. Its `message` says the same in words.
 
     A model gets names in which nothing can be taken for an instruction, and is told what not to assume. Programs get
@@ -115,7 +112,7 @@ def to_result(
     if outcome.reason is not None:
         found["reason"] = outcome.reason
     found["message"] = _describe(ask, outcome, found, kind, where, for_model=for_model)
-    return found
+    return AskResult.model_validate(found)
 
 
 def _describe(

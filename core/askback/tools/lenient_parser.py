@@ -227,7 +227,7 @@ def _dump_schema(model: type[BaseModel]) -> str:
 
 
 def build_schema(model: type[BaseModel]) -> dict[str, JsonValue]:
-    """Return the JSON Schema of a tool's input, with every reference inlined.
+    """Return the JSON Schema of a tool's input or result, with every reference inlined.
 
     A field that may be left out is not also described as null: that costs the model tokens and adds nothing.
     """

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from askback_sandbox.json_values import as_object, as_text, objects
 from askback_sandbox.model.script import call
 from e2e.ask.office import Office
 from support.claude_goldens import EXTENDED
@@ -106,6 +107,34 @@ async def test_the_ask_tool_waits_until_people_answer(office: Office) -> None:
     found = json.loads(answer.text)
     assert (found["status"], found["answer"], found["approved"]) == ("answered", "Yes", True)
     assert len(office.shown()) == 1
+
+
+async def test_claude_code_accepts_the_results_of_every_tool_and_its_model_pays_for_no_schema_of_them(
+    office: Office,
+) -> None:
+    question: Any = {"question": "Deploy 1.4.2?", "options": ["Yes", "No"]}
+    calls = [
+        call("mcp__askback__ask", **question),
+        call("mcp__askback__AskUserQuestion", questions=ask_where()),
+        call("mcp__askback__pending"),
+        call("mcp__askback__wait", id="x"),
+        call("mcp__askback__cancel", id="x"),
+    ]
+    servers = {"askback": mcp_server(office, "--call-wait", "1s")}
+    settings = {"permissions": {"allow": ["mcp__askback"]}}
+    async with claude(office, *calls, servers=servers, settings=settings) as run:
+        asked, where, listed, *unknown = await run.ended()
+    opened = [json.loads(one.text) for one in (asked, where)]
+    assert [(one.error, found["status"]) for one, found in zip((asked, where), opened, strict=True)] == [
+        (False, "open"),
+        (False, "open"),
+    ]
+    assert not listed.error
+    assert [one["id"] for one in json.loads(listed.text)["pending"]] == [one["id"] for one in opened]
+    assert all(one.error and one.text.startswith("You have no question with the id 'x'") for one in unknown)
+    tools = [tool for one in office.services.model.log for tool in objects(as_object(one.request).get("tools"))]
+    ours = [tool for tool in tools if as_text(tool["name"]).startswith("mcp__askback__")]
+    assert {name for tool in ours for name in tool} == {"name", "description", "input_schema"}
 
 
 async def test_the_hook_for_permissions_lets_people_approve_and_deny_calls(quick: Office) -> None:
