@@ -21,7 +21,6 @@ _SENTENCES: Final[Mapping[Absence, str]] = {
     "unreceived": N_("The program that asked has not received this answer yet."),
     "lost": N_("The program that asked no longer waits, so nobody has received this answer."),
 }
-_SETTLED: Final[Mapping[Absence, Absence]] = {"away": "unreceived", "gone": "lost"}
 
 
 def format_absence(absence: Absence) -> str:
@@ -31,4 +30,10 @@ def format_absence(absence: Absence) -> str:
 
 def settle_absence(absence: Absence | None) -> Absence | None:
     """Return the same for the card of an answered question."""
-    return None if absence is None else _SETTLED.get(absence, absence)
+    match absence:
+        case "away":
+            return "unreceived"
+        case "gone":
+            return "lost"
+        case _:
+            return absence

@@ -76,7 +76,7 @@ class HandOverTransactions(Transactions):
                 free = one is not None and one.state == "asked"
                 if free and not hand_overs.claim(connection, call, digests[call], holder):
                     raise AssertionError("A hand-over changed although its run is locked.")
-                if free:
+                if one is not None:
                     decisions.save_receipt(connection, one.ask_id)
             return "claimed"
 
@@ -146,7 +146,7 @@ class HandOverTransactions(Transactions):
             found = [one.ask_id for one in hand_overs.list_of_holder(connection, holder) if one.state == "claimed"]
             is_ended = hand_overs.unclaim(connection, holder)
             for ask_id in found:
-                receipts.expect(connection, ask_id, "answered")
+                receipts.expect(connection, ask_id, answered=True)
             return is_ended
 
         return await self._run(work)

@@ -67,7 +67,7 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
     if settled:
         record_event(AskSettled(after, action))
         if after.conversation_id is None:
-            receipts.expect(connection, after.id, after.status)
+            receipts.expect(connection, after.id, answered=after.status == "answered")
     if settled or (after.is_complete and not before.is_complete):
         send_signal(connection, Signal(kind="ask", id=after.id))
     if after.is_complete and not before.is_complete and after.conversation_id is not None:

@@ -13,8 +13,10 @@ from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
+    BindParameter,
     Connection,
     Select,
+    Text,
     and_,
     bindparam,
     exists,
@@ -27,7 +29,6 @@ from sqlalchemy.dialects.postgresql import insert
 
 from askback.domain.caller_absence import Absence
 from askback.domain.hand_over import CALLERS
-from askback.domain.outcome import OutcomeStatus
 from askback.internal.clock import SECOND
 from askback.store.database_clock import NOW, get_now_parameter
 from askback.store.queries import waits
@@ -43,7 +44,7 @@ RECEIPT_SECONDS: Final = 8.0
 RESUME_SECONDS: Final = 20.0
 """Seconds in which another process continues the run of an agent framework, if the process that asked has ended."""
 
-_ASKED = bindparam("ask")
+_ASKED: BindParameter[str] = bindparam("ask", type_=Text())
 _UNTIL = NOW + bindparam("held", type_=BigInteger())
 _WAITED = Statement(
     update(table).where(table.c.ask_id == _ASKED, ~has_webhook(table.c.ask_id)).values(told=False, waits_until=_UNTIL)
@@ -78,13 +79,13 @@ _IS_MISSING = Statement(
 )
 
 
-def expect(connection: Connection, ask_id: str, status: OutcomeStatus) -> None:
+def expect(connection: Connection, ask_id: str, *, answered: bool) -> None:
     """Record that a program should soon receive the outcome of an ask, if a process waits for it, or did.
 
     A framework that no process waits for continues a run once all its questions are settled.
     """
     now = get_now_parameter(connection)
-    if status != "answered" or not _WAITED.change(connection, ask=ask_id, now=now, held=int(RECEIPT_SECONDS * SECOND)):
+    if not answered or not _WAITED.change(connection, ask=ask_id, now=now, held=int(RECEIPT_SECONDS * SECOND)):
         waits.delete(connection, (ask_id,))
     _RUN.change(connection, ask=ask_id, now=now, held=int(RESUME_SECONDS * SECOND))
 
