@@ -70,8 +70,8 @@ class OtherProcess:
         return await self._write(lambda manager: manager.cancel(ask_id, reason=reason))
 
     async def record_waits(self, report: WaitReport) -> None:
-        # No worker has to look at once.
-        await write(self._where, lambda store: store.record_waits(report), wakes=False)
+        # Only a card of an answer that was received late has to change at once.
+        await write(self._where, lambda store: store.record_waits(report), wakes=bool(report.received))
 
     async def _write(self, work: Callable[[QuestionManager], Awaitable[T]]) -> T:
         return await write(self._where, lambda store: work(QuestionManager(store, self._settings.limits)))

@@ -10,6 +10,7 @@ import secrets
 
 from askback.client.addressing import parse_address
 from askback.client.duration_parameters import check_wait
+from askback.client.external_writes import write
 from askback.client.key_check import (
     check_names,
     check_question,
@@ -23,6 +24,7 @@ from askback.client.request import AskRequest, Prepared, prepare
 from askback.client.result import AskOutcome, get_outcome
 from askback.client.session import AskSession, open_session
 from askback.domain.ask import Ask
+from askback.domain.wait_report import WaitReport
 from askback.errors import AskbackError, CallerError
 from askback.ports.bot import Bot
 from askback.ports.installed_bots import find_only_bot, get_bot, list_bot_names
@@ -36,7 +38,7 @@ from askback.store.external_access import (
     OutdatedDatabase,
     read_snapshot,
 )
-from askback.store.queries import asks
+from askback.store.queries import asks, receipts
 from askback.store.url import parse_database_url
 
 log = logging.getLogger("askback.ask")
@@ -87,6 +89,7 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
             check_timeout_action(known, request.on_timeout, request.terms)
             await _check_names(known, request, progress)
         if known.is_complete and (outcome := get_outcome(known)) is not None:
+            await _record_receipt(where, known)
             return outcome
         if request is not None and has_other_wait(known, request.wait):
             progress.note(format_other_wait(progress.terms))
@@ -102,6 +105,15 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
     # Nobody learns a random key that is not reported.
     loss: Loss | None = "with wait" if key is None and type(progress) is Progress else None
     return await _follow(settings, where, prepared, progress, loss)
+
+
+async def _record_receipt(where: DatabaseLocation, known: Ask) -> None:
+    """Record that this caller has received an answer that was there, if its card says, or soon may, that none has."""
+    try:
+        if await asyncio.to_thread(read_snapshot, where, lambda connection: receipts.is_missing(connection, known.id)):
+            await write(where, lambda store: store.record_waits(WaitReport(received=frozenset({known.id}))))
+    except AskbackError as error:
+        log.info("Could not record a receipt: %s", error, extra={"action": "receipt_not_recorded"})
 
 
 async def _check_names(known: Ask, request: AskRequest, progress: Progress) -> None:
@@ -165,7 +177,7 @@ async def _follow(
         async with presence.running():
             with presence.wait(ask.id, loss):
                 settled = await session.wait(ask.id, progress.on_change)
-            presence.forget(ask.id)
+            presence.receive(ask.id)
         await session.wait_until_drawn(settled)
     outcome = get_outcome(settled)
     assert outcome is not None

@@ -50,6 +50,8 @@ class Presence:
         """Asks that the database knows as waited for."""
         self._new: set[str] = set()
         """Asks that are waited for, and that it does not know as such."""
+        self._received: set[str] = set()
+        """Asks whose answer a caller has received."""
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -84,6 +86,11 @@ class Presence:
         self._losses.pop(ask_id, None)
         self._ended.pop(ask_id, None)
 
+    def receive(self, ask_id: str) -> None:
+        """Report at the end that a caller has received the answer to an ask."""
+        self.forget(ask_id)
+        self._received.add(ask_id)
+
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """Report until the block ends, and then that no caller waits."""
@@ -105,7 +112,9 @@ class Presence:
         await end_tasks([self._task])
         self._task = None
         ended = self._recorded | self._waiting.keys() | self._ended.keys()
-        report = WaitReport(ended=tuple(sorted(ended)), lost=frozenset(self._losses))
+        report = WaitReport(
+            ended=tuple(sorted(ended)), lost=frozenset(self._losses), received=frozenset(self._received)
+        )
         if not report:
             return
         try:

@@ -64,8 +64,8 @@ class Ask(Value):
     drawn_revision: int = -1
     """The newest revision that a platform confirmed; -1 if it was never rendered."""
     absence: Absence | None = None
-    """The reason why its card says that no program waits for the answer. None while a program waits, or if none ever
-    did."""
+    """The reason why its card says that no program waits for the answer, or has received it. None while a program
+    waits or once one has received it, and if none ever waited."""
     trace: str | None = None
     """The W3C traceparent of the work that it belongs to."""
     participants: tuple[Actor, ...] = ()

@@ -18,7 +18,7 @@ from pydantic import AwareDatetime
 
 from askback.domain.arguments import Argument, Arguments, parse_arguments
 from askback.domain.ask_policy import PersonalReminder, Policy
-from askback.domain.caller_absence import Absence
+from askback.domain.caller_absence import Absence, settle_absence
 from askback.domain.card_ending import Ending, build_ending
 from askback.domain.card_item import Item, build_items
 from askback.domain.card_labels import EVERYTHING, SHOW_QUESTION, SHOW_QUESTIONS
@@ -31,7 +31,7 @@ from askback.domain.file_rules import FileRules
 from askback.domain.form import Question
 from askback.domain.form_fields import FieldQuestions, find_open_questions
 from askback.domain.interview import Interview
-from askback.domain.outcome import Picked
+from askback.domain.outcome import Outcome, Picked
 from askback.domain.reserved_options import NO_ANSWERS
 from askback.domain.review_line import LONGEST_QUOTED, build_review
 from askback.domain.settled_title import get_first_line
@@ -148,7 +148,7 @@ class Card(CardTexts):
     changes: tuple[ChangeLine, ...] = ()
     """The arguments that people changed, as lines."""
     absence: Absence | None = None
-    """The reason why no program waits for the answer. None if the program that asked waits, and once it has ended."""
+    """The reason why no program waits for the answer, or has received it. None if one does, or has."""
     caller: str | None = None
     """The program that asked, in a few words. None if it has no name."""
     language: Language = ENGLISH
@@ -398,10 +398,17 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
         edit_problem=None if edits is None or outcome is not None else edits.problem,
         changes=build_change_lines(interview.changes),
         ending=None if outcome is None else build_ending(interview, outcome),
-        absence=absence if outcome is None else None,
+        absence=_get_absence(absence, outcome),
         caller=None if policy.caller is None else _describe_caller(policy.caller),
         language=policy.language,
     )
+
+
+def _get_absence(absence: Absence | None, outcome: Outcome | None) -> Absence | None:
+    """Return what the card says about the program that asked. It need not receive an end without an answer."""
+    if outcome is None:
+        return absence
+    return settle_absence(absence) if outcome.status == "answered" else None
 
 
 def _describe_caller(name: str) -> str:

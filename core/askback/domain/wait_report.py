@@ -16,6 +16,8 @@ class WaitReport(Value):
     """Asks whose answer no later call can receive, once this process has stopped waiting."""
     kept: frozenset[str] = frozenset()
     """Asks for which nobody waits, and whose answer only a later call to this process can receive."""
+    received: frozenset[str] = frozenset()
+    """Asks whose answer a caller of this process has received."""
 
     def __bool__(self) -> bool:
-        return bool(self.waiting or self.ended or self.lost or self.kept)
+        return bool(self.waiting or self.ended or self.lost or self.kept or self.received)

@@ -20,7 +20,7 @@ from askback.domain.hand_over import (
 )
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.store.notifications import Signal, send_signal
-from askback.store.queries import asks, hand_overs, locks, outbox
+from askback.store.queries import asks, decisions, hand_overs, locks, outbox, receipts
 from askback.store.transactions import Transactions
 
 log = logging.getLogger("askback.store")
@@ -76,13 +76,23 @@ class HandOverTransactions(Transactions):
                 free = one is not None and one.state == "asked"
                 if free and not hand_overs.claim(connection, call, digests[call], holder):
                     raise AssertionError("A hand-over changed although its run is locked.")
+                if one is not None:
+                    decisions.save_receipt(connection, one.ask_id)
             return "claimed"
 
         return await self._run(work)
 
     async def receive_hand_over(self, call: CallId) -> bool:
         """Record that a caller has received an outcome. Return False if that is known, or told as unknown already."""
-        return await self._run(lambda connection: hand_overs.receive(connection, call))
+
+        def work(connection: Connection) -> bool:
+            found = hand_overs.get(connection, call)
+            if found is None or not hand_overs.receive(connection, call):
+                return False
+            decisions.save_receipt(connection, found.ask_id)
+            return True
+
+        return await self._run(work)
 
     async def expire_hand_overs(self, framework: str) -> tuple[HandOver, ...]:
         """Mark the lost claims of a framework as unknown, and return them. People get a notice about each."""
@@ -131,7 +141,15 @@ class HandOverTransactions(Transactions):
 
     async def unclaim_hand_overs(self, holder: str) -> bool:
         """End a claim with which nothing was handed over, so that others can claim. Return False if it was lost."""
-        return await self._run(lambda connection: hand_overs.unclaim(connection, holder))
+
+        def work(connection: Connection) -> bool:
+            found = [one.ask_id for one in hand_overs.list_of_holder(connection, holder) if one.state == "claimed"]
+            is_ended = hand_overs.unclaim(connection, holder)
+            for ask_id in found:
+                receipts.expect(connection, ask_id, answered=True)
+            return is_ended
+
+        return await self._run(work)
 
     async def release_hand_overs(self, calls: Iterable[CallId]) -> bool:
         """Let unknown outcomes be handed over once more, since somebody decided so. Return False if none is unknown."""

@@ -348,7 +348,8 @@ waits = Table(
     "waits",
     metadata,
     Column("ask_id", Text, primary_key=True),
-    # Time until which somebody counts as waiting. Each process renews it for the asks for which it waits.
+    # Time until which somebody counts as waiting. Each process renews it for the asks for which it waits. Once people
+    # have answered, the time until which a caller should receive the answer.
     Column("waits_until", BigInteger, nullable=False),
     # Microseconds after that time until the card says that no caller waits. They grow with each absence.
     Column("patience", BigInteger, nullable=False, server_default=text("0")),

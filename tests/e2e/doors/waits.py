@@ -12,6 +12,8 @@ from e2e.ask.office import Office
 
 AWAY = "The program that asked is not waiting at the moment. Your answer is kept for it."
 GONE = "The program that asked no longer waits, so nobody will receive your answer."
+UNRECEIVED = "The program that asked has not received this answer yet."
+LOST = "The program that asked no longer waits, so nobody has received this answer."
 
 
 def run(office: Office, statement: str) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["save_change", "save_reading", "save_steps", "store_late_answer"]
+__all__ = ["save_absence", "save_change", "save_reading", "save_receipt", "save_steps", "store_late_answer"]
 
 from datetime import timedelta
 from typing import Final
@@ -12,10 +12,22 @@ from sqlalchemy import Connection
 from askback.domain.actions import Action, EditArguments, Pick
 from askback.domain.answer_file import FileReading, add_readings
 from askback.domain.ask import Ask
+from askback.domain.caller_absence import Absence
 from askback.domain.incoming_message import IncomingMessage, Step
 from askback.domain.reminder_messages import build_edit_reminder
 from askback.store.notifications import Signal, send_signal
-from askback.store.queries import answer_files, asks, conversations, inbox, offers, outbox, outbox_leases
+from askback.store.queries import (
+    answer_files,
+    asks,
+    conversations,
+    inbox,
+    locks,
+    offers,
+    outbox,
+    outbox_leases,
+    receipts,
+    waits,
+)
 from askback.store.queries.turns import request_turn
 from askback.store.transaction_events import AskChanged, AskSettled, record_event
 
@@ -54,11 +66,33 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
         offers.close_outdated(connection, after)
     if settled:
         record_event(AskSettled(after, action))
+        if after.conversation_id is None:
+            receipts.expect(connection, after.id, answered=after.status == "answered")
     if settled or (after.is_complete and not before.is_complete):
         send_signal(connection, Signal(kind="ask", id=after.id))
     if after.is_complete and not before.is_complete and after.conversation_id is not None:
         request_turn(connection, after.conversation_id, after.place, is_settled=True)
     return settled
+
+
+def save_absence(connection: Connection, ask: Ask, absence: Absence | None) -> None:
+    """Store the reason why no program waits for an ask, or has received its answer, and queue the drawing of the card.
+
+    Nobody is notified: the card is drawn in its messages.
+    """
+    interview = ask.interview.evolve(revision=ask.interview.revision + 1)
+    save_change(connection, ask, ask.evolve(interview=interview, absence=absence), None)
+
+
+def save_receipt(connection: Connection, ask_id: str) -> None:
+    """Record that a program has received an answer, and correct the card if it says that none has."""
+    if not receipts.is_missing(connection, ask_id):
+        return
+    locks.lock_ask(connection, ask_id)
+    waits.delete(connection, (ask_id,))
+    ask = asks.get(connection, ask_id)
+    if ask is not None and ask.absence is not None:
+        save_absence(connection, ask, None)
 
 
 def save_reading(connection: Connection, ask_id: str, file_id: str, reading: FileReading) -> None:

@@ -1,13 +1,14 @@
 """Queries on the programs that wait for answers. Each function runs inside a caller's transaction.
 
 A process renews its waits, so that others notice if it was killed. It also renews what it knows of callers that may
-come back to it alone. Times use the database's clock.
+come back to it alone. Times use the database's clock. `receipts` has the queries on asks that are answered.
 """
 
 from __future__ import annotations
 
 __all__ = [
     "GRACE_SECONDS",
+    "IS_LOST",
     "WAIT_SECONDS",
     "delete",
     "delete_ended",
@@ -73,10 +74,11 @@ _IS_OPEN = exists().where(asks.c.id == waits.c.ask_id, asks.c.status == "open")
 _IS_PAST = waits.c.waits_until <= NOW
 # A caller whose address gets the outcome need not wait.
 _HAS_WEBHOOK = has_webhook(waits.c.ask_id)
-_IS_LOST = and_(waits.c.lost, or_(waits.c.kept_until.is_(None), waits.c.kept_until <= NOW))
+IS_LOST = and_(waits.c.lost, or_(waits.c.kept_until.is_(None), waits.c.kept_until <= NOW))
+"""SQL condition that is true if no later call can receive the answer, once nobody waits."""
 # A caller that cannot come back changes the card no more.
-_IS_AWAY = and_(waits.c.waits_until + case((_IS_LOST, 0), else_=waits.c.patience) <= NOW, not_(_HAS_WEBHOOK))
-_IS_GONE = and_(_IS_LOST, _IS_PAST, not_(_HAS_WEBHOOK))
+_IS_AWAY = and_(waits.c.waits_until + case((IS_LOST, 0), else_=waits.c.patience) <= NOW, not_(_HAS_WEBHOOK))
+_IS_GONE = and_(IS_LOST, _IS_PAST, not_(_HAS_WEBHOOK))
 _IS_BACK = or_(waits.c.waits_until > NOW, _HAS_WEBHOOK)
 _UNTIL = NOW + bindparam("held", type_=BigInteger())
 _LONGER = case(
@@ -84,8 +86,9 @@ _LONGER = case(
     (waits.c.patience * 2 > int(LONGEST_PATIENCE * SECOND), int(LONGEST_PATIENCE * SECOND)),
     else_=waits.c.patience * 2,
 )
-_ENDED = select(waits.c.ask_id).where(_IS_PAST, ~_IS_OPEN)
-_DELETE_ENDED = delete_from(waits).where(_IS_PAST, ~_IS_OPEN)
+_NEEDS_NO_CALLER = ~exists().where(asks.c.id == waits.c.ask_id, asks.c.status.in_(("open", "answered")))
+_ENDED = select(waits.c.ask_id).where(_IS_PAST, _NEEDS_NO_CALLER)
+_DELETE_ENDED = delete_from(waits).where(_IS_PAST, _NEEDS_NO_CALLER)
 _STATE = select(
     waits.c.told, asks.c.absence, _IS_GONE.label("gone"), _IS_AWAY.label("away"), _IS_BACK.label("back")
 ).join(asks, asks.c.id == waits.c.ask_id)
@@ -101,7 +104,10 @@ def renew(connection: Connection, ask_ids: Iterable[str], *, lost: bool) -> None
 
 
 def end(connection: Connection, ask_ids: Iterable[str]) -> None:
-    """Record that a process has stopped waiting for these asks. Another one that waits renews its waits in time."""
+    """Record that a process has stopped waiting for these asks. Another one that waits renews its waits in time.
+
+    Settled asks are left out.
+    """
     given = {"ids": _encode(ask_ids), "held": int(GRACE_SECONDS * SECOND)}
     connection.execute(_end(connection.dialect.name), {**given, "now": get_now_parameter(connection)})
 
@@ -158,12 +164,12 @@ def mark_told(connection: Connection, ask_id: str, *, told: bool) -> None:
 
 
 def has_ended(connection: Connection) -> bool:
-    """Return True if there are waits of settled or deleted asks."""
+    """Return True if there are waits of asks that ended without an answer, or were deleted."""
     return connection.execute(_ENDED.limit(1), {"now": get_now_parameter(connection)}).first() is not None
 
 
 def delete_ended(connection: Connection) -> None:
-    """Delete the waits of settled or deleted asks."""
+    """Delete the waits of asks that ended without an answer, or were deleted."""
     connection.execute(_DELETE_ENDED, {"now": get_now_parameter(connection)})
 
 
@@ -182,7 +188,7 @@ def _renew(dialect: str) -> Insert:
 
 @cache
 def _end(dialect: str) -> Update:
-    ended = update(waits).where(waits.c.ask_id.in_(_select_ids(dialect)))
+    ended = update(waits).where(waits.c.ask_id.in_(_select_ids(dialect)), _IS_OPEN)
     return ended.values(waits_until=_UNTIL, lost=False, kept_until=None)
 
 
