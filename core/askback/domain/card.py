@@ -375,7 +375,7 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
         and all(option.value in NO_ANSWERS for option in question.options),
         written=draft.text if shown else None,
         note=draft.note if shown else None,
-        can_hide_text=shown and question.allow_custom and question.rules.max_length > LONGEST_QUOTED,
+        can_hide_text=shown and question.allow_custom and question.rules.longest > LONGEST_QUOTED,
         unsent=asking and draft.unsent is not None and has_visible_text(draft.unsent),
         position=(visible.index(interview.current) + 1, len(visible)) if asking and several_questions else None,
         is_answered=asking and several_questions and interview.is_answered(interview.current),
