@@ -364,7 +364,7 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
         max_choices=question.max_choices if shown else None,
         count_rule=question.describe_count() if asking and question.files is None else None,
         text_rule=question.rules.describe()
-        if asking and question.allow_custom and question.rules.is_limited_number
+        if asking and question.allow_custom and (question.rules.is_limited_number or question.rules.lines is not None)
         else None,
         file_rules=question.files if asking else None,
         files=tuple(file.label for file in draft.files) if asking else (),

@@ -150,10 +150,6 @@ class TextRules(Value):
         return self.max_length if self.lines is None else FIELD_ANSWER
 
     @property
-    def _item(self) -> TextRules:
-        return self.evolve(lines=None)
-
-    @property
     def _limits(self) -> NumberLimits:
         return NumberLimits(
             minimum=self.minimum,
@@ -167,8 +163,9 @@ class TextRules(Value):
         """Return what a person can write, in sentences for the field."""
         if self.lines is None:
             return self._describe_item()
-        if self._item == TextRules():
-            return self.lines.describe()
+        is_any_text = self.evolve(lines=None, max_length=DEFAULT_ANSWER) == TextRules()
+        if is_any_text and self.max_length >= DEFAULT_ANSWER:
+            return self.lines.describe()  # so large a limit would say nothing
         return f"{self.lines.describe()} {_('Each item: {rule}').format(rule=self._describe_item())}"
 
     def _describe_item(self) -> str:

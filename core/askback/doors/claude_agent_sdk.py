@@ -52,7 +52,7 @@ class ClaudeAgentDoor(ResumableDoor):
 
         `requires_approval` names the tools of which `run` and `resume` let people approve each call, even if Claude
         Code's own rules allow it. `edit` names the tools whose arguments people may change before they approve a call:
-        its texts, numbers and booleans, since Claude Code publishes no schema of a tool. If nobody answers a question
+        its texts, numbers, booleans and lists, since Claude Code publishes no schema of a tool. If nobody answers a question
         in time, `on_timeout` decides what the model reads: only that ("report"), or that it stops ("halt"). Raises
         `CallerError`.
         """

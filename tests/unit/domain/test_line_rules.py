@@ -105,6 +105,8 @@ def test_a_problem_names_the_line(items: dict[str, Any], limits: dict[str, Any],
     ("items", "limits", "words"),
     [
         (TEXT, {}, "One item per line."),
+        ({**TEXT, "maxLength": 3_000}, {}, "One item per line."),
+        ({**TEXT, "maxLength": 9}, {}, "One item per line. Each item: Up to 9 characters."),
         (TEXT, {"minItems": 1}, "One item per line."),
         (TEXT, {"minItems": 2}, "One item per line. At least 2 items."),
         (TEXT, {"maxItems": 1}, "One item per line. At most 1 item."),
