@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["LineRules", "split_lines"]
+__all__ = ["MAX_LINES", "LineRules", "split_lines"]
 
 from collections.abc import Iterator, Sequence
 from typing import Final, cast

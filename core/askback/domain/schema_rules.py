@@ -10,7 +10,7 @@ from typing import Final, cast
 from pydantic import JsonValue
 
 from askback.domain.form_limits import FIELD_ANSWER
-from askback.domain.line_rules import LineRules
+from askback.domain.line_rules import MAX_LINES, LineRules
 from askback.domain.list_text import write_list
 from askback.domain.schema_choices import UnsupportedSchema, read_words
 from askback.domain.schema_keywords import KEYWORDS
@@ -49,6 +49,8 @@ def read_list_rules(schema: Mapping[str, object], items: Mapping[str, object]) -
         )
     rules = read_rules(named, items)
     least, most = read_item_limits(schema)
+    if most is not None and most > MAX_LINES:
+        most = None  # nobody can write as many
     if least * (rules.min_length + 1) - 1 > FIELD_ANSWER:
         raise UnsupportedSchema(
             f"needs {least:,} items, and people write at most {FIELD_ANSWER:,} characters: lower `minItems`"

@@ -199,12 +199,12 @@ class TextRules(Value):
         return self._find_item_problem(text) if self.lines is None else self._find_list_problem(self.lines, text)
 
     def _find_list_problem(self, rules: LineRules, text: str) -> str | None:
-        items = split_lines(text)
-        if not items:
-            return _("Please write an answer: it is empty.")
         size = count_utf16_units(strip_text(text))
         if size > self.longest:
             return self._describe_too_long(size, self.longest)
+        items = split_lines(text)
+        if not items:
+            return _("Please write an answer: it is empty.")
         for number, item in items:
             problem = self._find_item_problem(item)
             if problem is not None:
