@@ -284,8 +284,7 @@ def _build_choice(
 
 
 def _read_array(common: Mapping[str, object], schema: Mapping[str, object], empty: Option | None) -> Question:
-    given = as_object(schema.get("items"))
-    items = {} if given is None else simplify_property(given)
+    items = simplify_property(as_object(schema.get("items")) or {})
     choices = read_choices(items)
     if choices is None:
         return _read_list(common, schema, items, empty)
