@@ -104,7 +104,7 @@ def read_value(
     if not text and when_empty is not None:
         return _build_empty(when_empty)
     is_exact = rules.lines is None and rules.kind == "text" and _has_layout(before.text)
-    problem = rules.find_exact_problem(written) if is_exact else rules.find_problem(text)
+    problem = rules.find_exact_problem(written) if is_exact else rules.find_problem(written)
     if problem is not None:
         raise WrongValue(problem)
     value = written if is_exact else rules.to_json_value(text)

@@ -89,6 +89,8 @@ def test_the_same_numbers_written_otherwise_change_nothing() -> None:
 def test_a_wrong_line_is_named_at_its_field() -> None:
     with pytest.raises(PersonError, match="Line 2, “x”: Please write a whole number"):
         change(asked(CALL, MAIL), 2, "1\nx")
+    with pytest.raises(PersonError, match="Line 3, “x”: Please write a whole number"):
+        change(asked(CALL, MAIL), 2, "\n\nx")
     with pytest.raises(PersonError, match="leave out characters that nobody can see"):
         change(asked(CALL, MAIL), 0, "ada\nb\u200bc")
 
