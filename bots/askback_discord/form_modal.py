@@ -160,8 +160,7 @@ def _build_field(field: FormField, *, with_texts: bool) -> list[Component]:
     question = field.question
     words = _place_words(question, field.header)
     if question.asks_for_text or question.multi_select:  # a single choice has an option for it
-        hint = field.add_empty_hint(words.description)
-        words = replace(words, description=words.description if hint is None or not _is_room_for(hint) else hint)
+        words = replace(words, description=_add_empty_hint(field, words.description))
     above = [] if words.above is None else [build_prompt(words.above)]
     if question.files is not None:
         entry = file_modal.build_entry(_build_custom_id("files", field.index), question.files, required=not field.files)
@@ -176,6 +175,19 @@ def _build_field(field: FormField, *, with_texts: bool) -> list[Component]:
         label = _name_text(question).format(question=field.header)
         made.append(_label(label, describe_text(question), _build_text(field)))
     return made
+
+
+def _add_empty_hint(field: FormField, hint: str | None) -> str | None:
+    """Return the sentence with the effect of an empty field, if there is room for it.
+
+    How to write a list matters more than what each item is: a wrong item is named when it is sent.
+    """
+    lines = field.question.rules.lines
+    brief = () if lines is None else (field.add_empty_hint(lines.describe()),)
+    for longer in (field.add_empty_hint(hint), *brief):
+        if longer is not None and _is_room_for(longer):
+            return longer
+    return hint
 
 
 def _name_text(question: Question) -> str:

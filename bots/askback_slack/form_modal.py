@@ -47,7 +47,7 @@ _Part = Literal["choice", "text", "people", "channels", "files"]
 
 def fits(asked: FieldQuestions) -> bool:
     """Return True if one modal shows each of these questions with the whole of each option."""
-    if any(one.allow_custom and one.rules.max_length > limits.INPUT_TEXT for one in asked.questions):
+    if any(one.allow_custom and one.rules.longest > limits.INPUT_TEXT for one in asked.questions):
         return False  # one question at a time, a longer answer can be a message
     return len(asked.questions) <= QUESTIONS and all(map(_fits_question, asked.questions))
 
@@ -195,7 +195,7 @@ def _build_text(field: FormField, label: str) -> list[Block]:
     question = field.question
     value, kept_whole = get_initial_value(field.value)
     # If there are options, a written answer is short as a rule. An earlier text of several lines would lose them.
-    is_short = not (question.asks_for_text or question.allow_note) or question.rules.is_one_line
+    is_short = not (question.asks_for_text or question.allow_note or question.rules.lines) or question.rules.is_one_line
     is_line = is_short and to_single_line(value) == value
     placeholder = fit_line(field.placeholder, limits.PLACEHOLDER) or _(DEFAULT_PLACEHOLDER)
     # Slack's own field for a time has no seconds and no zone.

@@ -61,7 +61,7 @@ def build_native_entry(rules: TextRules, value: str) -> Block | None:
 
     There is none for `uri`: Slack's field takes addresses of the web alone.
     """
-    if value and rules.find_problem(value) is not None:
+    if rules.lines is not None or (value and rules.find_problem(value) is not None):
         return None
     match rules.kind:
         case "integer" | "number" if not value or _DECIMAL.fullmatch(value):

@@ -186,6 +186,6 @@ def _get_hint(field: TextField, *, takes_messages: bool) -> str:
     if field.choice is not None:
         return f"{_('The asker gets it, and the card shows it.')} {field.hint}"
     hint = fit_line(field.hint, _HINT)
-    if takes_messages and field.rules.max_length > limits.INPUT_TEXT:
+    if takes_messages and field.rules.longest > limits.INPUT_TEXT:
         hint = f"{hint} {_(LONGER).format(count=group_digits(limits.INPUT_TEXT))}"
     return f"{hint} {_('It is sent together with the ticked options.')}" if field.multi else hint

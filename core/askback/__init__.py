@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from askback.domain.file_rules import FileRules
     from askback.domain.form import Condition, Form, Option, Question, TextRules
     from askback.domain.identity import Actor, MessageRef, Place
+    from askback.domain.line_rules import LineRules
     from askback.domain.open_ask_limits import Limits
     from askback.domain.outcome import Answer, Choice, Outcome, Picked
     from askback.domain.who import Who
@@ -59,6 +60,7 @@ __all__ = [
     "Host",
     "InvalidValue",
     "Limits",
+    "LineRules",
     "MessageRef",
     "ModelError",
     "OperatorError",
@@ -113,6 +115,7 @@ _HOMES = {
     "domain.answer_file": ("AnswerFile",),
     "domain.file_rules": ("FileRules",),
     "domain.form": ("Condition", "Form", "Option", "Question", "TextRules"),
+    "domain.line_rules": ("LineRules",),
     "domain.outcome": ("Answer", "Choice", "Outcome", "Picked"),
     "domain.who": ("Who",),
     "settings.core": ("Settings",),

@@ -21,7 +21,7 @@ FIELDS = (
     "unit/domain/test_file_and_note_fields.py",
     "unit/domain/test_interview_properties.py",
 )
-EDITS = ("unit/domain/test_edit_arguments.py",)
+EDITS = ("unit/domain/test_edit_arguments.py", "unit/domain/test_edit_lists.py")
 TURNS = (
     "test_arguments_that_differ_from_the_shown_ones_are_asked_again",
     "test_the_same_answers_are_never_applied_twice",
@@ -43,6 +43,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "askback.domain.edit_rules": EDITS,
     "askback.domain.edit_values": EDITS,
     "askback.domain.edit_schema": EDITS,
+    "askback.domain.line_rules": ("unit/domain/test_line_rules.py",),
+    "askback.domain.list_text": ("unit/domain/test_line_rules.py", "unit/domain/test_edit_fields.py"),
     "askback.domain.plain_schema": ("unit/domain/test_plain_schema.py", "unit/domain/test_json_schema.py"),
     "askback.text.unseen": ("unit/text/test_unseen.py", "unit/domain/test_form.py", "unit/domain/test_verdicts.py"),
     "askback.domain.hand_over": ("unit/domain/test_hand_over.py", "contract/engine/test_hand_overs.py"),

@@ -49,7 +49,7 @@ def _to_value(question: Question, answer: Answer) -> JsonValue:
     found.extend({"id": one.id, "name": one.label} for one in answer.picked)
     found.extend(file.to_json_value() for file in answer.files)
     if answer.text is not None:
-        value = to_json_value(kind, answer.text)
+        value = question.rules.to_json_value(answer.text)
         found.append({"written": value} if has_choices else value)
     takes_several = question.multi_select if question.files is None else question.files.max > 1
     if takes_several and has_choices:

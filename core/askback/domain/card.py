@@ -364,7 +364,7 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
         max_choices=question.max_choices if shown else None,
         count_rule=question.describe_count() if asking and question.files is None else None,
         text_rule=question.rules.describe()
-        if asking and question.allow_custom and question.rules.is_limited_number
+        if asking and question.allow_custom and (question.rules.is_limited_number or question.rules.lines is not None)
         else None,
         file_rules=question.files if asking else None,
         files=tuple(file.label for file in draft.files) if asking else (),
@@ -375,7 +375,7 @@ def _build_card(ask_id: str, interview: Interview, policy: Policy, absence: Abse
         and all(option.value in NO_ANSWERS for option in question.options),
         written=draft.text if shown else None,
         note=draft.note if shown else None,
-        can_hide_text=shown and question.allow_custom and question.rules.max_length > LONGEST_QUOTED,
+        can_hide_text=shown and question.allow_custom and question.rules.longest > LONGEST_QUOTED,
         unsent=asking and draft.unsent is not None and has_visible_text(draft.unsent),
         position=(visible.index(interview.current) + 1, len(visible)) if asking and several_questions else None,
         is_answered=asking and several_questions and interview.is_answered(interview.current),

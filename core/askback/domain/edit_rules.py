@@ -77,7 +77,11 @@ class EditRules(Value):
 
     def get_when_empty(self, name: str) -> WhenEmpty | None:
         """Return the effect of an empty field. None if an argument must have a value."""
-        return "removed" if name in self.optional else "null" if name in self.nullable else None
+        if name in self.optional or name in self.nullable:
+            return "removed" if name in self.optional else "null"
+        questions = () if self.form is None else self.form.questions
+        lines = next((question.rules.lines for question in questions if question.id == name), None)
+        return "list" if lines is not None and lines.min == 0 else None
 
 
 def build_edit_rules(
@@ -166,15 +170,25 @@ def _build_rules(schema: Mapping[str, JsonValue], names: Collection[str]) -> Edi
 
 
 def infer_schema(data: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return a schema for the texts, numbers and booleans of a call whose tool has published none.
+    """Return a schema for the texts, numbers, booleans and lists of a call whose tool has published none.
 
     Other arguments are not in it, so people cannot change them. Nobody knows which ones the tool needs, so all of them
     are required.
     """
-    found = {name: kind for name, value in data.items() if (kind := _infer_type(value)) is not None}
-    kept = dict(list(found.items())[:MAX_QUESTIONS])
-    properties: dict[str, JsonValue] = {name: {"type": kind} for name, kind in kept.items()}
-    return {"type": "object", "properties": properties, "required": [*kept]}
+    found = {name: schema for name, value in data.items() if (schema := _infer_property(value)) is not None}
+    properties: dict[str, JsonValue] = dict(list(found.items())[:MAX_QUESTIONS])
+    return {"type": "object", "properties": properties, "required": [*properties]}
+
+
+def _infer_property(value: JsonValue) -> dict[str, JsonValue] | None:
+    if not isinstance(value, list):
+        kind = _infer_type(value)
+        return None if kind is None else {"type": kind}
+    kinds = {_infer_type(one) for one in value}
+    if kinds == {"integer", "number"}:
+        kinds = {"number"}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return None if kind in (None, "boolean") else {"type": "array", "items": {"type": kind}, "minItems": 1}
 
 
 def _infer_type(value: JsonValue) -> str | None:
@@ -206,10 +220,16 @@ def _simplify(name: str, given: object) -> object:
     about = kept.get("description")
     described = f"{name}: {about}" if isinstance(about, str) and about.strip() else name
     found = {**kept, "title": name, "description": described}
-    if found.get("type") == "string" and "enum" not in found:
-        longest = found.get("maxLength", FIELD_ANSWER)
-        found["maxLength"] = min(cast("float", longest), FIELD_ANSWER) if is_number(longest) else longest
-    return found
+    items = as_object(found.get("items"))
+    return _limit_length(found if items is None else {**found, "items": _limit_length(simplify_property(items))})
+
+
+def _limit_length(schema: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the schema of a text with the maximum length of a field, and any other schema as it is."""
+    if schema.get("type") != "string" or "enum" in schema:
+        return schema
+    longest = schema.get("maxLength", FIELD_ANSWER)
+    return {**schema, "maxLength": min(cast("float", longest), FIELD_ANSWER) if is_number(longest) else longest}
 
 
 def _add_empty_options(form: Form, names: Collection[str]) -> Form:
@@ -219,6 +239,8 @@ def _add_empty_options(form: Form, names: Collection[str]) -> Form:
     """
 
     def add(question: Question) -> Question:
+        if question.rules.lines is not None:
+            return question.evolve(options=())  # the empty field is the empty list
         is_full = len(question.options) >= MAX_OPTIONS_WITH_EMPTY
         is_named = any(option.label == _(MISSING) for option in question.options)
         if question.id not in names or not question.options or question.multi_select or is_full or is_named:

@@ -17,6 +17,7 @@ from askback.domain.actions import FieldAnswer
 from askback.domain.form import Question
 from askback.domain.form_fields import UNANSWERED, WhenEmpty
 from askback.domain.form_limits import FIELD_ANSWER
+from askback.domain.list_text import write_list
 from askback.domain.reserved_options import NO_ANSWER, NONE_OF_THESE, RESERVED
 from askback.domain.schema_choices import format_number, is_number, to_option_value
 from askback.domain.text_kinds import is_numeric, parse_number, to_json_value
@@ -68,6 +69,8 @@ def to_draft(question: Question, data: Mapping[str, JsonValue]) -> FieldDraft | 
     if question.options:
         found = _find_option(question, value)
         return None if found is None else FieldDraft(chosen=(found,))
+    if question.rules.lines is not None:
+        return _write_lines(question, value)
     if is_numeric(question.rules.kind) and is_number(value):
         return FieldDraft(text=format_number(cast("float", value)))
     if not isinstance(value, str) or replace_controls(value) != value.replace("\r\n", "\n"):
@@ -89,20 +92,22 @@ def read_value(
     text = strip_text(written)
     if text == strip_text(before.text.replace("\r\n", "\n")):
         return None
-    if is_numeric(question.rules.kind):
+    rules = question.rules
+    if rules.lines is not None and text and rules.to_json_value(text) == rules.to_json_value(before.text):
+        return None
+    if rules.lines is None and is_numeric(rules.kind):
         old, new = (parse_number("number", one) for one in (before.text, text))
         if old is not None and old == new:
             return None
     if not text and before.is_optional:
         return None
     if not text and when_empty is not None:
-        return NewValue(is_removed=when_empty == "removed")
-    rules = question.rules
-    is_exact = rules.kind == "text" and _has_layout(before.text)
-    problem = rules.find_exact_problem(written) if is_exact else rules.find_problem(text)
+        return _build_empty(when_empty)
+    is_exact = rules.lines is None and rules.kind == "text" and _has_layout(before.text)
+    problem = rules.find_exact_problem(written) if is_exact else rules.find_problem(written)
     if problem is not None:
         raise WrongValue(problem)
-    value = written if is_exact else to_json_value(rules.kind, text)
+    value = written if is_exact else rules.to_json_value(text)
     if to_draft(question, {question.id: value}) is None:
         raise WrongValue(_(NOT_SHOWN))
     return NewValue(value=value)
@@ -119,7 +124,7 @@ def _read_chosen(
     ):
         raise WrongValue(_("There is no such option."))
     if when_empty is not None and (not picked or picked == (_find_empty_option(question),)):
-        return NewValue(is_removed=when_empty == "removed")
+        return _build_empty(when_empty)
     if not picked:
         raise WrongValue(_(UNANSWERED))
     problem = question.find_count_problem(len(picked)) if question.multi_select else None
@@ -134,9 +139,21 @@ def _read_chosen(
     return NewValue(value=values if question.multi_select else values[0])
 
 
+def _build_empty(when_empty: WhenEmpty) -> NewValue:
+    return NewValue(value=[] if when_empty == "list" else None, is_removed=when_empty == "removed")
+
+
 def _find_empty_option(question: Question) -> int | None:
     """Return the index of the option that means no value; None if there is none."""
     return next((index for index, option in enumerate(question.options) if option.value == NO_ANSWER), None)
+
+
+def _write_lines(question: Question, value: JsonValue) -> FieldDraft | None:
+    """Return the draft for a list that people write, one item per line."""
+    text = write_list(question.rules.kind, value) if isinstance(value, list) else None
+    if text is None or count_utf16_units(text) > FIELD_ANSWER:
+        return None
+    return FieldDraft(text=text, is_optional=not text)
 
 
 def _choose_several(question: Question, value: JsonValue) -> FieldDraft | None:

@@ -215,6 +215,13 @@ class Question(Value):
             raise ValueError("is False, but the question has no options: add options, or leave it True")
         return value
 
+    @field_validator("rules")
+    @classmethod
+    def _fits_options(cls, value: TextRules, info: ValidationInfo) -> TextRules:
+        if value.lines is not None and info.data.get("multi_select") is True:
+            raise ValueError("with lines does not go together with multi_select: leave out one of the two")
+        return value
+
     @field_validator("default")
     @classmethod
     def _can_be_chosen(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:

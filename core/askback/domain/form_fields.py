@@ -18,6 +18,7 @@ __all__ = [
     "fits_field",
 ]
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from pydantic import Field
@@ -43,8 +44,14 @@ ANSWER_SEVERAL = N_("Answer {count} together…")
 """Label of that button if other questions depend on these."""
 EMPTY_REMOVES = N_("Empty it to leave the argument out.")
 EMPTY_IS_NULL = N_("Empty it to send null.")
-WhenEmpty = Literal["removed", "null"]
+EMPTY_IS_LIST = N_("Empty it to send an empty list.")
+WhenEmpty = Literal["removed", "null", "list"]
 """The effect of an empty field on an argument of a tool call."""
+_EMPTY: Final[Mapping[WhenEmpty, str]] = {
+    "removed": EMPTY_REMOVES,
+    "null": EMPTY_IS_NULL,
+    "list": EMPTY_IS_LIST,
+}
 TITLE = N_("Your answers")
 EDIT_TITLE = N_("Change the arguments")
 SAVE = N_("Change")
@@ -97,7 +104,7 @@ class FormField(Value):
         """Return the sentence about the value with the effect of an empty field, in the current language."""
         if self.when_empty is None:
             return hint
-        return " ".join(filter(None, (hint, _(EMPTY_REMOVES if self.when_empty == "removed" else EMPTY_IS_NULL))))
+        return " ".join(filter(None, (hint, _(_EMPTY[self.when_empty]))))
 
     @property
     def placeholder(self) -> str:

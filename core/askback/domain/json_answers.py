@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from askback.domain.form import Form, Question
 from askback.domain.outcome import Answer
-from askback.domain.reserved_options import NO_ANSWER, NULL, RESERVED
+from askback.domain.reserved_options import NO_ANSWER, NONE_OF_THESE, NULL, RESERVED
 from askback.domain.text_kinds import to_json_value
 
 
@@ -30,7 +30,9 @@ def build_instance(form: Form, answers: Iterable[Answer]) -> dict[str, JsonValue
 
 
 def _write(question: Question, answer: Answer) -> JsonValue:
-    return to_json_value(question.rules.kind, answer.text or answer.choices[0].value)
+    if answer.text is None and all(choice.value == NONE_OF_THESE for choice in answer.choices):
+        return []
+    return question.rules.to_json_value(answer.text or answer.choices[0].value)
 
 
 def _write_several(question: Question, answer: Answer) -> JsonValue:

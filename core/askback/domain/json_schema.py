@@ -1,7 +1,8 @@
 """Reads a JSON Schema as a form. Pure.
 
-A schema is an object of flat properties: texts, numbers, booleans, one of several values, or several of them. A
-property that is not required, or that may be null, gets the option “(no answer)”. A default is chosen at the start.
+A schema is an object of flat properties: texts, numbers, booleans, one of several values, several of them, or lists of
+texts or numbers. A property that is not required, or that may be null, gets the option “(no answer)”. A default is
+chosen at the start.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 __all__ = ["NO", "YES", "UnsupportedSchema", "read_form"]
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from pydantic import JsonValue
@@ -18,7 +19,7 @@ from askback.domain.form import Form, Option, Question
 from askback.domain.form_limits import MAX_QUESTIONS, MAX_TITLE, MAX_VALUE
 from askback.domain.plain_schema import accepts_null, inline_references, simplify_property
 from askback.domain.reserved_options import (
-    NO_ANSWERS,
+    build_empty_list_option,
     build_no_answer_option,
     build_none_option,
     build_null_option,
@@ -30,20 +31,17 @@ from askback.domain.schema_choices import (
     format_number,
     is_number,
     read_choices,
+    read_words,
     to_option_value,
 )
 from askback.domain.schema_keywords import KEYWORDS
-from askback.domain.schema_numbers import (
-    NUMBER_KEYWORDS,
-    UNIT,
-    read_number_rules,
-)
-from askback.domain.schema_texts import TEXT_KEYWORDS, read_count, read_text_rules
+from askback.domain.schema_numbers import NUMBER_KEYWORDS, UNIT
+from askback.domain.schema_rules import read_item_limits, read_list_default, read_list_rules, read_rules
+from askback.domain.schema_texts import TEXT_KEYWORDS
 from askback.domain.text_kinds import TextKind
 from askback.domain.text_rules import TextRules
 from askback.errors import InvalidValue
 from askback.text.literal import count_utf16_units, is_readable_line, quote_line, to_literal, to_single_line
-from askback.text.unseen import has_visible_text
 from askback.translations.catalogue import N_, _
 
 _ALTERNATIVES: Final = frozenset({"enum", "enumNames", "oneOf", "anyOf"})
@@ -159,7 +157,7 @@ def _is_heading(text: str) -> bool:
 
 def _read_heading(schema: Mapping[str, object], key: str) -> str | None:
     try:
-        return _read_text(schema, key)
+        return read_words(schema, key)
     except UnsupportedSchema as error:
         raise UnsupportedSchema(f"The schema {error}.") from None
 
@@ -221,7 +219,7 @@ def _read_property(
         _check_choices(choices, named, schema)
     elif strange := (schema.keys() & KEYWORDS) - _TYPES[named] - {"type"}:
         raise UnsupportedSchema(f"has {_explain_keyword(min(strange))}")
-    title, text = (_read_text(schema, key) for key in ("title", "description"))
+    title, text = (read_words(schema, key) for key in ("title", "description"))
     prompt = text or title or name
     common: dict[str, object] = {
         "id": name,
@@ -247,7 +245,7 @@ def _check_choices(choices: Choices, named: str, schema: Mapping[str, object]) -
     if strange := own - _TYPES[named]:
         raise UnsupportedSchema(f"has {_explain_keyword(min(strange))}")
     if own:
-        rules = _read_rules(named, {"maxLength": MAX_VALUE, **schema})
+        rules = read_rules(named, {"maxLength": MAX_VALUE, **schema})
         if any(rules.find_problem(option.value) is not None for option in choices.options):
             raise UnsupportedSchema(f"lists values that break its own rule `{min(own)}`: leave out one of the two")
 
@@ -263,13 +261,6 @@ def _explain_type(named: object) -> str:
     if isinstance(named, list):
         return "has several types, and an answer has one: give one type"
     return f"has the type {quote_line(str(named))}: give string, integer, number, boolean, or array"
-
-
-def _read_text(schema: Mapping[str, object], key: str) -> str | None:
-    value = schema.get(key)
-    if value is not None and not isinstance(value, str):
-        raise UnsupportedSchema(f"has a `{key}` that is not a text: write a text")
-    return value if value and has_visible_text(value) else None
 
 
 def _build_choice(
@@ -293,18 +284,12 @@ def _build_choice(
 
 
 def _read_array(common: Mapping[str, object], schema: Mapping[str, object], empty: Option | None) -> Question:
-    given = as_object(schema.get("items"))
-    items = None if given is None else simplify_property(given)
-    choices = None if items is None else read_choices(items)
-    if items is None or choices is None:
-        raise UnsupportedSchema(
-            "is an array without a fixed list of values, and people can only choose several of a list: give its items "
-            "an `enum`, or an `anyOf` of `const` and `title`"
-        )
+    items = simplify_property(as_object(schema.get("items")) or {})
+    choices = read_choices(items)
+    if choices is None:
+        return _read_list(common, schema, items, empty)
     _check_choices(choices, {"text": "string"}.get(choices.kind, choices.kind), items)
-    least, most = read_count(schema, "minItems", 0), schema.get("maxItems")
-    if most is not None and read_count(schema, "maxItems", 0) == 0:
-        raise UnsupportedSchema("permits no item, so there is nothing to ask: leave it out, or raise `maxItems`")
+    least, largest = read_item_limits(schema)
     if least > 1 and empty is not None:
         raise UnsupportedSchema(
             "needs several items or nothing, which a form cannot say: leave out `minItems`, or require it without null"
@@ -313,7 +298,6 @@ def _read_array(common: Mapping[str, object], schema: Mapping[str, object], empt
     values = [choices.find_value(value) for value in cast("list[object]", default)] if isinstance(default, list) else []
     if default is not None and (not isinstance(default, list) or None in values):
         raise UnsupportedSchema("has a default that is not a list of its values: correct it, or leave it out")
-    largest = None if most is None else read_count(schema, "maxItems", 0)
     if values and not least <= len(set(values)) <= (largest or len(values)):
         raise UnsupportedSchema("has a default with too few or too many values: correct it, or leave it out")
     extra = (empty,) if empty is not None else (build_none_option(),) if least == 0 else ()
@@ -331,16 +315,10 @@ def _read_array(common: Mapping[str, object], schema: Mapping[str, object], empt
     )
 
 
-def _read_rules(named: str, schema: Mapping[str, object]) -> TextRules:
-    if named == "string":
-        return read_text_rules(schema)
-    return read_number_rules(cast("TextKind", named), schema, _read_text(schema, UNIT))
-
-
 def _read_written(
     common: Mapping[str, object], named: str, schema: Mapping[str, object], empty: Option | None
 ) -> Question:
-    rules = _read_rules(named, schema)
+    rules = read_rules(named, schema)
     options: list[Option] = []
     default = schema.get("default")
     if default is not None and default != "":
@@ -350,14 +328,43 @@ def _read_written(
         # The program gets its own default, also with white space around it, such as that of a separator.
         exact = text if rules.kind == "text" and len(text) <= rules.max_length else text.strip()
         options.append(Option(value=exact, label=text.strip(), description=_("The default.")))
-    if empty is not None:
-        options.append(empty)
+    hint = _HINTS.get(rules.kind)
+    return _build_written(common, rules, options, empty, None if hint is None else _(hint))
+
+
+def _read_list(
+    common: Mapping[str, object], schema: Mapping[str, object], items: Mapping[str, object], empty: Option | None
+) -> Question:
+    rules = read_list_rules(schema, items)
+    if rules is None:
+        raise UnsupportedSchema(
+            "is an array whose items people can neither choose nor write: give its items an `enum`, an `anyOf` of "
+            "`const` and `title`, or the type string, integer or number"
+        )
+    default = schema.get("default")
+    text = None if default is None else read_list_default(rules, default)
+    if text is None and default is not None:
+        raise UnsupportedSchema("has a default that is not a list as people can write it: correct it, or leave it out")
+    options = [Option(value=text, label=text, description=_("The default."))] if text else []
+    if empty is None and rules.lines is not None and rules.lines.min == 0:
+        nothing = build_empty_list_option()
+        if text == "":
+            options = [nothing]
+        else:
+            empty = nothing
+    return _build_written(common, rules, options, empty, None)
+
+
+def _build_written(
+    common: Mapping[str, object], rules: TextRules, options: Sequence[Option], empty: Option | None, hint: str | None
+) -> Question:
+    """Return the question for a written answer. The first of the options is chosen at the start."""
     return Question.parse(
         {
             **common,
-            "options": tuple(options),
+            "options": (*options, *(() if empty is None else (empty,))),
             "rules": rules,
-            "default": tuple(option.value for option in options if option.value not in NO_ANSWERS),
-            **({"placeholder": _(_HINTS[rules.kind])} if rules.kind in _HINTS else {}),
+            "default": tuple(option.value for option in options),
+            **({} if hint is None else {"placeholder": hint}),
         }
     )

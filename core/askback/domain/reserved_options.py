@@ -8,6 +8,7 @@ __all__ = [
     "NO_ANSWERS",
     "NULL",
     "RESERVED",
+    "build_empty_list_option",
     "build_no_answer_option",
     "build_none_option",
     "build_null_option",
@@ -24,7 +25,7 @@ NULL: Final = "askback:null"
 """Value of the same option, where a program has to get null in place of the answer."""
 NO_ANSWERS: Final = frozenset({NO_ANSWER, NULL})
 NONE_OF_THESE: Final = "askback:none-of-these"
-"""Value of the option that chooses none of the others."""
+"""Value of the option that chooses none of the others, or that answers with an empty list."""
 RESERVED: Final = NO_ANSWERS | {NONE_OF_THESE}
 
 
@@ -41,3 +42,8 @@ def build_null_option() -> Option:
 def build_none_option() -> Option:
     """Return the option that chooses none of the others, in the current language."""
     return Option(value=NONE_OF_THESE, label=_("(none of these)"))
+
+
+def build_empty_list_option() -> Option:
+    """Return the option that answers with a list without items, in the current language."""
+    return Option(value=NONE_OF_THESE, label=_("(none)"))

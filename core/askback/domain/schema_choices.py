@@ -9,6 +9,7 @@ __all__ = [
     "format_number",
     "is_number",
     "read_choices",
+    "read_words",
     "to_option_value",
     "write_choices",
 ]
@@ -173,6 +174,14 @@ def format_number(value: float) -> str:
 def as_object(value: object) -> Mapping[str, object] | None:
     """Return a JSON object; None for any other value."""
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else None
+
+
+def read_words(schema: Mapping[str, object], key: str) -> str | None:
+    """Return a text of a schema for people. None if it is missing, or if they would see nothing of it."""
+    value = schema.get(key)
+    if value is not None and not isinstance(value, str):
+        raise UnsupportedSchema(f"has a `{key}` that is not a text: write a text")
+    return value if value and has_visible_text(value) else None
 
 
 def write_choices(kind: TextKind, options: Iterable[Option], *, several: bool = False) -> dict[str, JsonValue]:

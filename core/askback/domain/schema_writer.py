@@ -14,9 +14,9 @@ from askback.domain.form import Form, Question
 from askback.domain.json_schema import NO, YES
 from askback.domain.reserved_options import NO_ANSWER, NO_ANSWERS, NONE_OF_THESE, NULL
 from askback.domain.schema_choices import write_choices
-from askback.domain.schema_numbers import find_multiples_problem, write_number_rules
-from askback.domain.schema_texts import write_text_rules
-from askback.domain.text_kinds import is_numeric, to_json_value
+from askback.domain.schema_numbers import find_multiples_problem
+from askback.domain.schema_rules import write_rules
+from askback.domain.text_kinds import to_json_value
 from askback.errors import CallerError
 
 
@@ -73,7 +73,7 @@ def _permit_null(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 def _write_type(question: Question) -> dict[str, JsonValue]:
     kind = question.rules.kind
-    defaults: list[JsonValue] = [to_json_value(kind, value) for value in question.default]
+    defaults = [_write_default(question, value) for value in question.default]
     one: dict[str, JsonValue] = {"default": defaults[0]} if defaults else {}
     if question.multi_select:
         return {**_write_array(question), **({"default": defaults} if defaults else {})}
@@ -81,8 +81,13 @@ def _write_type(question: Question) -> dict[str, JsonValue]:
         return {"type": "boolean", **one}
     if question.options and not question.allow_custom:
         return {**write_choices(kind, question.options), **one}
-    written = write_number_rules(question.rules) if is_numeric(kind) else write_text_rules(question.rules)
-    return {**written, **one}
+    return {**write_rules(question.rules), **one}
+
+
+def _write_default(question: Question, value: str) -> JsonValue:
+    if question.multi_select or not question.allow_custom:
+        return to_json_value(question.rules.kind, value)
+    return [] if value == NONE_OF_THESE else question.rules.to_json_value(value)
 
 
 def _write_array(question: Question) -> dict[str, JsonValue]:

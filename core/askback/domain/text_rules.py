@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Final, cast
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator, model_validator
 
-from askback.domain.form_limits import DEFAULT_ANSWER, MAX_ANSWER, MAX_FORMAT, MAX_NOTE, MAX_UNIT
+from askback.domain.form_limits import DEFAULT_ANSWER, FIELD_ANSWER, MAX_ANSWER, MAX_FORMAT, MAX_NOTE, MAX_UNIT
+from askback.domain.line_rules import LineRules, split_lines
 from askback.domain.number_limits import NumberLimits
 from askback.domain.schema_text import FORMAT_EXAMPLES, find_pattern_problem, matches_schema
 from askback.domain.text_kinds import (
@@ -20,15 +21,18 @@ from askback.domain.text_kinds import (
     is_checked,
     is_numeric,
     normalize_number,
+    to_json_value,
 )
 from askback.internal.values import Value
-from askback.text.literal import count_utf16_units, is_readable_line, to_literal
+from askback.text.literal import count_utf16_units, is_readable_line, quote_line, to_literal
 from askback.text.unseen import strip_text
 from askback.translations.catalogue import _, ngettext
 from askback.translations.sentences import group_digits
 
 SHORT_PATTERN: Final = 60
 """Maximum length of a pattern that people are shown, in UTF-16 units. A longer one says nothing to them."""
+QUOTED: Final = 40
+"""Maximum length of a line in the sentence about it, in UTF-16 units."""
 
 
 def limit_line(what: str, longest: int) -> AfterValidator:
@@ -45,7 +49,7 @@ def limit_line(what: str, longest: int) -> AfterValidator:
 
 
 class TextRules(Value):
-    """The rules for a written answer. Lengths are in characters, after trimming."""
+    """The rules for a written answer, or for each of its lines. Lengths are in characters, after trimming."""
 
     min_length: int = Field(default=1, ge=1, le=MAX_ANSWER)
     max_length: int = Field(default=DEFAULT_ANSWER, ge=1, le=MAX_ANSWER)
@@ -76,6 +80,8 @@ class TextRules(Value):
         default=None, exclude_if=lambda value: value is None
     )
     """The name of a format of JSON Schema, for a text. A format that askback does not know limits nothing."""
+    lines: LineRules | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The rules for a list. Each line is an item then, and keeps all other rules. None means that there is one text."""
 
     @model_validator(mode="before")
     @classmethod
@@ -136,7 +142,12 @@ class TextRules(Value):
     @property
     def is_one_line(self) -> bool:
         """True if an answer has one line by its nature, as a number or a date has."""
-        return is_checked(self.kind) or self.schema_format in FORMAT_EXAMPLES
+        return self.lines is None and (is_checked(self.kind) or self.schema_format in FORMAT_EXAMPLES)
+
+    @property
+    def longest(self) -> int:
+        """The maximum length of the whole answer."""
+        return self.max_length if self.lines is None else FIELD_ANSWER
 
     @property
     def _limits(self) -> NumberLimits:
@@ -149,7 +160,15 @@ class TextRules(Value):
         )
 
     def describe(self) -> str:
-        """Return what a person can write, in a sentence for the field."""
+        """Return what a person can write, in sentences for the field."""
+        if self.lines is None:
+            return self._describe_item()
+        is_any_text = self.evolve(lines=None, max_length=DEFAULT_ANSWER) == TextRules()
+        if is_any_text and self.max_length >= DEFAULT_ANSWER:
+            return self.lines.describe()  # so large a limit would say nothing
+        return f"{self.lines.describe()} {_('Each item: {rule}').format(rule=self._describe_item())}"
+
+    def _describe_item(self) -> str:
         kind = describe_kind(self.kind, self._limits)
         if kind is not None and is_numeric(self.kind):
             return " ".join((kind, *self._describe_scale()))
@@ -177,6 +196,24 @@ class TextRules(Value):
 
     def find_problem(self, text: str) -> str | None:
         """Return the reason why this text is not a valid answer, in words for the person. None means it is valid."""
+        return self._find_item_problem(text) if self.lines is None else self._find_list_problem(self.lines, text)
+
+    def _find_list_problem(self, rules: LineRules, text: str) -> str | None:
+        size = count_utf16_units(strip_text(text))
+        if size > self.longest:
+            return self._describe_too_long(size, self.longest)
+        items = split_lines(text)
+        if not items:
+            return _("Please write an answer: it is empty.")
+        for number, item in items:
+            problem = self._find_item_problem(item)
+            if problem is not None:
+                return _("Line {number}, {line}: {problem}").format(
+                    number=group_digits(number), line=quote_line(item, QUOTED), problem=problem
+                )
+        return rules.find_problem([(number, to_json_value(self.kind, item)) for number, item in items])
+
+    def _find_item_problem(self, text: str) -> str | None:
         size = len(strip_text(text))
         if size < self.min_length:
             if self.min_length == 1:
@@ -185,7 +222,7 @@ class TextRules(Value):
                 least=self.min_length, size=size
             )
         if size > self.max_length:
-            return self._describe_too_long(size)
+            return self._describe_too_long(size, self.max_length)
         if self.pattern is not None and not re.fullmatch(self.pattern, text.strip()):
             return self.hint or _("This does not have the requested format.")
         any_scheme = self.pattern is not None  # the pattern says which
@@ -196,7 +233,7 @@ class TextRules(Value):
         """Return the same for a text that a program gets with the white space around it."""
         problem = self.find_problem(text)
         if problem is None and len(text) > self.max_length:
-            problem = self._describe_too_long(len(text))
+            problem = self._describe_too_long(len(text), self.max_length)
         return self._find_schema_problem(text) if problem is None else problem
 
     def _find_schema_problem(self, text: str) -> str | None:
@@ -222,15 +259,23 @@ class TextRules(Value):
         is_long_enough = self.min_length <= len(example) <= self.max_length
         return is_long_enough and matches_schema(example, self.schema_pattern, self.schema_format)
 
-    def _describe_too_long(self, size: int) -> str:
+    def _describe_too_long(self, size: int, most: int) -> str:
         """Return the problem of a text with too many characters, in words for the person."""
         return _("Please shorten it to {most} characters; it has {size}.").format(
-            most=group_digits(self.max_length), size=group_digits(size)
+            most=group_digits(most), size=group_digits(size)
         )
 
     def normalize(self, text: str) -> str:
         """Return a valid answer as programs get it: without the white space around it, and with a decimal point."""
+        if self.lines is not None:
+            return "\n".join(normalize_number(self.kind, item) for _number, item in split_lines(text))
         return normalize_number(self.kind, strip_text(text))
+
+    def to_json_value(self, text: str) -> JsonValue:
+        """Return the JSON value of a written answer: a list if it has one item per line."""
+        if self.lines is not None:
+            return [to_json_value(self.kind, item) for _number, item in split_lines(text)]
+        return to_json_value(self.kind, text)
 
 
 NOTE_RULES: Final = TextRules(max_length=MAX_NOTE)

@@ -52,9 +52,9 @@ class ClaudeAgentDoor(ResumableDoor):
 
         `requires_approval` names the tools of which `run` and `resume` let people approve each call, even if Claude
         Code's own rules allow it. `edit` names the tools whose arguments people may change before they approve a call:
-        its texts, numbers and booleans, since Claude Code publishes no schema of a tool. If nobody answers a question
-        in time, `on_timeout` decides what the model reads: only that ("report"), or that it stops ("halt"). Raises
-        `CallerError`.
+        its texts, numbers, booleans and lists, since Claude Code publishes no schema of a tool. If nobody answers a
+        question in time, `on_timeout` decides what the model reads: only that ("report"), or that it stops ("halt").
+        Raises `CallerError`.
         """
         wrong = [tool for tool in requires_approval if not tool or set(tool) & set("()|*, ")]
         if wrong:

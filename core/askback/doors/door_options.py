@@ -106,7 +106,7 @@ def _check_options(
         wanted = f"Write `{alike[0]}`" if alike else "Correct its name"
         raise TypeError(f"This door has no option `{name}`. {wanted}, or leave it out.")
     if not isinstance(to, str):
-        raise CallerError(f"to={to!r} is not possible: give one place, such as 'PLATFORM:#CHANNEL'.")
+        raise CallerError(f"to={to!r} is not possible: give one place, PLATFORM:#channel or PLATFORM:@person.")
     if quorum is not None and not (isinstance(quorum, int) and quorum >= 1):
         raise CallerError(f"quorum={quorum!r} is not possible: give a whole number from 1.")
     for name, (given, kind) in words.items():

@@ -65,7 +65,7 @@ def build_call_question(
 def _build_edit_rules(
     tool: str, data: Mapping[str, JsonValue], parameters: Mapping[str, JsonValue] | None, description: str | None
 ) -> tuple[EditRules, tuple[str, ...]]:
-    """Return what people may change, and why not more. Without a schema, that is each text, number and boolean.
+    """Return what people may change, and why not more. Without a schema, that is each text, number, boolean and list.
 
     What does not fit into a form stays as it is, and the card says so.
     """

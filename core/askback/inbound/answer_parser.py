@@ -129,7 +129,7 @@ def is_long_answer(interview: Interview, text: str) -> bool:
     """Return True if a message is longer than a text field, and the question asks for such an answer."""
     if interview.phase != "asking" or not interview.question.allow_custom:
         return False
-    return min(len(text.strip()), interview.question.rules.max_length) > FIELD_ANSWER
+    return min(len(text.strip()), interview.question.rules.longest) > FIELD_ANSWER
 
 
 def parse_long_answer(interview: Interview, text: str) -> tuple[Operation, ...]:

@@ -396,6 +396,27 @@ async def test_alternatives_of_other_languages_are_options(office: Office) -> No
         await office.settled("auto")
 
 
+async def test_people_write_a_list_with_one_item_per_line(office: Office) -> None:
+    ports = {"type": "array", "items": {"type": "integer", "minimum": 1}, "description": "Which ports?"}
+    labels = {"type": "array", "items": {"type": "string"}, "description": "Which labels?", "default": ["a", "b"]}
+    schema = {
+        "type": "object",
+        "properties": {"ports": {**ports, "minItems": 1}, "labels": labels},
+        "required": ["ports"],
+    }
+    async with caller(office) as one:
+        asking = asyncio.create_task(one.ask(wait=60, question="About the release", form=schema))
+        await office.click("ada", "Write an answer…", "Which ports?")
+        await office.until(lambda: office.has_field("ada"))
+        label = "Which ports?" if office.platform == "slack" else "Your answer"
+        assert await office.send_fields("ada", {label: "80\n\n0"}), "the third line is no port"
+        await office.fill("ada", "Write an answer…", "80\n443\n", "Which ports?")
+        await office.click("ada", "Next", "Which labels?")
+        await office.click("ada", "Submit", "443")
+        assert (await asking)["values"] == {"ports": [80, 443], "labels": ["a", "b"]}
+        await office.settled("443")
+
+
 async def test_a_withdrawal_in_the_moment_of_the_answer_leaves_one_outcome(stored_office: Office) -> None:
     office = stored_office
     async with caller(office) as one:

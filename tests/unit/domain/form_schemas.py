@@ -48,13 +48,38 @@ def choices(draw: st.DrawFn, alternatives: str) -> tuple[dict[str, Any], list[An
 
 
 @st.composite
+def lists(draw: st.DrawFn) -> dict[str, Any]:
+    """Return the schema of a list that people write, one item per line."""
+    items: dict[str, Any] = draw(
+        st.sampled_from(
+            [
+                {"type": "string"},
+                {"type": "string", "minLength": 2, "maxLength": 9, "pattern": "^[a-z ]+$"},
+                {"type": "string", "format": "email"},
+                {"type": "integer", "minimum": -20},
+                {"type": "number", "exclusiveMaximum": 99.5, "x-unit": "px"},
+            ]
+        )
+    )
+    found: dict[str, Any] = {"type": "array", "items": items}
+    least = draw(st.integers(0, 3))
+    if least:
+        found["minItems"] = least
+    if draw(st.booleans()):
+        found["maxItems"] = draw(st.integers(max(least, 1), 5))
+    if draw(st.booleans()):
+        found["uniqueItems"] = True
+    return found
+
+
+@st.composite
 def properties(draw: st.DrawFn, required: bool) -> dict[str, Any]:
     notes: dict[str, Any] = {}
     if draw(st.booleans()):
         notes["title"] = draw(WORDS)
     if draw(st.booleans()):
         notes["description"] = draw(WORDS)
-    kind = draw(st.sampled_from(["text", "format", "integer", "number", "boolean", "one", "several"]))
+    kind = draw(st.sampled_from(["text", "format", "integer", "number", "boolean", "one", "several", "list"]))
     match kind:
         case "text":
             least, most = sorted((draw(st.integers(1, 12)), draw(st.integers(1, 12))))
@@ -76,6 +101,10 @@ def properties(draw: st.DrawFn, required: bool) -> dict[str, Any]:
             found, values = draw(choices("oneOf"))
             if draw(st.booleans()):
                 found["default"] = draw(st.sampled_from(values))
+        case "list":
+            found = draw(lists())
+            if draw(st.booleans()) and found.get("minItems", 0) == 0:
+                found["default"] = []
         case _:
             items, values = draw(choices("anyOf"))
             least = draw(st.integers(0, len(values) if required else 1))
@@ -97,6 +126,11 @@ def schemas(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def texts_for(question: Question) -> st.SearchStrategy[str]:
+    """Return texts of which some are answers."""
+    rules = question.rules
+    if rules.lines is not None:
+        items = texts_for(question.evolve(rules=rules.evolve(lines=None)))
+        return st.lists(items | st.sampled_from(["", " ", "7", "-1.5", "a b"]), max_size=6).map("\n".join)
     kind = question.rules.kind
     if kind in ("integer", "number"):
         return NUMBERS.map(str) | st.text(string.digits + "+-.eE", max_size=8)

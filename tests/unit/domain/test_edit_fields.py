@@ -15,6 +15,9 @@ from askback.domain.reserved_options import NO_ANSWER
 from askback.errors import PersonError
 from support.edited_calls import ANN, asked, edit, form_for, untouched
 
+NOT_LINES: list[JsonValue] = ["", " ", " b", "b ", "b\nc", "b\rc", "b\u2028c", "b\u200bc", 1, None, ["b"]]
+"""Items of a list that no line of a text field is."""
+
 
 @pytest.mark.parametrize(
     ("property_of", "value", "shown"),
@@ -30,6 +33,11 @@ from support.edited_calls import ANN, asked, edit, form_for, untouched
         ({"enum": [1, 2.5]}, 1, (0,)),
         ({"type": "boolean"}, False, (1,)),
         ({"type": "array", "items": {"enum": ["a", "b", "c"]}}, ["a", "c"], (0, 2)),
+        ({"type": "array", "items": {"type": "string"}}, ["b", "a", "b"], "b\na\nb"),
+        ({"type": "array", "items": {"type": "string"}}, ["1", "[x]", "a, b"], "1\n[x]\na, b"),
+        ({"type": "array", "items": {"type": ["string", "null"]}}, ["a"], "a"),
+        ({"type": "array", "items": {"type": "integer"}, "maxItems": 1}, [2, -1], "2\n-1"),
+        ({"type": "array", "items": {"type": "number"}}, [2.0, 0.5], "2\n0.5"),
         # A field would show something else, or a part.
         ({"type": "string"}, "x" * 3_001, None),
         ({"type": "string"}, "\U0001f469" * 1_501, None),
@@ -48,6 +56,10 @@ from support.edited_calls import ANN, asked, edit, form_for, untouched
         ({"type": "array", "items": {"enum": ["a", "b"]}}, ["b", "a"], None),
         ({"type": "array", "items": {"enum": ["a", "b"]}}, ["a", "a"], None),
         ({"type": "array", "items": {"enum": ["a", "b"]}}, ["a", "c"], None),
+        ({"type": "array", "items": {"type": "string"}}, ["x" * 1_500, "x" * 1_500], None),
+        *(({"type": "array", "items": {"type": "string"}}, ["a", one], None) for one in NOT_LINES),
+        *(({"type": "array", "items": {"type": "integer"}}, [1, one], None) for one in ("2", True, 2**60, None)),
+        ({"type": "array", "items": {"type": "string"}}, "a", None),
     ],
 )
 def test_a_field_shows_the_whole_value_of_its_argument_or_nobody_can_change_the_call(
@@ -75,6 +87,8 @@ def test_a_field_shows_the_whole_value_of_its_argument_or_nobody_can_change_the_
         ({"type": "boolean"}, None, ("", (2,))),
         ({"type": "array", "items": {"enum": ["a", "b"]}}, None, ("", ())),
         ({"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1}, [], ("", ())),
+        ({"type": "array", "items": {"type": "string"}}, None, ("", ())),
+        ({"type": "array", "items": {"type": "string"}, "minItems": 1}, [], ("", ())),
     ],
 )
 def test_a_field_without_a_value_is_empty_and_may_stay_so(
@@ -130,13 +144,17 @@ def test_a_name_that_is_no_parameter_is_refused_with_the_names_that_there_are() 
 
 
 def test_a_tool_without_a_schema_keeps_the_type_of_each_argument() -> None:
-    values: dict[str, JsonValue] = {"a": "x", "b": True, "c": 0, "d": 0.5, "e": None, "f": ["x"], "g": {}, "h": 2**60}
-    assert infer_schema(values) == {
+    values: dict[str, JsonValue] = {"a": "x", "b": True, "c": 0, "d": 0.5, "e": None, "f": {}, "g": 2**60}
+    lists: dict[str, JsonValue] = {"h": ["x"], "i": [1], "j": [1, 0.5], "k": [], "l": [True], "m": ["x", 1], "n": [[]]}
+    assert infer_schema(values | lists) == {
         "type": "object",
         "properties": {
-            "a": {"type": "string"}, "b": {"type": "boolean"}, "c": {"type": "integer"}, "d": {"type": "number"}
+            "a": {"type": "string"}, "b": {"type": "boolean"}, "c": {"type": "integer"}, "d": {"type": "number"},
+            "h": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            "i": {"type": "array", "items": {"type": "integer"}, "minItems": 1},
+            "j": {"type": "array", "items": {"type": "number"}, "minItems": 1},
         },
-        "required": ["a", "b", "c", "d"],
+        "required": ["a", "b", "c", "d", "h", "i", "j"],
     }  # fmt: skip
     assert len(form_for(infer_schema({f"a{number}": "x" for number in range(50)})).questions) == 20
 

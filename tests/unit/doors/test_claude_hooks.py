@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from askback.client.ask_result import AskResult
 from askback.doors.claude_hooks import (
     ElicitationBody,
     HookRequest,
@@ -80,7 +81,8 @@ def test_what_does_not_fit_into_a_card_stays_with_the_user_of_claude_code(more: 
     ],
 )
 def test_only_a_person_accepts_or_declines_and_a_timeout_cancels(result: Any, answer: dict[str, Any]) -> None:
-    assert answer_elicitation(result) == {"hookSpecificOutput": {"hookEventName": "Elicitation", **answer}}
+    told = AskResult(**result, id="1", where="#agents", message="…")
+    assert answer_elicitation(told) == {"hookSpecificOutput": {"hookEventName": "Elicitation", **answer}}
 
 
 def test_the_same_elicitation_has_the_same_id_only_if_its_server_gives_one() -> None:

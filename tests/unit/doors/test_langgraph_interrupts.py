@@ -196,13 +196,13 @@ def test_the_digest_covers_the_value_and_the_schema() -> None:
     assert len(set(found)) == 6
 
 
-def test_without_a_schema_people_change_the_texts_numbers_and_booleans_of_a_call() -> None:
-    given = {"where": "eu", "count": 2, "share": 0.5, "force": True, "tags": ["a"], "note": None}
+def test_without_a_schema_people_change_the_texts_numbers_booleans_and_lists_of_a_call() -> None:
+    given = {"where": "eu", "count": 2, "share": 0.5, "force": True, "tags": ["a"], "on": {}, "note": None}
     (question,) = batch(ALL, {"name": "deploy", "args": given}).questions
     assert question.edits is not None
     assert question.edits.form is not None
     kinds = {one.id: one.rules.kind for one in question.edits.form.questions}
-    assert kinds == {"where": "text", "count": "integer", "share": "number", "force": "boolean"}
+    assert kinds == {"where": "text", "count": "integer", "share": "number", "force": "boolean", "tags": "text"}
 
 
 def test_nobody_changes_anything_where_the_agent_does_not_allow_it() -> None:
@@ -228,13 +228,19 @@ def editable(parameters: dict[str, Any], given: dict[str, Any]) -> tuple[EditRul
 def test_what_fits_into_no_field_stays_as_it_is_and_the_rest_can_be_changed() -> None:
     text = {"type": "string"}
     rules, notes = editable(
-        {"to": {"type": "array", "items": text}, "subject": text, "body": text, "params": {"type": "object"}},
-        {"to": ["ada@example.com"], "subject": "Hi", "body": "word " * 2000},
+        {
+            "to": {"type": "array", "items": text},
+            "cc": {"type": "array", "items": text},
+            "subject": text,
+            "body": text,
+            "params": {"type": "object"},
+        },
+        {"to": ["ada@example.com"], "cc": ["Ada\nLovelace"], "subject": "Hi", "body": "word " * 2000},
     )
     assert rules.form is not None
-    assert [question.id for question in rules.form.questions] == ["subject"]
-    assert rules.problem == "Nobody can change “to”, “body” here."
-    assert notes[0].startswith("Nobody can change “to” of deploy: The property “to” is an array without a fixed list")
+    assert [question.id for question in rules.form.questions] == ["to", "subject"]
+    assert rules.problem == "Nobody can change “cc”, “body” here."
+    assert notes[0].startswith("Nobody can change “cc” of deploy: ")
     assert len(notes) == 3
 
 

@@ -14,6 +14,7 @@ from askback.domain.form import Form, Option, Question, TextRules
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.incoming_message import IncomingMessage
 from askback.domain.interview import Interview, start_interview
+from askback.domain.line_rules import LineRules
 from askback.domain.outgoing_message import OfferChoice
 from askback.domain.who import Who
 from askback.errors import PersonError
@@ -249,6 +250,13 @@ def interviews(pick: st.DrawFn) -> Interview:
     one = Question(id="q", prompt="?", options=offered, multi_select=several, rules=pick(RULES))
     rest = (Question(id="r", prompt="?"),) if pick(st.booleans()) else ()
     return start_interview(Form(questions=(one, *rest)))
+
+
+def test_a_message_with_a_number_on_each_line_is_a_list_of_numbers() -> None:
+    ports = asking(rules=TextRules(kind="integer", lines=LineRules(min=2)))
+    assert answer_parser.parse_answer(ports, "80\n443") == (SubmitText(text="80\n443"),)
+    assert answer_parser.parse_answer(ports, "80") == (), "it is too short a list"
+    assert answer_parser.parse_answer(ports, "80\nand the usual one") == ()
 
 
 RULES = st.sampled_from([TextRules(), TextRules(pattern=r"\d+"), TextRules(max_length=5)])

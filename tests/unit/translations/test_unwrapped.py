@@ -35,7 +35,7 @@ FOR_OTHERS = {
     # The authors of schemas read these.
     "core/askback/domain/json_schema.py", "core/askback/domain/schema_choices.py",
     *(f"core/askback/domain/{name}.py"
-      for name in ("plain_schema", "schema_numbers", "schema_text", "schema_texts", "schema_writer")),
+      for name in ("plain_schema", "schema_numbers", "schema_rules", "schema_text", "schema_texts", "schema_writer")),
 }  # fmt: skip
 """Modules that speak to the model, to operators or to programmers only."""
 

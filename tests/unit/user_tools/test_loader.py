@@ -211,11 +211,11 @@ def test_without_an_import_path_nothing_is_added_to_the_path(tmp_path: Path) -> 
             "The tool ours:deploy has an approval title that is empty",
         ),
         (
-            "from askback import tool\n@tool(edit=True)\ndef deploy(a: list[str], b: dict[str, int]) -> None: ...",
+            "from askback import tool\n@tool(edit=True)\ndef deploy(a: list[bool], b: dict[str, int]) -> None: ...",
             "ours:deploy",
             (
-                "The tool ours:deploy has parameters that people cannot change. The property “a” is an array without a "
-                "fixed list of values"
+                "The tool ours:deploy has parameters that people cannot change. The property “a” is an array whose "
+                "items people can neither choose nor write"
             ),
         ),
         (
