@@ -101,7 +101,10 @@ def test_the_protocol_of_editors_has_no_choice_at_a_timeout() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"to": ["slack:#agents"]}, "to=['slack:#agents'] is not possible: give one place, PLATFORM:#channel or PLATFORM:@person."),
+        (
+            {"to": ["slack:#agents"]},
+            "to=['slack:#agents'] is not possible: give one place, PLATFORM:#channel or PLATFORM:@person.",
+        ),
         ({"quorum": 0}, "quorum=0 is not possible: give a whole number from 1."),
         ({"quorum": "2"}, "quorum='2' is not possible: give a whole number from 1."),
         ({"reasons": "maybe"}, "reasons='maybe' is not possible: use 'none', 'no', 'yes', 'both'."),
