@@ -110,7 +110,7 @@ class DoorRules:
         `fields` tells the caller what to give, in its own words.
         """
         if on_timeout == "default" and self.limit_wait(limit).wait is None:
-            raise CallerError(f"on_timeout “default” needs a deadline, and this question has none: give {fields}.")
+            raise CallerError(f"on_timeout “default” needs a deadline, and this question has none. Give {fields}.")
 
     @contextmanager
     def use_language(self) -> Generator[None]:

@@ -67,7 +67,7 @@ DEFAULT = {"question": "Where?", "options": ["Staging", "Production"], "on_timeo
 
 
 async def test_a_default_without_a_deadline_is_refused_with_the_fields_of_the_caller(office: Office) -> None:
-    needs = "on_timeout “default” needs a deadline, and this question has none: give"
+    needs = "on_timeout “default” needs a deadline, and this question has none. Give"
     async with caller(office) as one:
         said = await one.problem(422, "POST", "/v1/asks", json=DEFAULT)
         assert f"{needs} `timeout` in seconds, or a moment as `deadline`." in said

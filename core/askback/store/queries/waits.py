@@ -75,7 +75,7 @@ _IS_PAST = waits.c.waits_until <= NOW
 # A caller whose address gets the outcome need not wait.
 _HAS_WEBHOOK = has_webhook(waits.c.ask_id)
 IS_LOST = and_(waits.c.lost, or_(waits.c.kept_until.is_(None), waits.c.kept_until <= NOW))
-"""SQL condition that is true if no later call can receive the answer, once nobody waits."""
+"""SQL condition that is true if no later call can receive the answer, once no caller waits."""
 # A caller that cannot come back changes the card no more.
 _IS_AWAY = and_(waits.c.waits_until + case((IS_LOST, 0), else_=waits.c.patience) <= NOW, not_(_HAS_WEBHOOK))
 _IS_GONE = and_(IS_LOST, _IS_PAST, not_(_HAS_WEBHOOK))
