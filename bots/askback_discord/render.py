@@ -86,8 +86,8 @@ def _build_below(card: Card, page: int | None) -> list[Component]:
 def _get_reserved_space(card: Card) -> Space:
     """Return the most space that the controls can take. A compact card gets no others than it has.
 
-    This space is always kept, so that ticks, pages, votes and what is said about the program do not move text to
-    another message.
+    This space is always kept, so that ticks, pages, votes and the line about the program do not move text to another
+    message.
     """
     busiest = card.evolve(absence="lost") if card.is_compact else _get_largest(card)
     pages = 1 if card.is_compact else max(split_menu(busiest), 1)

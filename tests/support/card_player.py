@@ -39,7 +39,7 @@ class Player:
     now: datetime
     policy: Policy
     ids: Mapping[Picks, str]
-    """The shape of the platform's ids of people and of channels. `{}` stands for two digits."""
+    """The shape of the platform's ids of people and of channels. `{}` means two digits."""
 
     def do(self, at: Interview, *operations: Operation) -> Interview:
         for operation in operations:

@@ -32,7 +32,7 @@ class Cursor:
         """Return the cursor that a caller sends back. Raises `CallerError`."""
         found = _CURSOR.fullmatch(text)
         if found is None:
-            raise CallerError(f"cursor={text[:20]!r} is no cursor: use a `next_cursor` as it is, or leave it out.")
+            raise CallerError(f"cursor={text[:20]!r} is not a cursor: use a `next_cursor` as it is, or leave it out.")
         return cls(int(found[1]), found[2])
 
 

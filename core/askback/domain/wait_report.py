@@ -15,7 +15,7 @@ class WaitReport(Value):
     lost: frozenset[str] = frozenset()
     """Asks whose answer no later call can receive, once this process has stopped waiting."""
     kept: frozenset[str] = frozenset()
-    """Asks for which nobody waits, and whose answer only a later call to this process can receive."""
+    """Asks for which no caller waits, and whose answer only a later call to this process can receive."""
     received: frozenset[str] = frozenset()
     """Asks whose answer a caller of this process has received."""
 

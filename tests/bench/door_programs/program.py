@@ -22,7 +22,7 @@ class Program(ABC):
 
     @abstractmethod
     async def once(self) -> None:
-        """Ask, and go on with the answer."""
+        """Ask, and continue with the answer."""
 
     async def bare(self) -> float:
         """Wait and go on without askback; return the time at which it was resumed."""

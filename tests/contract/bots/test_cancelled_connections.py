@@ -33,7 +33,7 @@ async def gate(platform: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
 
 @pytest.fixture
 def sessions(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> list[aiohttp.ClientSession]:
-    """Return the sessions that were opened since the local platform stands."""
+    """Return the sessions that were opened since the local platform runs."""
     del gate
     opened: list[aiohttp.ClientSession] = []
     before = aiohttp.ClientSession.__init__

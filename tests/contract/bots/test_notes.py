@@ -1,4 +1,4 @@
-"""A note beside a choice: written in the window of a question or a form, shown on the card, told to the agent."""
+"""A note to a choice: written in the window of a question or a form, shown on the card, told to the agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bot that is optional delays and ends nothing, and is tried again until its platform lets it in."""
+"""A bot that is optional delays and ends nothing, and is tried again until its platform accepts it."""
 
 from __future__ import annotations
 

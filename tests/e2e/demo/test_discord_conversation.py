@@ -167,7 +167,7 @@ async def test_a_whole_conversation_in_discord(
     await expect(cities).to_contain_text(name)
     await keep("14-list-settled")
 
-    # Answers too long for a button stand beside their buttons; hostile texts.
+    # Answers too long for a button are in the text next to their buttons; hostile texts.
     await write(page, "long")
     plans = card(page, "Which of these plans do you prefer?")
     await expect(button(plans, "Choose 1")).to_be_visible()

@@ -1,4 +1,4 @@
-"""A note beside a choice, as a browser shows its card, its window, its review and its settled card."""
+"""A note to a choice, as a browser shows its card, its window, its review and its settled card."""
 
 from __future__ import annotations
 

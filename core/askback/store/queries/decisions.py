@@ -78,7 +78,7 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
 def save_absence(connection: Connection, ask: Ask, absence: Absence | None) -> None:
     """Store the reason why no program waits for an ask, or has received its answer, and queue the drawing of the card.
 
-    Nobody is notified: the card is drawn in its messages.
+    The card is drawn in its messages, without a notification.
     """
     interview = ask.interview.evolve(revision=ask.interview.revision + 1)
     save_change(connection, ask, ask.evolve(interview=interview, absence=absence), None)

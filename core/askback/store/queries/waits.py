@@ -113,7 +113,7 @@ def end(connection: Connection, ask_ids: Iterable[str]) -> None:
 
 
 def keep(connection: Connection, ask_ids: Iterable[str], *, ended: bool) -> None:
-    """Record that only a later call to this process can receive the answers of these asks, for which nobody waits.
+    """Record that only a later call to this process can receive the answers of these asks, for which no caller waits.
 
     `ended` means that a caller waited until now. Settled asks are left out.
     """
