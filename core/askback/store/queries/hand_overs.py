@@ -132,7 +132,7 @@ def find_unreceived(connection: Connection, framework: str, run: str, kept: time
 def list_unreceived(
     connection: Connection, framework: str, beginning: str, without: str, kept: timedelta
 ) -> tuple[str, ...]:
-    """Return the ids of settled asks whose outcome no caller has received, newest first. `beginning` is that of their run.
+    """Return the ids of settled asks whose outcome no caller has received, newest first, by the beginning of the run.
 
     A run that begins with `without`, or an outcome that is older than `kept`, does not count.
     """
