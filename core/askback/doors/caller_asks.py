@@ -18,19 +18,15 @@ from datetime import timedelta
 from typing import Any, Final, TypeVar
 
 from cachetools import FIFOCache
-from sqlalchemy import Connection, select
 
-from askback.client.answer_contents import read_content
 from askback.client.external_writes import write
 from askback.client.presence import Loss, Presence
 from askback.client.session import AskSession
 from askback.domain.ask import Ask
-from askback.domain.ask_page import MOST_LISTED, AskPage, Cursor
-from askback.domain.attached_file import MessageFile
 from askback.domain.caller_absence import format_absence
 from askback.domain.open_ask_limits import AGENT_PACE
 from askback.domain.wait_report import WaitReport
-from askback.domain.webhook import WebhookDelivery
+from askback.doors.caller_ask_reader import CallerAskReader
 from askback.doors.caller_limits import StorageLimits
 from askback.doors.database_upgrade import upgrade_database
 from askback.doors.new_ask import KeyReused, NewAsk, StoppedWaiting, hash_text
@@ -42,10 +38,9 @@ from askback.internal.clock import monotonic, utc_now
 from askback.manager import build_ask
 from askback.runtime.shutdown import end_tasks
 from askback.settings.core import Settings
-from askback.store.external_access import DatabaseLocation, DatabaseNotFound, DatabaseNotReady, OutdatedDatabase
-from askback.store.queries import ask_pages, asks, waits, webhooks
+from askback.store.external_access import DatabaseLocation, OutdatedDatabase
+from askback.store.queries import asks, waits
 from askback.store.queries.new_asks import KeyTaken
-from askback.store.snapshot_reader import SnapshotReader
 from askback.translations.catalogue import use_language
 
 log = logging.getLogger("askback.door")
@@ -74,14 +69,13 @@ class CallerAsks:
 
         `keeps_receipts` is False for a door that has its own hand-overs. `storage` limits what principals store.
         """
-        self._door = door
         self._storage = storage
         self._receipts = ReceiptRecords(where) if keeps_receipts else None
         # The callers are agents, so the pace of agents applies.
         pace = AGENT_PACE if settings.question_pace is None else settings.question_pace
         self._settings = settings.model_copy(update={"question_pace": pace})
         self._where = where
-        self._reader = SnapshotReader(where)
+        self.reader: Final = CallerAskReader(where, door, self._receipts)
         self._sessions: dict[str, SharedSession] = {}
         self._followed: dict[str, asyncio.Task[None]] = {}
         self._settled: dict[str, asyncio.Future[Ask]] = {}
@@ -118,7 +112,7 @@ class CallerAsks:
         """
         try:
             for principal in principals:
-                found = await self.list_open(principal)
+                found = await self.reader.list_open(principal)
                 for ask in found:
                     log.info("Resumed an open question.", extra={"action": "resumed", "ask_id": ask.id})
                     self._follow(ask)
@@ -140,7 +134,7 @@ class CallerAsks:
         open, or while no call has received the outcome. An approval is given to one call only, so a waiting one is
         never shared. Raises `KeyReused` and `TooManyRequests`.
         """
-        prefix = self._get_prefix(principal)
+        prefix = self.reader.get_prefix(principal)
         beginning = f"{prefix}{new.kind}:{new.compute_digest()}:"
         key = beginning + (secrets.token_hex(16) if new.call is None else hash_text(new.call))
         platform = new.place.platform
@@ -307,54 +301,11 @@ class CallerAsks:
         if left:
             self._approvals[beginning] = left
 
-    async def find(self, principal: str, ask_id: str) -> Ask | None:
-        """Return an ask of this principal; None if no ask of this principal has that id."""
-        ask = await self._read(lambda connection: asks.get(connection, ask_id), None)
-        return ask if ask is not None and (ask.key or "").startswith(self._get_prefix(principal)) else None
-
-    async def read_file(self, ask: Ask, file_id: str) -> tuple[MessageFile, bytes] | None:
-        """Return a file of the answers to an ask with its contents. None if there is none, or if it was not read."""
-        return await asyncio.to_thread(read_content, self._where, ask.id, file_id)
-
-    async def check_database(self) -> None:
-        """Raise `AskbackError` if the database cannot be read, or not yet. The first question creates it."""
-        await self._read(lambda connection: connection.execute(select(1)).scalar(), None)
-
-    async def _read(self, query: Callable[[Connection], Found], default: Found) -> Found:
-        """Return what a query finds; the default as long as there is no database."""
-        try:
-            return await self._reader.read(query)
-        except OutdatedDatabase:
-            raise  # what is asked for may be in it
-        except (DatabaseNotFound, DatabaseNotReady):
-            return default
-
-    async def list_webhooks(self, ask: Ask) -> tuple[WebhookDelivery, ...]:
-        """Return the addresses that get the outcome of an ask."""
-        return await self._reader.read(lambda connection: webhooks.list_of_ask(connection, ask.id))
-
     async def cancel(self, ask: Ask, reason: str) -> Ask:
         """End an ask without an answer, if it is open. Return its newest state."""
         async with self._get_session(ask.place.platform).use() as session:
             await session.cancel(ask.id, reason)
             return await session.get(ask.id) or ask
-
-    async def list_open(self, principal: str) -> tuple[Ask, ...]:
-        """Return all open asks of this principal, oldest first."""
-        prefix = self._get_prefix(principal)
-        return await self._read(lambda connection: asks.list_open_with_key(connection, prefix), ())
-
-    async def list_page(self, principal: str, after: Cursor | None, at_most: int) -> AskPage:
-        """Return the open asks of this principal after a cursor, oldest first."""
-        prefix = self._get_prefix(principal)
-        return await self._read(lambda connection: ask_pages.read_page(connection, prefix, after, at_most), AskPage())
-
-    async def list_unread(self, principal: str) -> AskPage:
-        """Return the newest settled asks of this principal whose outcome no call has received, oldest first."""
-        receipts, prefix = self._receipts, self._get_prefix(principal)
-        if receipts is None:
-            return AskPage()
-        return await self._read(lambda connection: receipts.list_unreceived(connection, prefix, MOST_LISTED), AskPage())
 
     async def serve(self, platform: str) -> None:
         """Serve for some seconds: the database exists then, and pending messages are delivered even without a bot."""
@@ -380,10 +331,7 @@ class CallerAsks:
         if self._followed:
             await asyncio.wait(self._followed.values())
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
-        await self._reader.close()
-
-    def _get_prefix(self, principal: str) -> str:
-        return f"{self._door}:{hash_text(principal)}:"
+        await self.reader.close()
 
     def _get_session(self, platform: str) -> SharedSession:
         if platform not in self._sessions:

@@ -140,13 +140,13 @@ class Door:
 
     async def find(self, principal: str, ask_id: str) -> Ask | None:
         """Return an ask of this caller; None if the caller has none with that id."""
-        return await self._asks.find(principal, ask_id.strip())
+        return await self._asks.reader.find(principal, ask_id.strip())
 
     async def list_pending(
         self, principal: str, after: Cursor | None, at_most: int
     ) -> tuple[list[PendingAsk], AskPage]:
         """Return a page of the open asks of a caller, oldest first, and its entries."""
-        page = await self._asks.list_page(principal, after, at_most)
+        page = await self._asks.reader.list_page(principal, after, at_most)
         entries = [
             PendingAsk(
                 id=ask.id,
@@ -161,7 +161,7 @@ class Door:
 
     async def list_unread(self, principal: str) -> tuple[list[UnreadAsk], AskPage]:
         """Return the newest settled asks of a caller whose results it has not read, oldest first, and their entries."""
-        page = await self._asks.list_unread(principal)
+        page = await self._asks.reader.list_unread(principal)
         entries = [
             UnreadAsk(
                 id=ask.id,

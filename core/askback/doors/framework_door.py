@@ -82,7 +82,7 @@ class FrameworkDoor:
 
     async def find(self, hand_over: HandOver) -> Ask | None:
         """Return the ask of a hand-over. None if a process was killed before it asked."""
-        return await self._asks.find(_identify(hand_over.id), hand_over.ask_id)
+        return await self._asks.reader.find(_identify(hand_over.id), hand_over.ask_id)
 
     async def wait(self, ask: Ask, *, shows_presence: bool = False, ends_with_process: bool = False) -> Ask:
         """Return the ask once it is settled. A cancelled wait settles nothing.
@@ -169,7 +169,7 @@ class FrameworkDoor:
 
     async def _cancel(self, call: CallId, reason: str, other_than: str | None = None) -> None:
         """End the open questions about a call, even those that a lost caller did not record."""
-        for ask in await self._asks.list_open(_identify(call)):
+        for ask in await self._asks.reader.list_open(_identify(call)):
             if ask.id != other_than:
                 await self._asks.cancel(ask, reason)
 

@@ -173,7 +173,7 @@ class HttpDoor:
         call = self._build_call(caller, _read_wait(request))
         ask = await self._find(caller, request)
         result = await self._get_door(caller).wait_for(call, ask)
-        return _answer(result, await self._asks.list_webhooks(ask))
+        return _answer(result, await self._asks.reader.list_webhooks(ask))
 
     async def _list(self, request: web.Request) -> web.Response:
         caller = _get_caller(request)
@@ -192,7 +192,7 @@ class HttpDoor:
 
     async def _send_file(self, request: web.Request) -> web.Response:
         caller = _get_caller(request)
-        found = await self._asks.read_file(await self._find(caller, request), request.match_info["file"])
+        found = await self._asks.reader.read_file(await self._find(caller, request), request.match_info["file"])
         if found is None or found[0].kind is None:
             raise RequestProblem(404, "The answers have no file with this id whose contents were read.")
         # A browser must not show what a person sent as a page of this server.

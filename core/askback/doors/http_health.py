@@ -67,7 +67,7 @@ class HttpHealth:
         async with self._looking:
             if self._looked is None or monotonic() - self._looked >= FRESH_SECONDS:
                 try:
-                    await self._asks.check_database()
+                    await self._asks.reader.check_database()
                     self._is_readable = True
                 except AskbackError as error:
                     log.warning("Not ready: %s", error, extra={"action": "not_ready"})
