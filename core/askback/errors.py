@@ -13,6 +13,7 @@ __all__ = [
     "to_problems",
 ]
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -101,10 +102,17 @@ def to_problems(error: ValidationError) -> tuple[Problem, ...]:
     return tuple(
         to_problem(
             entry["loc"],
-            _ADVICE[entry["type"]].format(**entry.get("ctx", {})) if entry["type"] in _ADVICE else entry["msg"],
+            _ADVICE[entry["type"]].format(**_to_whole_numbers(entry.get("ctx", {})))
+            if entry["type"] in _ADVICE
+            else entry["msg"],
         )
         for entry in error.errors(include_url=False, include_input=False)
     )
+
+
+def _to_whole_numbers(limits: Mapping[str, object]) -> dict[str, object]:
+    """Return the limits without the decimal places of whole numbers."""
+    return {name: int(one) if isinstance(one, float) and one.is_integer() else one for name, one in limits.items()}
 
 
 def to_problem(loc: tuple[int | str, ...], message: str) -> Problem:

@@ -43,7 +43,7 @@ def test_such_a_question_takes_no_text_unless_it_says_so() -> None:
         ({"files": {"kinds": []}}, "name a kind"),
         ({"files": {"kinds": ["pdf", "pdf"]}}, "used more than once"),
         ({"files": {"min": 3, "max": 2}}, "swap the two"),
-        ({"files": {"max": 11}}, "less than or equal to 10"),
+        ({"files": {"max": 11}}, "at most 10"),
         ({"files": {}, "options": question("a", "X").options}, "leave out one of the two"),
         ({"files": {}, "picks": "people"}, "leave out one of the two"),
         ({"files": {}, "multi_select": True}, "leave it out"),
