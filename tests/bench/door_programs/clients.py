@@ -80,6 +80,9 @@ class AllowingDoor:
         self.allowed = time.time()
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id="yes"))
 
+    async def session_update(self, *_: Any) -> None:
+        """Do nothing: it asks nobody what a call is about."""
+
 
 class AcpClient(Program):
     """An ACP client with an agent that asks for permission."""
