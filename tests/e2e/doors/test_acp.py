@@ -12,6 +12,7 @@ import pytest
 from e2e.ask.office import Office, Process
 from support.optional import optional
 
+from .looking_bot import looking_bot
 from .waits import AWAY, GONE, pass_time, reads, waited_for
 
 optional("acp")
@@ -237,7 +238,7 @@ async def test_people_fill_in_the_agents_form(here: Office) -> None:
 async def test_the_card_of_a_form_says_if_a_later_process_can_receive_the_answer(
     here: Office, asked: dict[str, str], told: str
 ) -> None:
-    await here.bot()
+    await looking_bot(here)
     schema = {"properties": {"where": {"type": "string", "enum": ["eu", "us"]}}, "required": ["where"]}
     async with door(here) as one, talking(one) as talk:
         asking = asyncio.create_task(talk.ask({"message": "Where to?", "schema": schema, **asked}))

@@ -36,6 +36,7 @@ from .claude_runs import (
     stop,
 )
 from .environment import settle_in
+from .looking_bot import looking_bot
 from .waits import GONE, reads, waited_for
 from .waits import run as sql
 
@@ -104,7 +105,7 @@ async def test_a_lost_caller_settles_no_card_and_the_same_call_attaches_again(he
 
 async def test_the_card_of_a_call_whose_process_has_ended_says_that_nobody_waits(here: Office) -> None:
     context = sdk.ToolPermissionContext(tool_use_id="toolu_1")
-    await here.bot()
+    await looking_bot(here)
     async with opened(here) as one:
         lost = asyncio.create_task(one.can_use_tool(DEPLOY, {"where": "eu"}, context))
         await here.card("where  eu")

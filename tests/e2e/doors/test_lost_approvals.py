@@ -15,6 +15,7 @@ from e2e.ask.office import Office, Process
 from . import client, http_agent
 from .client import permit
 from .http_caller import HttpCaller, caller, serve, write_callers
+from .looking_bot import looking_bot
 from .waits import AWAY, GONE, pass_time, reads, run, waited_for
 
 HOOK = {"hook_event_name": "PermissionRequest", "tool_name": "Bash", "session_id": "s"}
@@ -60,7 +61,7 @@ async def test_the_card_of_an_approval_says_so_once_no_call_can_receive_it(
 ) -> None:
     office = stored_office
     office.settings |= {"ASKBACK_APPROVAL_REASONS": "none"}
-    await office.bot()
+    await looking_bot(office)
     file = write_callers(office, first=CALLERS)
     async with aiohttp.ClientSession() as session:
         first, address = await serve(office, file=file)
@@ -84,7 +85,7 @@ async def test_the_same_hook_attaches_to_the_card_while_the_server_runs_and_gets
 ) -> None:
     office = stored_office
     office.settings |= {"ASKBACK_APPROVAL_REASONS": "none"}
-    await office.bot()
+    await looking_bot(office)
     async with caller(office, file=write_callers(office, first=CALLERS)) as one:
         asking = hook(one)
         await office.card("Run Bash?")
@@ -102,7 +103,7 @@ async def test_the_same_hook_attaches_to_the_card_while_the_server_runs_and_gets
 
 async def test_a_hook_that_names_its_call_finds_the_card_of_an_earlier_server_again(office: Office) -> None:
     office.settings |= {"ASKBACK_APPROVAL_REASONS": "none"}
-    await office.bot()
+    await looking_bot(office)
     file = write_callers(office, first=CALLERS)
     async with aiohttp.ClientSession() as session:
         first, address = await serve(office, file=file)
@@ -124,7 +125,7 @@ async def test_a_hook_that_names_its_call_finds_the_card_of_an_earlier_server_ag
 
 async def test_each_of_two_equal_hooks_finds_a_card_again(office: Office) -> None:
     office.settings |= {"ASKBACK_APPROVAL_REASONS": "none"}
-    await office.bot()
+    await looking_bot(office)
     async with caller(office, file=write_callers(office, first=CALLERS)) as one:
         asking: list[asyncio.Task[tuple[int, Any]]] = []
         for number in (1, 2):
@@ -144,7 +145,7 @@ async def test_each_of_two_equal_hooks_finds_a_card_again(office: Office) -> Non
 async def test_an_approval_for_permit_is_lost_with_the_server(
     office: Office, transport: str, end: signal.Signals
 ) -> None:
-    await office.bot()
+    await looking_bot(office)
     options = ("--permit", "--approvers", "anyone", "--call-wait", "10m")
     if transport == "stdio":
         opened: Any = client.agent(office, *options, client="claude-code")

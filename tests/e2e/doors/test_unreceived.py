@@ -15,27 +15,11 @@ from . import client, http_agent
 from .client import permit
 from .http_caller import HttpCaller, serve, write_callers
 from .langgraph_programs import done, program
+from .looking_bot import looking_bot
 from .waits import LOST, UNRECEIVED, pass_time, run, waited_for
 
 HOOK = {"hook_event_name": "PermissionRequest", "tool_name": "Bash", "session_id": "s", "tool_use_id": "toolu_1"}
 CALL = {"command": "rm -r build"}
-LOOKING = """
-from askback.cli.main import main
-from askback.runtime import maintenance
-
-maintenance.RENEWAL_SECONDS = maintenance.LOOK_SECONDS = 0.5
-main()
-"""
-
-
-async def looking_bot(office: Office) -> None:
-    """Start a bot that looks for callers at once and often."""
-    file = office.folder / "looking.py"
-    file.write_text(LOOKING)
-    process = await office.start(
-        office.platform, program=file, ANTHROPIC_API_KEY="sk-local", ANTHROPIC_BASE_URL=office.services.url
-    )
-    await office.until(lambda: office.connections == 1 or process.is_over, what=lambda: process.err)
 
 
 async def missed(office: Office, *words: str) -> None:

@@ -16,6 +16,7 @@ from .environment import settle_in
 from .graphs import asking as asking_graph
 from .http_caller import QUESTION, caller
 from .langgraph_programs import door as langgraph_door
+from .looking_bot import looking_bot
 from .tasks_client import TasksClient
 from .waits import AWAY, GONE, pass_time, reads, run, waited_for
 
@@ -27,7 +28,7 @@ print(askback.ask("Deploy 1.4.2?", to="{platform}:#deploys", options=("Yes", "No
 
 async def test_a_killed_command_is_missed_and_the_same_command_is_back(stored_office: Office) -> None:
     office = stored_office
-    await office.bot()
+    await looking_bot(office)
     first = await office.ask("--key", "1.4.2")
     await office.card()
     await waited_for(office)
@@ -45,7 +46,7 @@ async def test_a_killed_command_is_missed_and_the_same_command_is_back(stored_of
 
 
 async def test_an_answer_that_is_given_while_nobody_waits_is_kept(office: Office) -> None:
-    await office.bot()
+    await looking_bot(office)
     first = await office.ask("--key", "1.4.2")
     await office.card()
     await waited_for(office)
@@ -59,7 +60,7 @@ async def test_an_answer_that_is_given_while_nobody_waits_is_kept(office: Office
 
 
 async def test_nobody_receives_an_answer_to_a_program_that_gave_no_key(office: Office) -> None:
-    await office.bot()
+    await looking_bot(office)
     file = office.folder / "program.py"
     file.write_text(LIBRARY.format(platform=office.platform))
     process = await office.start(program=file)
@@ -72,7 +73,7 @@ async def test_nobody_receives_an_answer_to_a_program_that_gave_no_key(office: O
 
 async def test_dropped_calls_over_http_are_missed_and_those_that_never_waited_are_not(stored_office: Office) -> None:
     office = stored_office
-    await office.bot()
+    await looking_bot(office)
     async with caller(office) as http:
         asked = [
             await http.ask(0, None, **(QUESTION | {"question": f"Question {name}?"}))
@@ -105,7 +106,7 @@ async def test_dropped_calls_over_http_are_missed_and_those_that_never_waited_ar
 
 
 async def test_an_mcp_client_that_has_gone_is_missed(office: Office) -> None:
-    await office.bot()
+    await looking_bot(office)
     async with agent(office, "--call-wait", "10m") as one:
         asking = asyncio.create_task(one.deploy())
         await office.card()
@@ -125,7 +126,7 @@ async def test_an_mcp_client_that_has_gone_is_missed(office: Office) -> None:
 
 
 async def test_a_client_that_polls_its_task_counts_as_waiting(office: Office) -> None:
-    await office.bot()
+    await looking_bot(office)
     async with agent(office, mode="2026-07-28", extensions=(TasksClient(),)) as one:
         asking = asyncio.create_task(one.deploy())
         await office.card()

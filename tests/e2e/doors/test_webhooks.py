@@ -22,6 +22,7 @@ from .file_answers import QUESTION as FILE_QUESTION
 from .fresh_program import prepare_fresh
 from .http_caller import FIRST, QUESTION, SECOND, HttpCaller, caller, serve, write_callers
 from .killed_servers import SERVER, press_until_killed
+from .looking_bot import looking_bot
 from .waits import pass_time, reads, run, waited_for
 
 KILLED_BEFORE_LEASE = ("before:lease_webhooks", "commit:lease_webhooks")
@@ -336,7 +337,7 @@ async def test_a_wrong_list_of_webhooks_does_not_start(office: Office) -> None:
 
 
 async def test_the_card_never_says_that_a_program_with_a_webhook_does_not_wait(office: Office) -> None:
-    await office.bot()
+    await looking_bot(office)
     async with receiving() as receiver:
         allow(office, receiver.url)
         async with caller(office, file=office.folder / "callers.toml") as one:
