@@ -80,7 +80,10 @@ class AllowingDoor:
         self.allowed = time.time()
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id="yes"))
 
-    async def session_update(self, *_: Any) -> None:
+    async def create_elicitation(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError("The agent of the benchmark sends no forms.")
+
+    async def session_update(self, session_id: str, update: Any) -> None:
         """Do nothing: it asks nobody what a call is about."""
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import acp
 from acp.schema import ClientCapabilities, ElicitationCapabilities, ElicitationFormCapabilities
@@ -16,10 +16,20 @@ AGENT = Path(__file__).with_name("acp_agent.py")
 FORM = ClientCapabilities(elicitation=ElicitationCapabilities(form=ElicitationFormCapabilities()))
 
 
+class ClientDoor(Protocol):
+    """The parts of a client that a door is."""
+
+    async def request_permission(self, session_id: str, tool_call: Any, options: Any, **more: Any) -> Any: ...
+
+    async def create_elicitation(self, message: str, mode: Any, **more: Any) -> Any: ...
+
+    async def session_update(self, session_id: str, update: Any) -> None: ...
+
+
 class Host(acp.Client):
     """Passes the agent's requests on to the door."""
 
-    def __init__(self, door: Any) -> None:
+    def __init__(self, door: ClientDoor) -> None:
         self.door = door
         self.said: list[Any] = []
 
@@ -52,7 +62,7 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(door: Any, session: str = "talk", host: Host | None = None) -> AsyncGenerator[Talk]:
+async def talking(door: ClientDoor, session: str = "talk", host: Host | None = None) -> AsyncGenerator[Talk]:
     """Start the agent, and begin a session with it."""
     host = Host(door) if host is None else host
     started = acp.spawn_agent_process(host, sys.executable, str(AGENT), session, use_unstable_protocol=True)
