@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 from tests.bench.compare import compare, format_table
+from tests.bench.door_programs.clients import AllowingDoor
+
+from e2e.doors.acp_host import ClientDoor
 
 ROOT = Path(__file__).parents[3]
 EVERYWHERE = ("bench", "what", "median", "p99", "unit", "n", "journal_mode", "synchronous", "file_system", "fsyncs")
@@ -48,6 +51,10 @@ def test_a_benchmark_prints_lines_of_json_with_all_that_a_figure_needs(tmp_path:
 def test_a_bot_is_measured_from_the_click_to_the_settled_card(tmp_path: Path) -> None:
     lines = bench("--quick", "--only", "prose", "--folder", str(tmp_path))
     assert {json.loads(line)["bench"] for line in lines.splitlines()} == {"prose"}
+
+
+def test_the_door_without_askback_has_every_part_that_its_client_calls() -> None:
+    assert isinstance(AllowingDoor(), ClientDoor)
 
 
 def line(name: str, what: str, median: float, **more: object) -> str:

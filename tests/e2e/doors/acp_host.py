@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import acp
 from acp.schema import ClientCapabilities, ElicitationCapabilities, ElicitationFormCapabilities
@@ -16,6 +16,7 @@ AGENT = Path(__file__).with_name("acp_agent.py")
 FORM = ClientCapabilities(elicitation=ElicitationCapabilities(form=ElicitationFormCapabilities()))
 
 
+@runtime_checkable
 class ClientDoor(Protocol):
     """The parts of a client that a door is."""
 
