@@ -12,8 +12,7 @@ import pytest
 
 from e2e.ask.office import Office, Process
 
-from . import client, http_agent
-from .client import permit
+from .ended_servers import end_during_permit
 from .http_caller import HttpCaller, caller, serve, write_callers
 from .looking_bot import looking_bot
 from .waits import AWAY, GONE, pass_time, reads, run, waited_for
@@ -146,23 +145,7 @@ async def test_an_approval_for_permit_is_lost_with_the_server(
     office: Office, transport: str, end: signal.Signals
 ) -> None:
     await looking_bot(office)
-    options = ("--permit", "--approvers", "anyone", "--call-wait", "10m")
-    if transport == "stdio":
-        opened: Any = client.agent(office, *options, client="claude-code")
-    else:
-        opened = http_agent.agent(*await http_agent.serve(office, *options), http_agent.FIRST)
-    is_signalled = False
-    try:
-        async with opened as one:
-            asking = asyncio.create_task(permit(one, "toolu_1"))
-            await office.card("Run Bash?")
-            await waited_for(office)
-            one.process.signal(end)
-            is_signalled = True
-            await asking
-    except (Exception, BaseExceptionGroup):  # the client tells in several ways that its server has ended
-        if not is_signalled:
-            raise
+    await end_during_permit(office, transport, end)
     await office._processes[-1].ended()
     if end == signal.SIGKILL:
         pass_time(office)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from typing import Any
 
 import aiohttp
 import pytest
 
 from e2e.ask.office import Office
 
-from . import client, http_agent
-from .client import permit
+from .ended_servers import end_during_permit
 from .http_caller import HttpCaller, serve, write_callers
 from .langgraph_programs import done, program
 from .looking_bot import looking_bot
@@ -44,23 +42,7 @@ async def test_the_card_of_an_approval_for_a_killed_server_says_that_nobody_rece
     office = stored_office
     office.settings |= {"ASKBACK_APPROVAL_REASONS": "none"}
     await looking_bot(office)
-    options = ("--permit", "--approvers", "anyone", "--call-wait", "10m")
-    if transport == "stdio":
-        opened: Any = client.agent(office, *options, client="claude-code")
-    else:
-        opened = http_agent.agent(*await http_agent.serve(office, *options), http_agent.FIRST)
-    is_killed = False
-    try:
-        async with opened as one:
-            asking = asyncio.create_task(permit(one, "toolu_1"))
-            await office.card("Run Bash?")
-            await waited_for(office)
-            one.process.signal(signal.SIGKILL)
-            is_killed = True
-            await asking
-    except (Exception, BaseExceptionGroup):  # the client tells in several ways that its server has ended
-        if not is_killed:
-            raise
+    await end_during_permit(office, transport, signal.SIGKILL)
     await office._processes[-1].ended()
     await office.click("ada", "Approve", "Run Bash?")
     await missed(office, "Run Bash?", "Approved", LOST)
